@@ -40,8 +40,10 @@ class ActionModule(Verb):
             ]
             data["place"] = session.records.place
             today = gather_today(session, data["members"], data["clusters"], data["placements"], look)
+            in_files = session.hub is None
         lines = today_text(today.fleet, data["place"], today.notes)
-        lines += run.next_lines(after_status(today.fleet.is_behind, today.fleet.runs))
+        fleet = today.fleet
+        lines += run.next_lines(after_status(fleet.is_behind, fleet.runs, fleet.is_unlooked, in_files))
         for line in lines:
             run.say(line)
         data["overview"] = [each.as_dict() for each in today.fleet.members]

@@ -9,6 +9,7 @@ from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.overview.maintenance import MaintenanceReport, delete_maintenance, record_maintenance
 from ..module_utils._fleet.session import Session
 from ..module_utils._fleet.updates.sources import UpdateManifests, maintenance_manifests
+from ..module_utils._report.commands.next_steps import after_maintenance
 from ..module_utils._report.overview.maintenance_text import maintenance_text
 from ..module_utils._report.text import notes_text
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -29,7 +30,7 @@ class ActionModule(Verb):
         lines += notes_text(found.findings)
         for line in lines:
             run.say(line)
-        return Answer(
+        answer = Answer(
             changed=bool(found.changes),
             outcome="planned" if run.check_mode and found.changes else "done",
             data={
@@ -39,6 +40,7 @@ class ActionModule(Verb):
                 "table": lines,
             },
         )
+        return run.with_next(answer, after_maintenance(answer.changed and not run.check_mode), fails=False)
 
 
 def _refuse_other_options(options: t.Mapping[str, t.Any]) -> None:

@@ -52,7 +52,7 @@ class ActionModule(Verb):
             supposed, told = ((), ()) if supposition is None else suppositions(session, question, supposition)
             rows = snapshot_rows(session, statuses_of(placements)) if options["snapshots"] else ()
             bindings = all_bindings(session.records, name or "")
-            staged = staged_standings(session.records, placements)
+            staged = staged_standings(session.records, placements, bindings)
         lines = explained_text(found, ALL not in question.clusters or len(found) <= FEW)
         if supposition is not None:
             lines += what_if_text([(each.differences, each.objects) for each in supposed], told)

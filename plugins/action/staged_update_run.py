@@ -52,11 +52,18 @@ class ActionModule(Verb):
         if run.check_mode:
             return answer
         open_ones = [(each.stage, each.timing) for each in open_requests(report.run)]
-        again = {name: run.given[name] for name in ("resources", "prune_kinds") if run.given.get(name)}
-        beside = {"runs": run.given["src"]} if run.given.get("src") else {}
+        again, beside = _repeated(run.given, bool(given.overrides.overrides) and session.hub is None)
         late, newer = report.is_late, report.newer
         steps = after_staged(report.run, report.state, open_ones, again, beside, report.before, late, newer)
         return run.with_next(answer, steps, answer.outcome in ("partial", "failed"))
+
+
+def _repeated(given: t.Mapping[str, t.Any], overridden: bool) -> tuple[dict[str, t.Any], dict[str, t.Any]]:
+    """The variables that going on needs once more, and those that only a new run does. Where files have overrides,
+    and records are none that people write these to, the run is ``overridden``, and goes on by the same files alone."""
+    beside = {"runs": given["src"]} if given.get("src") else {}
+    again = {name: given[name] for name in ("resources", "prune_kinds") if given.get(name)}
+    return {**(beside if overridden else {}), **again}, beside
 
 
 def _wish(options: dict[str, t.Any]) -> StagedOptions:

@@ -79,7 +79,7 @@ overview:
     - C(drift) has C(objects) that drifted, and as of when (C(seen)); C(objects) is null where nobody looked, and
       C(words) say since when. Then C(evacuated), and C(runs) in flight.
     - C(concerns) name what asks for attention, C(silent), C(not-reached), C(not-ready), C(seen-since) (an update run
-      has upgraded it, or did not reach it, after it was read), C(certificate-ended), C(placement-fails),
+      has upgraded it, or does not reach it, after it was read), C(certificate-ended), C(placement-fails),
       C(certificate-ends) (within 30 days), C(kubelet-too-old), C(drifted), C(placement-late), C(never-read),
       C(evacuated) or C(leaving).
   returned: success
@@ -100,11 +100,12 @@ drifted:
 runs:
   description:
     - The runs that failed or wait, each with C(kind) (C(update run), C(staged run) or C(rotation)) and C(name).
-    - C(needs) is C(failed), C(stuck), or what it waits for, C(approval), C(window), C(nodes) (that may go; a rotation
-      does not record whether a window, a budget or something else holds them back) or C(pause) (after a stage or a
-      wave); C(approved) is one that only has to be carried on, C(conductor) one that has something in flight, and
-      nobody seems to conduct it (C(since) tells since when), C(blocked) a rotation all of whose waiting nodes are held
-      back by something of their own in an open window, such as a pod or its PodDisruptionBudget.
+    - C(needs) is C(failed), C(stuck), or what it waits for, C(approval), C(unreachable) (members that it does not
+      reach, within the time that it gives them), C(window), C(nodes) (that may go; a rotation does not record whether a
+      window, a budget or something else holds them back) or C(pause) (after a stage or a wave); C(approved) is one that
+      only has to be carried on, C(conductor) one that has something in flight, and nobody seems to conduct it (C(since)
+      tells since when), C(blocked) a rotation all of whose waiting nodes are held back by something of their own in an
+      open window, such as a pod or its PodDisruptionBudget.
   returned: success
   type: list
   elements: dict

@@ -142,7 +142,8 @@ bindings:
 explanations:
   description:
     - The answer and the data behind it for each cluster in O(explain). C(blockers) are all rules that refuse the
-      cluster, C(refusal) is the first of them, which alone KubeFleet says.
+      cluster, C(refusal) is the first of them, which alone KubeFleet says. C(changes) are what becomes of its bindings,
+      in order; C(change) is what it ends with.
     - C(won), of a cluster that holds a placement of type PickN, has its C(score) and that of the best cluster that was
       not picked (C(rival), C(rivalScore), C(rivalTerms)), what decided between them (C(decidedBy), V(spread),
       V(affinity), V(name) or V(held)), whether the scores are those recorded with the decision (C(known) V(recorded)),

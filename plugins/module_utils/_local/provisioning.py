@@ -14,6 +14,7 @@ import typing as t
 from pathlib import Path
 
 from .._core.errors import FleetError
+from .._core.values.listed import number_of
 from .binaries import Places, any_build, cache_root, places_of, usable
 from .recipes import Recipe, recipe
 from .released.downloads import server
@@ -84,7 +85,7 @@ def _told_build(built: t.Sequence[Places], why: str) -> str:
     minutes = sum(_BUILD.get(each.recipe.product, _OTHERS) for each in built)
     go = "" if all(each.go for each in built) else "; the go command is not on the PATH, so install Go first"
     because = f" ({why})" if why else ""
-    return f"a build of {names} from Go modules, about {minutes} minutes on two cores{because}{go}"
+    return f"a build of {names} from Go modules, about {number_of(minutes, 'minute')} on two cores{because}{go}"
 
 
 def _time(seconds: float) -> str:

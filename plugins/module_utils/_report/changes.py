@@ -18,6 +18,7 @@ from .._core.plan.changes import (
 )
 from .._core.plan.document import PlacementPlan
 from .._core.plan.outcome import MemberOutcome
+from .._core.values.listed import number_of
 
 FIELDS, OBJECTS, VALUE = 20, 40, 120
 NOT_KNOWN = "may change: what was applied is not known to its fields"
@@ -34,7 +35,7 @@ def change_lines(objects: t.Sequence[ObjectChange]) -> list[str]:
             words = {NEW: "new", CHANGED: "changes", LEFT_OUT: "does not get"}
             lines.append(f"{words[each.action]} {each.id}" if each.action in words else f"{each.id} {NOT_KNOWN}")
     if len(objects) > OBJECTS:
-        lines.append(f"{len(objects) - OBJECTS} more objects change")
+        lines.append(number_of(len(objects) - OBJECTS, "more object", "changes", "change"))
     return lines
 
 
@@ -48,7 +49,7 @@ def field_lines(fields: t.Sequence[FieldChange]) -> list[str]:
     """A line for each field: what it was and what it becomes, or what happens to one that is given up; values are cut
     at ``VALUE`` characters. At most ``FIELDS``, then how many more there are."""
     lines = [each.in_words(VALUE) for each in fields[:FIELDS]]
-    return lines + ([f"{len(fields) - FIELDS} more fields"] if len(fields) > FIELDS else [])
+    return lines + ([number_of(len(fields) - FIELDS, "more field")] if len(fields) > FIELDS else [])
 
 
 def seen_changes(outcome: MemberOutcome) -> tuple[ObjectChange, ...]:
@@ -128,4 +129,4 @@ def _looked(outcome: MemberOutcome) -> bool:
 def _value(value: t.Any) -> str:
     """The value as JSON; of more than ``VALUE`` characters the first, and how many more there are."""
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= VALUE else f"{text[:VALUE]}... ({len(text) - VALUE} more characters)"
+    return text if len(text) <= VALUE else f"{text[:VALUE]}... ({number_of(len(text) - VALUE, 'more character')})"

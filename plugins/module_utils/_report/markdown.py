@@ -19,6 +19,7 @@ from .._core.plan.document import (
     PRUNE,
     PlacementPlan,
 )
+from .._core.values.listed import number_of
 from .changes import rendered_lines, unseen
 from .text import GOING, KINDS, waves_lines
 
@@ -147,10 +148,12 @@ def _section(plan: PlacementPlan) -> list[str]:
         left = [(each.cluster, each.rule, each.reason) for each in plan.left_out]
         lines += ["", *markdown_table(("not picked", "rule", "reason"), left)]
     for clusters, told in rendered_lines(plan, KINDS):
-        lines += ["", f"Overridden, the same on {len(clusters)} clusters ({_names(clusters, FEW)}):", ""]
+        lines += ["", f"Overridden, the same on {number_of(len(clusters), 'cluster')} ({_names(clusters, FEW)}):", ""]
         lines += [f"{'  ' if line.startswith(' ') else ''}- {escaped(line.strip())}" for line in told]
     others = sum(len(each.clusters) for each in plan.renderings[KINDS:])
-    lines += ["", f"Overridden in other ways on {others} more clusters, see the JSON plan."] if others else []
+    lines += (
+        ["", f"Overridden in other ways on {number_of(others, 'more cluster')}, see the JSON plan."] if others else []
+    )
     for clusters, changed in unseen(plan, {}):
         lines += ["", f"Changes on {_names(clusters, SHOWN)}:", ""]
         lines += [f"{'  ' if line.startswith(' ') else ''}- {escaped(line.strip())}" for line in changed]
@@ -159,7 +162,7 @@ def _section(plan: PlacementPlan) -> list[str]:
     lines += [f"- stopped by {escaped(brake.name)}: {escaped(brake.message)}" for brake in plan.brakes if brake.stops]
     lines += [f"- note: {escaped(str(finding))}" for finding in plan.findings[:SHOWN]]
     if len(plan.findings) > SHOWN:
-        lines.append(f"- {len(plan.findings) - SHOWN} more notes")
+        lines.append(f"- {number_of(len(plan.findings) - SHOWN, 'more note')}")
     return [*lines, "", "</details>"]
 
 

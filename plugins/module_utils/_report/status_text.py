@@ -13,6 +13,7 @@ from .._core.overview.matrix import is_late
 from .._core.rollout.staged.standing import RunStanding
 from .._core.schema.meta import Condition
 from .._core.values.instants import SECONDS, write_time
+from .._core.values.listed import number_of
 from .text import SHOWN, table
 
 WORDS = {"True": "{}", "False": "not {}", "Unknown": "{}?"}
@@ -48,7 +49,8 @@ def placements_text(
 def _run(run: RunStanding) -> Row:
     """The row of a staged update run: its state, how many stages and clusters are done, if stages are laid out, and its
     message."""
-    counts = f"{run.stages_done}/{run.stages} stages, {run.clusters_done}/{run.clusters} clusters" if run.stages else ""
+    stages = f"{run.stages_done:,}/{number_of(run.stages, 'stage')}"
+    counts = f"{stages}, {run.clusters_done:,}/{number_of(run.clusters, 'cluster')}" if run.stages else ""
     return f"  run {run.name}", run.state, "; ".join(filter(None, (counts, run.message)))
 
 

@@ -143,7 +143,7 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
     told = _members_lines(outcomes)
     lines += [line for found in told[:SHOWN] for line in found]
     if len(told) > SHOWN:
-        lines.append(f"  {len(told) - SHOWN} more members with something to tell")
+        lines.append(f"  {number_of(len(told) - SHOWN, 'more member')} with something to tell")
     lines += [part for line in reached_lines(plan, outcomes) for part in folded(line, INDENT)]
     for brake in plan.brakes:
         if brake.tripped:
@@ -222,7 +222,7 @@ def notes_text(findings: t.Sequence[Problem]) -> list[str]:
     findings = [each for each in findings if each.code != NOTHING_RECORDED]
     notes = [f"note: {finding}" for finding in findings[:SHOWN]]
     if len(findings) > SHOWN:
-        notes.append(f"{len(findings) - SHOWN} more notes")
+        notes.append(number_of(len(findings) - SHOWN, "more note"))
     return [part for note in notes for part in folded(note, INDENT)]
 
 
@@ -317,7 +317,7 @@ def _headline(plan: PlacementPlan) -> str:
     elif plan.fulfilled:
         what = f"{kind}: {number_of(plan.picked, 'cluster')}{beside}"
     else:
-        what = f"{kind}: {plan.picked} of {plan.wanted} clusters, not fulfilled{beside}"
+        what = f"{kind}: {plan.picked:,} of {number_of(plan.wanted, 'cluster')}, not fulfilled{beside}"
     return f"{plan.name}: {what}, digest {plan.digest[:16]}"
 
 
@@ -347,7 +347,8 @@ def _rendered(plan: PlacementPlan) -> list[str]:
     others = [each for rendering in plan.renderings[KINDS:] for each in rendering.clusters]
     if others:
         lines += folded(
-            f"overridden in other ways on {len(others)} more clusters; render shows what one of them gets", INDENT
+            f"overridden in other ways on {number_of(len(others), 'more cluster')}; render shows what one of them gets",
+            INDENT,
         )
     return lines
 
@@ -386,7 +387,7 @@ def _drift_lines(step: MemberStep) -> list[str]:
         lines += folded(f"differs: {diff.path} is {_value(diff.live)}, wanted {_value(diff.desired)}", "      ")
     more = max(0, len(step.drifts) - 10) + max(0, len(step.diffs) - 10)
     if more:
-        lines.append(f"      {more} more fields")
+        lines.append(f"      {number_of(more, 'more field')}")
     return lines
 
 

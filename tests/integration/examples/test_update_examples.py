@@ -114,7 +114,7 @@ def test_the_ready_made_role_with_steps_of_ones_own(shell: Shell, local_cluster_
     local_cluster_factory("crest", version="1.35")
     shell.join(crest=("role", "prod"))
     done = shell("playbook", "gitops.fleet.update", "-e", "@with_steps.yml", "-e", "updates=release")
-    assert "run release-7 Completed: 1 of 1 clusters done" in done
+    assert "run release-7 Completed: 1 of 1 cluster done" in done
     assert shell.versions("crest") == ["v1.36.3"]
     notes = (shell.home / "upgrade-notes.txt").read_text().splitlines()
     assert [line.split(": ")[1] for line in notes] == ["v1.35.4", "v1.36.3"]

@@ -69,8 +69,8 @@ def test_rules_and_people_stand_in_one_report_and_a_node_goes_once_it_is_drained
             report = manual(karpenter_fleet.session(), wish, True)
             told = looking.result()
         assert {pool: row["origin"] for pool, row in told.items()} == {RULED: "Drift", MANUAL: "manual"}
-        assert told[RULED]["drain"].startswith("1 pods left, until ")
-        assert told[MANUAL]["drain"] == "1 pods left, no deadline"
+        assert told[RULED]["drain"].startswith("1 pod left, until ")
+        assert told[MANUAL]["drain"] == "1 pod left, no deadline"
         assert report.changed and report.failed == ()
         karpenter.until(lambda: karpenter.get(f"{NODES}/{before[RULED]['name']}") is None, "the drifted node stayed")
         karpenter.settled(**{RULED: 1, MANUAL: 1})

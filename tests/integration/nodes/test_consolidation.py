@@ -124,7 +124,7 @@ def test_each_node_has_its_decision_live_and_from_a_file(node_fleet: Fleet, unde
     unmanaged = [each for each in live.plans[0].nodes if each.node.startswith("n1-blue")]
     assert len(unmanaged) == 12 and {each.code for each in unmanaged} == {"overlooked"}
     lines = consolidation_text(live.plans)
-    assert max(map(len, lines)) <= 80 and "Emptiness 1 empty nodes, saves 0.2" in " ".join(" ".join(lines).split())
+    assert max(map(len, lines)) <= 80 and "Emptiness 1 empty node, saves 0.2" in " ".join(" ".join(lines).split())
 
     read = ReadingWish(keep=True, daemons=True)
     path = node_fleet.folder / "nodes.json"

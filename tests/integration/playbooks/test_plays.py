@@ -154,7 +154,7 @@ def test_placement_eviction(play: Player, joined: dict[str, t.Any], fleet: Fleet
         play("member_cluster", **admin).clean()
         carried_out = play("placement_eviction", **admin)
         told = " ".join(carried_out.output.split())
-        assert carried_out.code == 2 and "shop from west: refused: 1 of 1 bindings are available, so that 0" in told
+        assert carried_out.code == 2 and "shop from west: refused: 1 of 1 binding is available, so that 0" in told
         assert "shop from east: executed: 2 of 2 bindings are available, so that 1 may go" in told
         again = play("placement_eviction", **admin, over=True).clean()
         assert again.changed == 0 and "it was executed already" in " ".join(again.output.split())
@@ -224,7 +224,7 @@ def test_node_disruption_info(play: Player, joined: dict[str, t.Any], fleet: Fle
     files = PLAYS.parent / "manifests" / "snapshots"
     offline = {"snapshot": str(files / "nodes.json"), "plan": True, "catalogue": str(files / "types.json")}
     told = play("gitops.fleet.nodes", records=joined["records"], **offline).clean().output
-    assert "the next pass of Karpenter: Emptiness 1 empty nodes, saves 0.2" in told
+    assert "the next pass of Karpenter: Emptiness 1 empty node, saves 0.2" in told
     assert fleet.writes_of("planner") == []
 
 

@@ -253,7 +253,7 @@ def ahead_of_an_older_image(fleet: UpdateFleet, plays: Plays, member: str) -> No
         told = plays(f"gitops.fleet.{playbook}", *flags, **fleet.variables()).code(0)
         assert ahead in " ".join(told.output.split()) and "image 0 -> 1" not in told.output, told.output
     assert fleet.row(member).status.state == "Skipped" and "0/1 done (1 skipped)" in told.output
-    assert "0 of 1 clusters done, 1 skipped" in told.output
+    assert "0 of 1 cluster done, 1 skipped" in told.output
 
 
 def tree(canary: str, early: str, prod: str) -> list[str]:

@@ -19,6 +19,7 @@ from ..cluster.pod_disruption_budget import PodDisruptionBudget, PodDisruptionBu
 from ..cluster.state_node import POOL, StateNode
 from ..machine import Blocker
 from ..values.instants import SECONDS, write_time
+from ..values.listed import number_of
 
 # Graceful methods always respect pods; eventual ones do so unless the NodeClaim has a terminationGracePeriod.
 GRACEFUL, EVENTUAL = "graceful", "eventual"
@@ -166,5 +167,6 @@ def _held(pod: Pod, found: tuple[PodDisruptionBudget, ...], now: datetime) -> Bl
     only = found[0]
     if only.allowed > 0 or only.lets_through(pod):
         return None
-    text = f"pdb {only.key} prevents pod evictions: it allows {only.allowed} disruptions, and covers pod {pod.key}"
+    allowed = number_of(only.allowed, "disruption")
+    text = f"pdb {only.key} prevents pod evictions: it allows {allowed}, and covers pod {pod.key}"
     return Blocker("pdb", text, True, {"pod": pod.key, "pdb": only.key, "allowed": only.allowed})

@@ -75,7 +75,8 @@ def _consent(path: str, nodes: int | None) -> str:
     their number, None if not known."""
     if not drifts_pool(path):
         return ""
-    count = "all existing nodes" if nodes is None else f"all {nodes} existing nodes"
+    of_several = "all existing nodes" if nodes is None else f"all {nodes} existing nodes"
+    count = "the one existing node" if nodes == 1 else of_several
     return f"changing {path} marks {count} of the pool Drifted, and they are replaced within its budgets"
 
 

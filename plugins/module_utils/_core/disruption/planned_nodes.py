@@ -14,6 +14,7 @@ from ..cluster.cluster_state import ClusterState, StatePool
 from ..errors import Problem
 from ..objects.karpenter.node_pool import KIND as NODE_POOL
 from ..objects.karpenter.node_pool import decode_node_pool
+from ..values.listed import number_of
 from .budgets.lint import ERROR, Lint
 from .node_source import NodeSource, effect_of
 from .subnet_change import MIGRATION, Network
@@ -44,9 +45,10 @@ def plan_changes(
         found = effect_of(each, state, network, allow_move)
         nodes |= found.drifted
         if found.drifted:
-            notes.append(f"{where}: {_told(each)} {_counted(len(found.drifted))}: {', '.join(found.drifted)}")
+            notes.append(f"{where}: {_told(each)} {number_of(len(found.drifted), 'node')}: {', '.join(found.drifted)}")
         for why, names in _by_cause(found.unsure).items():
-            told = f"this change of {each.kind} {each.name} may replace {_counted(len(names))}: {', '.join(names)}"
+            count = number_of(len(names), "node")
+            told = f"this change of {each.kind} {each.name} may replace {count}: {', '.join(names)}"
             notes.append(f"{where}: {told} ({why})")
         place = f"{where}: {each.kind}/{each.name}"
         problems += [_refused(one, place) for one in found.findings if one.level == ERROR]
@@ -78,11 +80,6 @@ def _by_cause(unsure: t.Mapping[str, str]) -> dict[str, list[str]]:
     for name, why in unsure.items():
         found.setdefault(why, []).append(name)
     return found
-
-
-def _counted(count: int) -> str:
-    """``1 node``, ``2 nodes``."""
-    return f"{count} node{'' if count == 1 else 's'}"
 
 
 def _refused(finding: Lint, place: str) -> Problem:

@@ -20,6 +20,7 @@ from ..objects.karpenter.node_pool import KIND as NODE_POOL
 from ..objects.karpenter.reading import examine
 from ..schema.metadata_rules import name_problem
 from ..values.field_path import field
+from ..values.listed import number_of
 from .budgets.lint import ERROR
 from .members.member_nodes import OUR_ANNOTATIONS, UNWANTED
 from .node_source import SourceEffect
@@ -97,7 +98,8 @@ def withheld_patch(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, 
     names = tuple(effect.drifted or effect.unsure)
     if names and not leave.drift:
         marks = "marks" if effect.drifted else "may mark"
-        text = f"this {marks} {len(names)} existing nodes Drifted, which replaces them: {', '.join(names)}"
+        count, whom = number_of(len(names), "existing node"), "it" if len(names) == 1 else "them"
+        text = f"this {marks} {count} Drifted, which replaces {whom}: {', '.join(names)}"
         found.append(Problem("drift-without-consent", text, where, "say consent: true if that is meant"))
     return tuple(found)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from ..errors import FleetError
+from ..values.listed import number_of
 from .budgets.lint import (
     ERROR,
     NOTE,
@@ -167,7 +168,9 @@ def _room(subnet: Subnet, network: Network) -> t.Iterator[Lint]:
     ``invalid-cidr``."""
     wanted = network.nodes * network.addresses_per_node
     if subnet.free < wanted:
-        text = f"the subnet has {subnet.free} free addresses, and {network.nodes} nodes of the pool need {wanted}"
+        free = f"{subnet.free} free {'address' if subnet.free == 1 else 'addresses'}"
+        nodes = number_of(network.nodes, "node", "of the pool needs", "of the pool need")
+        text = f"the subnet has {free}, and {nodes} {wanted}"
         yield Lint(code="subnet-too-small", level=ERROR, path=PATH, message=text)
 
 

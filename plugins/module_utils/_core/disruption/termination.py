@@ -14,6 +14,7 @@ from ..cluster.pod_disruption import drainable, protected
 from ..objects.karpenter.node_claim import NodeClaim
 from ..values.duration import as_timedelta, parse_duration
 from ..values.instants import later, parse_time, write_time
+from ..values.listed import number_of
 
 DEADLINE = "karpenter.sh/nodeclaim-termination-timestamp"
 EVICT, DELETE, WAIT = "evict", "delete", "wait"
@@ -54,7 +55,7 @@ class Drain:
         """How many pods are left, until when they are waited for, and for which, in a sentence."""
         limit = f"until {write_time(self.deadline)}" if self.deadline else "no deadline"
         held = ", ".join(each.pod for each in self.removals if each.action == WAIT)
-        return f"{len(self.removals)} pods left, {limit}" + (f"; waits for {held}" if held else "")
+        return f"{number_of(len(self.removals), 'pod')} left, {limit}" + (f"; waits for {held}" if held else "")
 
 
 def deadline(claim: NodeClaim) -> datetime | None:

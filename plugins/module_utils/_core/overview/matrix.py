@@ -19,6 +19,7 @@ from ..scheduling.explain import Verdict, verdicts
 from ..scheduling.picking.bindings import CREATED, DROPPED, RESTORED
 from ..schema.meta import Condition
 from ..values.instants import SECONDS, write_time
+from ..values.listed import number_of
 
 HOLDS, GAINS, LOSES, NOT_PICKED, UNDECIDED = "holds", "gains", "loses", "not picked", "undecided"
 # That these do not hold is no fault: a rollout has not come to the cluster, or something else is left as it is.
@@ -160,7 +161,8 @@ def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
             seen = f", seen{_at(lacking)}" if is_late(lacking) and lacking.last_transition_time else ""
             found[each.cluster_name] = (f"{word} {lacking.type}", f"{lacking.message}{seen}")
         elif drifts:
-            found[each.cluster_name] = ("drifted", f"{drifts} objects are not as they were placed")
+            words = number_of(drifts, "object", "is not as it was", "are not as they were")
+            found[each.cluster_name] = ("drifted", f"{words} placed")
     return found
 
 

@@ -12,6 +12,7 @@ from ..disruption.rotation.state import BLOCKED, GIVEN_UP, ROTATED, WAITING, Nod
 from ..objects.clusters.node_rotation import NodeRotation
 from ..objects.updates.run_status import UpdateStatus
 from ..values.instants import SECONDS, write_time
+from ..values.listed import number_of
 from ..values.update_states import COMPLETED, NOT_STARTED, PENDING, RUNNING
 from ..windows.clocks import shifted
 from .runs import NODE, ROTATION, RUN, WAIT, WAVE, Bar, RunChart
@@ -35,7 +36,7 @@ def rotation_chart(rotation: NodeRotation, state: RotationState) -> RunChart:
     told = _status(phase, [state.started_at] if state.started_at else [], ends)
     message = status.message or ("no more nodes are begun: it is to stop" if status.stop_requested else "")
     whole = Bar(what=RUN, name=rotation.name, depth=0, status=told, why=message)
-    rotated = f"{counts.get(ROTATED, 0)}/{len(state.nodes)} nodes"
+    rotated = f"{counts.get(ROTATED, 0):,}/{number_of(len(state.nodes), 'node')}"
     left = counts.get(GIVEN_UP, 0) + counts.get(BLOCKED, 0)
     return RunChart(
         kind=ROTATION,
@@ -45,7 +46,7 @@ def rotation_chart(rotation: NodeRotation, state: RotationState) -> RunChart:
         outcome="",
         target="",
         message=message,
-        progress=rotated + (f", {left} left as they were" if left else ""),
+        progress=rotated + (f", {left} left as {'it was' if left == 1 else 'they were'}" if left else ""),
         bars=(whole, *bars),
         made_at=rotation.metadata.creation_timestamp,
     )

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What runs need that are not over: somebody who looks at a failure or at blocked nodes, approves, or carries on what
-is approved, or time, until a window opens, a pause ends or nodes may go."""
+is approved, or time, until clusters are reached, a window opens, a pause ends or nodes may go."""
 
 from __future__ import annotations
 
@@ -21,18 +21,31 @@ from ..values.update_states import (
     RUNNING,
     STOPPED,
     STOPPING,
+    UNREACHABLE,
     WINDOW_CLOSED,
 )
 from .runs import GATE, MEMBER, NODE, ROTATION, WAIT, Bar, RunChart
 
 # What a person has to look at stands first.
-HAS_FAILED, IS_STUCK, FOR_APPROVAL, FOR_CONDUCTOR, IS_APPROVED, IS_BLOCKED, FOR_WINDOW, FOR_NODES, PAUSES = NEEDS = (
+(
+    HAS_FAILED,
+    IS_STUCK,
+    FOR_APPROVAL,
+    FOR_CONDUCTOR,
+    IS_APPROVED,
+    IS_BLOCKED,
+    FOR_MEMBERS,
+    FOR_WINDOW,
+    FOR_NODES,
+    PAUSES,
+) = NEEDS = (
     "failed",
     "stuck",
     "approval",
     "conductor",
     "approved",
     "blocked",
+    "unreachable",
     "window",
     "nodes",
     "pause",
@@ -45,15 +58,17 @@ _AT_REST = (NOT_STARTED, STOPPING, STOPPED)
 @dataclass(frozen=True, kw_only=True)
 class RunNeed:
     """A run, of one of ``runs.KINDS``, and which of ``NEEDS`` it has; ``since`` only when nobody seems to conduct it
-    any more."""
+    any more. ``overridden`` as of ``RunChart``."""
 
     kind: str
     name: str
     needs: str
     since: datetime | None = None
+    overridden: bool = False
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it: the fields, ``since`` in RFC 3339 to the second, and only where it is known."""
+        """As results have it: the fields but ``overridden``, ``since`` in RFC 3339 to the second, and only where it is
+        known."""
         since = {"since": write_time(self.since, SECONDS)} if self.since else {}
         return {"kind": self.kind, "name": self.name, "needs": self.needs, **since}
 
@@ -68,14 +83,15 @@ def run_needs(charts: t.Iterable[RunChart], left: t.Mapping[tuple[str, str], dat
         needs = "" if each.over else _need(each, since is not None)
         if needs:
             since = since if needs == FOR_CONDUCTOR else None
-            found.append(RunNeed(kind=each.kind, name=each.name, needs=needs, since=since))
+            found.append(RunNeed(kind=each.kind, name=each.name, needs=needs, since=since, overridden=each.overridden))
     return tuple(found)
 
 
 def _need(chart: RunChart, left: bool) -> str:
     """Which of NEEDS the run has, empty for none. In this order: it has failed or is stuck; none if it has not begun,
     stops or is stopped; a gate waits for approval; if something is under way a conductor if it is ``left``, else none;
-    a gate is approved, a member waits for its window, a gate or a wait for time. Of a rotation that waits ``blocked``
+    a gate is approved, a member waits because it is not reached, or for its window, a gate or a wait for time. Of a
+    rotation that waits ``blocked``
     if each node that waits is blocked by itself, else ``nodes``: what holds them back (a window, a budget, a member not
     read) is not recorded."""
     if chart.state in _BY_STATE:
@@ -89,7 +105,10 @@ def _need(chart: RunChart, left: bool) -> str:
         return FOR_CONDUCTOR if left else ""
     if any(each.approved for each in open_gates):
         return IS_APPROVED
-    if any(each.what == MEMBER and each.why.partition(":")[0] == WINDOW_CLOSED for each in chart.bars):
+    waits = {each.why.partition(":")[0] for each in chart.bars if each.what == MEMBER and each.status.state == PENDING}
+    if UNREACHABLE in waits:
+        return FOR_MEMBERS
+    if WINDOW_CLOSED in waits:
         return FOR_WINDOW
     if open_gates or any(each.what == WAIT and each.status.state in (PENDING, RUNNING) for each in chart.bars):
         return PAUSES

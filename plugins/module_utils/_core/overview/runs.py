@@ -36,9 +36,10 @@ BESIDE = timedelta(hours=12)
 @dataclass(frozen=True, kw_only=True)
 class Bar:
     """One line of the chart. ``expected`` is None where nothing is forecast; ``windows`` None for a member that may
-    begin at any time. ``due`` is when a gate or a wait ends by itself. ``approved``: of an open gate, that it is
-    approved, which whoever carries the run on takes up. ``blocked``: of a node that waits, that something of its own
-    (its pods, their PodDisruptionBudgets, an annotation) holds it back while its window is open."""
+    begin at any time. ``due`` is when a gate or a wait ends by itself; ``since`` is when the obstacle of
+    a member began. ``approved``: of an open gate, that it is approved, which whoever carries the run on takes up.
+    ``blocked``: of a node that waits, that something of its own (its pods, their PodDisruptionBudgets, an annotation)
+    holds it back while its window is open."""
 
     what: str
     name: str
@@ -46,16 +47,17 @@ class Bar:
     status: UpdateStatus
     why: str = ""
     due: datetime | None = None
+    since: datetime | None = None
     approved: bool = False
     blocked: bool = False
     expected: NodeForecast | None = None
     windows: Spans | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The bar as reports have it, without ``approved`` and ``blocked``: ``state``, ``start`` and ``end`` of the
-        status; ``expectedStart``, ``expectedEnd``, ``latestEnd`` (the 90th percentile) and ``waitsFor`` (the blocker,
-        or empty) of the forecast; ``windows`` are pairs of start and end. Instants in RFC 3339, cut to whole seconds,
-        None where there is none."""
+        """The bar as reports have it, without ``since``, ``approved`` and ``blocked``: ``state``, ``start`` and ``end``
+        of the status; ``expectedStart``, ``expectedEnd``, ``latestEnd`` (the 90th percentile) and ``waitsFor`` (the
+        blocker, or empty) of the forecast; ``windows`` are pairs of start and end. Instants in RFC 3339, cut to whole
+        seconds, None where there is none."""
         expected = self.expected
         return {
             "what": self.what,
@@ -77,7 +79,8 @@ class Bar:
 @dataclass(frozen=True, kw_only=True)
 class RunChart:
     """``bars`` begin with the run itself. ``over``: nothing of it is left to do. ``forecast``: what is not over yet was
-    forecast. ``of`` is the placement of a staged run."""
+    forecast. ``of`` is the placement of a staged run; it is ``overridden`` if clusters have overrides that are not done
+    with it."""
 
     kind: str
     name: str
@@ -91,9 +94,10 @@ class RunChart:
     forecast: bool = False
     made_at: datetime | None = None
     of: str = ""
+    overridden: bool = False
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The chart as reports have it, without ``made_at`` and ``of``."""
+        """The chart as reports have it, without ``made_at``, ``of`` and ``overridden``."""
         return {
             "kind": self.kind,
             "name": self.name,
@@ -181,6 +185,7 @@ class _Drawing:
                 depth=3,
                 status=each.status,
                 why=": ".join(filter(None, (each.reason, each.message))),
+                since=each.pending_since,
                 expected=self.members.get(each.name),
                 windows=self.windows.get(each.name),
             )

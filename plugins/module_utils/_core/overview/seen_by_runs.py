@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What update runs have seen of members since these were read: that they upgraded one, or did not reach it."""
+"""What update runs have seen of members since these were read: that they upgraded one, did not reach it and skipped it,
+or wait for it."""
 
 from __future__ import annotations
 
@@ -14,17 +15,19 @@ from ..objects.clusters.fleet_member import FleetMember
 from ..objects.clusters.member_cluster import MemberCluster
 from ..schema.meta import find_condition
 from ..values.instants import SECONDS, write_time
-from ..values.update_states import COMPLETED, SKIPPED, UNREACHABLE
+from ..values.update_states import COMPLETED, PENDING, RUNNING, SKIPPED, UNREACHABLE
 from .runs import MEMBER, UPDATE_RUN, Bar, RunChart
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeenByRun:
-    """What the update run ``run`` saw of a member at ``at``: it had ``upgraded`` it, or could not reach it."""
+    """What the update run ``run`` saw of a member at ``at``: it had ``upgraded`` it, or could not reach it. ``waits``:
+    it has not reached it since then, and still waits for it."""
 
     run: str
     at: datetime
     upgraded: bool
+    waits: bool = False
 
     @property
     def sentence(self) -> str:
@@ -32,16 +35,20 @@ class SeenByRun:
         at = write_time(self.at, SECONDS)
         if self.upgraded:
             return f"not read since run {self.run} upgraded it at {at}"
+        if self.waits:
+            return f"run {self.run} waits for it, and has not reached it since {at}"
         return f"run {self.run} did not reach it, and skipped it at {at}"
 
 
 def seen_by_runs(charts: t.Iterable[RunChart]) -> dict[str, SeenByRun]:
     """By member, what the update run saw that was there last; members of which none has upgraded or missed one are left
-    out."""
+    out. A run that stands still waits for nobody."""
     found: dict[str, SeenByRun] = {}
     for chart in charts:
         for line in chart.bars if chart.kind == UPDATE_RUN else ():
             seen = _seen(chart.name, line)
+            if seen and seen.waits and chart.state not in (PENDING, RUNNING):
+                continue
             if seen and (line.name not in found or found[line.name].at < seen.at):
                 found[line.name] = seen
     return found
@@ -61,8 +68,9 @@ def read_last(cluster: MemberCluster, member: FleetMember | None) -> datetime | 
 
 def _seen(run: str, line: Bar) -> SeenByRun | None:
     """What the bar of a member tells; None for any other bar, and for a member that is neither upgraded nor missed."""
-    at, state = line.status.completed_time, line.status.state
-    missed = state == SKIPPED and line.why.partition(":")[0] == UNREACHABLE
-    if line.what != MEMBER or at is None or not (missed or state == COMPLETED):
+    state, missed = line.status.state, line.why.partition(":")[0] == UNREACHABLE
+    waits = state == PENDING and missed
+    at = line.since if waits else line.status.completed_time
+    if line.what != MEMBER or at is None or not (waits or state == COMPLETED or (state == SKIPPED and missed)):
         return None
-    return SeenByRun(run=run, at=at, upgraded=not missed)
+    return SeenByRun(run=run, at=at, upgraded=state == COMPLETED, waits=waits)

@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..errors import FleetError
-from ..values.listed import listed
+from ..values.listed import listed, number_of
 from .document import SCHEMA
 from .runs import KINDS, UPDATE_RUN
 
@@ -100,7 +100,7 @@ def _cluster(before: Report | None, after: Report | None) -> t.Iterator[str]:
 def _placement(before: set[str] | None, after: set[str] | None) -> t.Iterator[str]:
     """Who holds it now or no more, the first 12 names of each; None: the placement is not in that report."""
     if before is None or after is None:
-        yield f"is new, on {len(after or ())} clusters" if before is None else "is gone"
+        yield f"is new, on {number_of(len(after or ()), 'cluster')}" if before is None else "is gone"
         return
     for verb, names in (("has come to", after - before), ("has left", before - after)):
         if names:

@@ -7,7 +7,6 @@ conditions say and when they came to say it."""
 from __future__ import annotations
 
 import typing as t
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from ..objects.staged.strategy import TIMED_WAIT, StageConfig, StageTask
@@ -37,6 +36,7 @@ from ..rollout.staged.standing import (
     STOPPED,
     STOPPING,
     WAITING,
+    made_good_by,
     progress_of,
     standing_of,
     state_of,
@@ -46,6 +46,7 @@ from ..rollout.staged.standing import SUCCEEDED as DONE
 from ..schema.meta import Condition, find_condition
 from ..updates.record.summary import TAKEN_UP
 from ..values.duration import as_timedelta
+from ..values.listed import number_of
 from ..values.update_states import COMPLETED, PENDING, SKIPPED
 from ..windows.clocks import shifted
 from .runs import GATE, MEMBER, RUN, STAGE, STAGED_RUN, WAIT, Bar, RunChart
@@ -62,10 +63,13 @@ _STAGES = {
 }
 
 
-def staged_chart(run: ClusterStagedUpdateRun, approvers: t.Mapping[str, str]) -> RunChart:
-    """The run by its status alone: stages in order, then, if it has clusters, that of those that leave. ``approvers``
-    are who gave approvals, by the names of their requests. Only a run that has succeeded is ``over``."""
-    standing, state = standing_of(run), state_of(run)
+def staged_chart(
+    run: ClusterStagedUpdateRun, approvers: t.Mapping[str, str], runs: t.Collection[ClusterStagedUpdateRun] = ()
+) -> RunChart:
+    """The run by its status: stages in order, then, if it has clusters, that of those that leave. ``approvers`` are who
+    gave approvals, by the names of their requests. Only a run that has succeeded is ``over``, and one that others of
+    the ``runs`` have made good; the message says what they have done since."""
+    standing, state = standing_of(run, runs), state_of(run)
     status = run.status
     index = status.resource_snapshot_index_used or run.spec.resource_snapshot_index or "latest"
     strategy = status.staged_update_strategy_snapshot
@@ -90,40 +94,22 @@ def staged_chart(run: ClusterStagedUpdateRun, approvers: t.Mapping[str, str]) ->
         kind=STAGED_RUN,
         name=str(run.key),
         state=state,
-        over=state == DONE,
+        over=state == DONE or made_good_by(run, runs) is not None,
         outcome="",
         target=f"snapshot {index} of placement {run.placement_key}",
         message=standing.message,
-        progress=f"{standing.clusters_done}/{standing.clusters} clusters,"
-        f" {standing.stages_done}/{standing.stages} stages",
+        progress=f"{standing.clusters_done:,}/{number_of(standing.clusters, 'cluster')},"
+        f" {standing.stages_done:,}/{number_of(standing.stages, 'stage')}",
         bars=(whole, *bars),
         made_at=run.metadata.creation_timestamp,
         of=str(run.placement_key),
+        overridden=any(
+            (each.cluster_resource_override_snapshots or each.resource_override_snapshots)
+            and find_condition(each.conditions, SUCCEEDED) is None
+            for stage in status.stages_status
+            for each in stage.clusters
+        ),
     )
-
-
-def with_made_good(charts: t.Iterable[RunChart]) -> tuple[RunChart, ...]:
-    """Charts of staged runs in their order; one that failed is ``over``, and its message says so, where another run of
-    its placement has succeeded after it ended."""
-    found = tuple(charts)
-    good = [(each.of, end, each.name) for each in found if each.state == DONE and (end := _ended(each))]
-    return tuple(_made_good(each, good) if each.state == FAILED else each for each in found)
-
-
-def _made_good(failed: RunChart, good: t.Iterable[tuple[str, datetime, str]]) -> RunChart:
-    """The chart as of ``with_made_good``; ``good`` are placement, end and name of runs that succeeded."""
-    end = _ended(failed)
-    later = sorted((at, name) for of, at, name in good if of == failed.of and end and at > end)
-    if not later:
-        return failed
-    told = "; ".join(filter(None, (f"run {later[0][1]} has succeeded since", failed.message)))
-    return replace(failed, over=True, message=told)
-
-
-def _ended(chart: RunChart) -> datetime | None:
-    """When the run ended; of one that could not begin when that was found. None where that is not known."""
-    status = chart.bars[0].status
-    return status.completed_time or status.start_time
 
 
 def _stage(stage: StageUpdatingStatus, config: StageConfig | None, approvers: t.Mapping[str, str]) -> t.Iterator[Bar]:

@@ -189,6 +189,11 @@ class FleetToday:
         return any(SEEN_SINCE in each.concerns for each in self.members)
 
     @property
+    def is_unlooked(self) -> bool:
+        """Whether something is placed and nobody has looked for drift."""
+        return bool(self.drift.places and not self.drift.looked)
+
+    @property
     def objects_drifted(self) -> dict[str, list[str]]:
         """By cluster, the objects that are not as placed, each once; clusters without any are left out."""
         found: dict[str, dict[str, None]] = {}

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from ..values.instants import SECONDS, write_time
 from ..values.int_or_percent import scaled
+from ..values.listed import number_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +86,8 @@ def removals(placement: str, held: int, lost: int, limit: int | str) -> Brake:
         name="max_removals",
         tripped=lost > min(default, allowed),
         lifted=default < lost <= allowed,
-        message=f"{placement}: {lost} of {held} clusters would lose it; max_removals {limit} permits {allowed}",
+        message=f"{placement}: {lost:,} of {number_of(held, 'cluster')} would lose it;"
+        f" max_removals {limit} permits {allowed}",
         option=f"max_removals: {lost}",
     )
 
@@ -96,7 +98,7 @@ def emptied(placement: str, held: int, kept: int, allow: bool) -> Brake:
         name="allow_empty",
         tripped=held > 0 and kept == 0,
         lifted=allow and held > 0 and kept == 0,
-        message=f"{placement}: no cluster is picked any more where {held} hold it now",
+        message=f"{placement}: no cluster is picked any more where {held} {'holds' if held == 1 else 'hold'} it now",
         option="allow_empty: true",
     )
 
@@ -114,8 +116,8 @@ def object_removals(placement: str, losses: t.Iterable[ObjectLoss], limit: int |
     if worst is not None:
         others = len(stopped or found) - 1
         message = (
-            f"{placement}: {worst.deleted} of {worst.held} objects would be deleted on {worst.cluster}"
-            + (f" (and {others} more clusters lose too many)" if others else "")
+            f"{placement}: {worst.deleted:,} of {number_of(worst.held, 'object')} would be deleted on {worst.cluster}"
+            + (f" (and {number_of(others, 'more cluster', 'loses', 'lose')} too many)" if others else "")
             + f"; max_object_removals {limit} permits {permitted(limit, worst.held)}"
         )
     return Brake(
@@ -135,7 +137,7 @@ def no_objects(placement: str, held: int, selected: int, allow: bool) -> Brake:
         name="allow_no_objects",
         tripped=tripped,
         lifted=allow and tripped,
-        message=f"{placement}: nothing is selected any more where it holds {held} objects now",
+        message=f"{placement}: nothing is selected any more where it holds {number_of(held, 'object')} now",
         option="allow_no_objects: true",
     )
 

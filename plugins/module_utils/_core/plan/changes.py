@@ -12,6 +12,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..objects.identity import Manifest, ObjectId, ObjectKey
+from ..values.listed import number_of
 
 NEW, CHANGED, UNKNOWN, LEFT_OUT = "new", "changed", "may change", "left out"
 MOST_TOLD, SHORT_VALUE = 10, 40
@@ -113,4 +114,4 @@ def _shown(value: t.Any, most: int) -> str:
     """The value as JSON; beyond ``most`` characters it is cut, and the others are counted. What JSON does not have
     becomes a text."""
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= most else f"{text[:most]}... ({len(text) - most} more characters)"
+    return text if len(text) <= most else f"{text[:most]}... ({number_of(len(text) - most, 'more character')})"

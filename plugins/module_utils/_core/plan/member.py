@@ -27,6 +27,7 @@ from ..resources.comparison.compare import FieldDiff, additions, differences
 from ..resources.comparison.left_alone import IGNORE, as_live, compared, ignored, left_alone
 from ..resources.comparison.ownership import FieldDrift, drift
 from ..resources.order import apply_wave
+from ..values.listed import number_of
 from .brakes import permitted
 from .changes import FieldChange
 from .document import Rendered
@@ -174,8 +175,8 @@ def as_planned(steps: t.Sequence[MemberStep], deletable: Deletable | None, held:
         return tuple(steps)
     lift = f"max_object_removals: {deletable.counted + len(others)}" if deletable.limit is not None else "no digest"
     message = (
-        f"the plan does not name it: {len(others)} objects are held here for the placement that the records do not "
-        f"know, and they stay; apply with {lift} if they are to go"
+        f"the plan does not name it: {number_of(len(others), 'object', 'is', 'are')} held here for the placement that "
+        f"the records do not know, and they stay; apply with {lift} if they are to go"
     )
     return tuple(
         MemberStep(id=step.id, action=REFUSED, reason="NotPlanned", message=message) if step.id in others else step

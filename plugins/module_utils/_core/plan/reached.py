@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ..objects.identity import ObjectId
 from ..resources.availability import NOT_YET
+from ..values.listed import number_of
 from .document import CONTENT_CHANGED, LOST, PlacementPlan
 from .outcome import MemberOutcome
 
@@ -33,10 +34,11 @@ class Reached:
         """How far it is, in numbers, and how many clusters keep an old version that is replaced. That something new is
         not available yet is no outage where the old one is."""
         if not self.replacing:
-            return (
-                f"applied on {self.applied} of {self.clusters} clusters, {self.available} of {self.clusters} available"
-            )
-        said = f"new version on {self.applied} of {self.clusters} clusters, available on {self.available}"
+            clusters = number_of(self.clusters, "cluster")
+            return f"applied on {self.applied:,} of {clusters}, {self.available:,} of {self.clusters:,} available"
+        said = (
+            f"new version on {self.applied:,} of {number_of(self.clusters, 'cluster')}, available on {self.available:,}"
+        )
         return "; ".join(filter(None, [said, self.kept]))
 
     @property

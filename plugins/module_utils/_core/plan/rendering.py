@@ -35,6 +35,7 @@ from ..resources.sealing import (
 from ..rollout.content import Overrides, OverridesByCluster
 from ..schema.meta import NamespacedName
 from ..values.canonical import canonical_json
+from ..values.listed import number_of
 from .changes import (
     CHANGED,
     LEFT_OUT,
@@ -235,7 +236,7 @@ def _told(troubles: t.Iterable[_Trouble]) -> t.Iterator[Problem]:
         if len(rows) > TOLD:
             first, others = rows[0].problem, [each.cluster for each in rows[TOLD:]]
             names = ", ".join(others[: 4 * TOLD]) + (", ..." if len(others) > 4 * TOLD else "")
-            message = f"the same in {rows[0].id} for {len(others)} more clusters: {names}"
+            message = f"the same in {rows[0].id} for {number_of(len(others), 'more cluster')}: {names}"
             yield Problem(first.code, message, first.where, first.hint)
 
 

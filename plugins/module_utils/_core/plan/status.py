@@ -18,6 +18,7 @@ from ..resources.availability import AVAILABLE, NOT_TRACKABLE, NOT_YET
 from ..resources.snapshots import snapshot_index
 from ..rollout.content import Overrides, RolloutBinding
 from ..schema.meta import Condition, find_condition, next_condition
+from ..values.listed import number_of
 from .document import LOST, ClusterPlan, PlacementPlan
 from .member import DIFFERS
 from .outcome import MemberOutcome
@@ -263,25 +264,27 @@ def _applied_rows(outcome: MemberOutcome | None) -> list[Row]:
         why = outcome.error.message if outcome and outcome.error else "not looked at yet"
         return [("Applied", "Unknown", "ApplyPending", why)]
     if outcome.failures:
-        message = f"{len(outcome.failures)} of {len(outcome.steps)} objects could not be applied"
+        message = f"{len(outcome.failures):,} of {number_of(len(outcome.steps), 'object')} could not be applied"
         return [("Applied", "False", "NotAllWorkHaveBeenApplied", message)]
     applied = ("Applied", "True", "AllWorkHaveBeenApplied", "all objects are applied")
     judged = list((outcome.availability or {}).values())
     late = judged.count(NOT_YET)
     if late:
-        return [
-            applied,
-            ("Available", "False", "NotAllWorkAreAvailable", f"not available yet: {late} of {len(judged)} objects"),
-        ]
+        message = f"not available yet: {late:,} of {number_of(len(judged), 'object')}"
+        return [applied, ("Available", "False", "NotAllWorkAreAvailable", message)]
     if NOT_TRACKABLE in judged:
-        message = (
-            f"of a kind whose availability cannot be tracked: {judged.count(NOT_TRACKABLE)} of {len(judged)} objects"
-        )
+        untracked = f"{judged.count(NOT_TRACKABLE):,} of {number_of(len(judged), 'object')}"
+        message = f"of a kind whose availability cannot be tracked: {untracked}"
         return [applied, ("Available", "True", "NotAllWorkAreAvailabilityTrackable", message)]
     return [
         applied,
-        ("Available", "True", "AllWorkAreAvailable", f"all {judged.count(AVAILABLE)} objects are available"),
+        ("Available", "True", "AllWorkAreAvailable", _all_available(judged.count(AVAILABLE))),
     ]
+
+
+def _all_available(count: int) -> str:
+    """That all objects are available, of which there are so many."""
+    return "the one object is available" if count == 1 else f"all {count:,} objects are available"
 
 
 def _diff_rows(outcome: MemberOutcome | None) -> list[Row]:
@@ -291,7 +294,8 @@ def _diff_rows(outcome: MemberOutcome | None) -> list[Row]:
         why = outcome.error.message if outcome and outcome.error else "not looked at yet"
         return [("DiffReported", "Unknown", "DiffReportInProgress", why)]
     differing = sum(1 for step in outcome.steps if step.action == DIFFERS)
-    return [("DiffReported", "True", "AllWorkHaveDiffReported", f"{differing} objects differ")]
+    message = number_of(differing, "object", "differs", "differ")
+    return [("DiffReported", "True", "AllWorkHaveDiffReported", message)]
 
 
 def _scheduled(plan: PlacementPlan, previous: PlacementStatus, generation: int, now: datetime) -> Condition:
@@ -305,9 +309,10 @@ def _scheduled_words(plan: PlacementPlan) -> tuple[str, str, str]:
     """Status, reason and message of the condition Scheduled."""
     beside = f"; {plan.unread} more keep it, since they could not be read" if plan.unread else ""
     if plan.fulfilled:
-        message = f"found all {plan.picked} clusters that the policy asks for{beside}"
+        found = "the one cluster" if plan.picked == 1 else f"all {plan.picked:,} clusters"
+        message = f"found {found} that the policy asks for{beside}"
         return "True", "SchedulingPolicyFulfilled", message
-    message = f"found {plan.picked} of {plan.wanted} clusters that the policy asks for{beside}"
+    message = f"found {plan.picked:,} of {number_of(plan.wanted, 'cluster')} that the policy asks for{beside}"
     return "False", "SchedulingPolicyUnfulfilled", message
 
 
@@ -331,13 +336,17 @@ def _aggregate(
     found = [find_condition(each.conditions, rule.type) for each in rows]
     unknown = sum(1 for each in found if each is None or each.status == "Unknown")
     failed = sum(1 for each in found if each is not None and each.status == "False")
-    so_far = f"{rule.text} {len(rows) - unknown - failed} of {len(rows)} clusters"
+    so_far = f"{rule.text} {len(rows) - unknown - failed:,} of {number_of(len(rows), 'cluster')}"
     if unknown:
         row = ("Unknown", rule.unknown, f"{so_far}, not known of {unknown}")
     elif failed:
         row = ("False", rule.false, so_far)
     else:
-        row = ("True", rule.true, f"{rule.text} all {len(rows)} clusters")
+        row = (
+            "True",
+            rule.true,
+            f"{rule.text} {'the one cluster' if len(rows) == 1 else f'all {len(rows):,} clusters'}",
+        )
     return next_condition(find_condition(previous.conditions, kind), kind, row, now, generation)
 
 

@@ -17,6 +17,7 @@ from ..objects.placements.cluster_resource_placement import (
 )
 from ..schema.meta import find_condition, next_condition
 from ..schema.record_size import LIMIT, REASON, TRIMMED, size_of
+from ..values.listed import number_of
 
 Told = t.TypeVar("Told", PerClusterPlacementStatus, BindingStatus)
 # How much of what differs is told, until it fits: characters of a value, fields of an object, objects of a cluster.
@@ -54,9 +55,9 @@ def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int,
     kept = _fitting(rows, LIMIT - _FOR_WORDS - size_of(bare))
     words = []
     if fewer := len(status.selected_resources) - len(objects):
-        words.append(f"{fewer} of {len(status.selected_resources)} selected objects")
+        words.append(f"{fewer:,} of {number_of(len(status.selected_resources), 'selected object')}")
     if fewer := len(rows) - len(kept):
-        words.append(f"{fewer} of {len(rows)} clusters, first of those that are as they should be")
+        words.append(f"{fewer:,} of {number_of(len(rows), 'cluster')}, first of those that are as they should be")
     return replace(bare, placement_statuses=kept, conditions=saying("; ".join(words)).conditions)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..values.listed import number_of
 from ..values.parts import mapping, number, rows
 
 AVAILABLE, NOT_YET, NOT_TRACKABLE = "Available", "ManifestNotAvailableYet", "NotTrackable"
@@ -68,10 +69,11 @@ def _lacking(group: str, kind: str, live: Live) -> str:
     if group == "apps" and kind in ("Deployment", "StatefulSet"):
         have, wanted = _count(status, "availableReplicas"), _wanted_count(live)
         if have == wanted:
-            return f"has {_count(status, 'updatedReplicas')} of {wanted} replicas of the new version"
-        return f"has {have} of {wanted} replicas available"
+            return f"has {_count(status, 'updatedReplicas'):,} of {number_of(wanted, 'replica')} of the new version"
+        return f"has {have:,} of {number_of(wanted, 'replica')} available"
     if group == "apps" and kind == "DaemonSet":
-        return f"has {_count(status, 'numberAvailable')} of {_count(status, 'desiredNumberScheduled')} pods available"
+        pods = number_of(_count(status, "desiredNumberScheduled"), "pod")
+        return f"has {_count(status, 'numberAvailable'):,} of {pods} available"
     return "is not available yet"
 
 

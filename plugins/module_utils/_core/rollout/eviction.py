@@ -25,6 +25,7 @@ from ..objects.placements.policy import PICK_FIXED, PlacementPolicy
 from ..objects.placements.rollout_strategy import ApplyStrategy
 from ..schema.meta import find_condition
 from ..values.int_or_percent import scaled
+from ..values.listed import number_of
 from .conditions import (
     FALSE,
     TRUE,
@@ -160,7 +161,9 @@ def eviction_verdict(
     if any(check_budget_for(budget, placement)):
         return _verdict("misconfigured-budget")
     numbers = arithmetic(placement, bindings, budget, upstream=upstream)
-    words = f"{numbers.available} of {numbers.total} bindings are available, so that {numbers.allowed} may go"
+    verb = "is" if numbers.available == 1 else "are"
+    words = f"{numbers.available:,} of {number_of(numbers.total, 'binding')} {verb} available,"
+    words += f" so that {numbers.allowed} may go"
     return EvictionVerdict(yes=numbers.allowed > 0, why="budget", message=words, arithmetic=numbers)
 
 

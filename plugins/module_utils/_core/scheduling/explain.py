@@ -15,7 +15,7 @@ from ..objects.placements.policy import PICK_FIXED, PICK_N
 from ..schema.checking import most_like
 from . import bitset, cluster_eligibility, reasons
 from .cycle import Scheduled
-from .picking.bindings import DROPPED, REBASED
+from .picking.bindings import DROPPED, REBASED, RELEASED
 from .picking.decisions import PickDecision
 from .preferred_affinity import PreferredAffinity, TermScore
 from .reasons import ClusterBlocker
@@ -24,17 +24,17 @@ from .topology_spread import DomainCount, TopologySpread
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """One cluster's answer. ``change`` is what scheduling does to its binding, the first of several, as of
-    ``BindingChange``, or empty. ``would_refuse`` is why a cluster that holds the placement would not be picked afresh.
-    ``blockers`` are all that stands against the cluster, in the order in which upstream judges: ``refusal`` and
-    ``would_refuse`` say only what upstream says, which stops at the first. ``score`` is None where nothing was scored;
-    ``terms`` and ``spread`` are of PickN alone."""
+    """One cluster's answer. ``changes`` are what scheduling does to its bindings, as of ``BindingChange``, in order: an
+    old one that is being deleted is released, and the cluster picked anew. ``would_refuse`` is why a cluster that holds
+    the placement would not be picked afresh. ``blockers`` are all that stands against the cluster, in the order in
+    which upstream judges: ``refusal`` and ``would_refuse`` say only what upstream says, which stops at the first.
+    ``score`` is None where nothing was scored; ``terms`` and ``spread`` are of PickN alone."""
 
     placement: str
     cluster: str
     picked: bool
     sentence: str
-    change: str = ""
+    changes: tuple[str, ...] = ()
     refusal: ClusterBlocker | None = None
     would_refuse: ClusterBlocker | None = None
     blockers: tuple[ClusterBlocker, ...] = ()
@@ -43,10 +43,15 @@ class Explanation:
     spread: tuple[DomainCount, ...] = ()
     findings: tuple[Problem, ...] = ()
 
+    @property
+    def change(self) -> str:
+        """Of ``changes`` the one that the cluster ends with, as of ``Verdict``."""
+        return _last(self.changes)
+
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data, in camelCase; ``score`` as ``affinityScore`` and ``topologySpreadScore``, None without one;
-        ``refusal`` and ``wouldRefuse`` are None where there is none. ``terms`` are the preferred terms, ``spread`` the
-        counts before the last pick."""
+        """Plain data, in camelCase, with ``change`` beside ``changes``; ``score`` as ``affinityScore`` and
+        ``topologySpreadScore``, None without one; ``refusal`` and ``wouldRefuse`` are None where there is none.
+        ``terms`` are the preferred terms, ``spread`` the counts before the last pick."""
         score = self.score
         return {
             "placement": self.placement,
@@ -54,6 +59,7 @@ class Explanation:
             "picked": self.picked,
             "sentence": self.sentence,
             "change": self.change,
+            "changes": list(self.changes),
             "refusal": self.refusal.as_dict() if self.refusal else None,
             "wouldRefuse": self.would_refuse.as_dict() if self.would_refuse else None,
             "blockers": [each.as_dict() for each in self.blockers],
@@ -67,7 +73,8 @@ class Explanation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """An explanation as one sentence; the fields mean what they mean there."""
+    """An explanation as one sentence; the fields mean what they mean there. ``change`` is what the cluster ends with:
+    the last of several, but that an old binding is released only where nothing else is changed; empty for none."""
 
     cluster: str
     picked: bool
@@ -79,7 +86,7 @@ def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
     """Why a cluster was picked or not by a scheduling that was done already; FleetError ``unknown-cluster`` if
     neither the fleet nor the policy knows it, nor a binding that is Unscheduled or holds the placement."""
     asked, position = outcome.asked, outcome.asked.index.positions.get(cluster)
-    change = next((each.what for each in outcome.changes if each.cluster == cluster), "")
+    changes = tuple(each.what for each in outcome.changes if each.cluster == cluster)
     holder = outcome.holders.get(cluster)
     unread = outcome.unread.get(cluster)
     decision = None if holder or unread else _decision(outcome, cluster, position)
@@ -95,8 +102,8 @@ def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
         placement=str(asked.placement.key),
         cluster=cluster,
         picked=decision is None,
-        sentence=_sentence(cluster, change, holder, decision, unread, would_refuse, blockers),
-        change=change,
+        sentence=_sentence(cluster, changes, holder, decision, unread, would_refuse, blockers),
+        changes=changes,
         refusal=decision.refusal if decision else None,
         would_refuse=would_refuse,
         blockers=blockers,
@@ -110,15 +117,17 @@ def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
 
 def verdicts(outcome: Scheduled) -> t.Iterator[Verdict]:
     """The answers of ``explain_outcome`` for all clusters of the fleet, in the order of the index, without numbers."""
-    changes = {each.cluster: each.what for each in reversed(outcome.changes)}
+    by_cluster: dict[str, list[str]] = {}
+    for one in outcome.changes:
+        by_cluster.setdefault(one.cluster, []).append(one.what)
     for position, cluster in enumerate(outcome.asked.index.names):
-        holder, change = outcome.holders.get(cluster), changes.get(cluster, "")
+        holder, changes = outcome.holders.get(cluster), by_cluster.get(cluster, ())
         unread = outcome.unread.get(cluster)
         decision = None if holder or unread else _decision(outcome, cluster, position)
         would_refuse = unread or outcome.not_afresh.get(cluster)
         blockers = _blockers(outcome, position, decision, would_refuse)
-        sentence = _sentence(cluster, change, holder, decision, unread, would_refuse, blockers)
-        yield Verdict(cluster=cluster, picked=decision is None, change=change, sentence=sentence)
+        sentence = _sentence(cluster, changes, holder, decision, unread, would_refuse, blockers)
+        yield Verdict(cluster=cluster, picked=decision is None, change=_last(changes), sentence=sentence)
 
 
 def _decision(outcome: Scheduled, cluster: str, position: int | None) -> PickDecision:
@@ -164,16 +173,27 @@ def _spread(outcome: Scheduled) -> TopologySpread:
     return TopologySpread.of(asked.index, asked.constraints, held)
 
 
+def _last(changes: t.Sequence[str]) -> str:
+    """What a cluster of these changes ends with, as of ``Verdict``."""
+    return next((each for each in reversed(changes) if each != RELEASED), changes[-1] if changes else "")
+
+
 def _sentence(
     cluster: str,
-    change: str,
+    changes: t.Sequence[str],
     holder: ClusterResourceBinding | None,
     decision: PickDecision | None,
     unread: ClusterBlocker | None,
     would_refuse: ClusterBlocker | None,
     blockers: tuple[ClusterBlocker, ...],
 ) -> str:
-    """Why the cluster is picked or not, loses or keeps the placement, in words, and what else stands against it."""
+    """Why the cluster is picked or not, loses or keeps the placement, in words, and what else stands against it; before
+    it that its old binding is released, which is what comes first."""
+    change = _last(changes)
+    if RELEASED in changes:
+        further = [each for each in changes if each != RELEASED]
+        then = _sentence(cluster, further, holder, decision, unread, would_refuse, blockers)
+        return f"{cluster} has an old binding, which is released, as it is being deleted; {then}"
     why, *others = [each.sentence for each in blockers] or [""]
     besides = f" Besides: {'; '.join(others)}." if others else ""
     if decision:

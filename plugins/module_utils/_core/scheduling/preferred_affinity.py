@@ -14,7 +14,7 @@ from itertools import compress, repeat
 from ..cluster.facts.prices import UNITS
 from ..errors import FleetError, Problem
 from ..objects.placements.policy import PreferredClusterSelector, PropertySorter
-from ..values.listed import listed
+from ..values.listed import listed, number_of
 from . import bitset
 from .cluster_affinity import malformed_values
 from .index import FleetIndex
@@ -236,9 +236,11 @@ def _unpriced(
     follows = f"this preference gives them 0, as it gives the {worst}"
     if not spread_out:
         follows = "it decides nothing, as there are not two different prices in the fleet"
+    verb = "reports" if len(names) == 1 else "report"
     return Problem(
         "price-unknown",
-        f"{len(names)} of {candidates} eligible clusters report no {sorter.name}, and {follows}: {listed(names)}",
+        f"{len(names):,} of {number_of(candidates, 'eligible cluster')} {verb} no {sorter.name}, and {follows}:"
+        f" {listed(names)}",
         _field(number),
         WITH_PRICES,
     )

@@ -16,6 +16,7 @@ from ..values.canonical import comparable
 from ..values.field_path import below
 from ..values.instants import parse_time
 from ..values.int_or_percent import INT64, decodes
+from ..values.listed import number_of
 from ..values.parts import type_words
 from ..values.quantity import read_quantity
 from ..values.selector import LabelSelectorRequirement
@@ -283,10 +284,9 @@ def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
         meant = next((each for each in enum if each.lower() == value.strip().lower()), None)
         check.problem("not-one-of", path, f"{value!r:.60} is not one of {known}", hint, meant)
     elif not _length_fits(value, prop):
-        low, high = prop.min_length or 0, prop.max_length
+        low, high, hint = prop.min_length or 0, prop.max_length, f"write {prop.form}" if prop.form else ""
         allowed = f"at least {low} are wanted" if high is None else f"{low} to {high} are allowed"
-        hint = f"write {prop.form}" if prop.form else ""
-        check.problem("wrong-length", path, f"{len(value)} characters, {allowed}", hint)
+        check.problem("wrong-length", path, f"{number_of(len(value), 'character')}, {allowed}", hint)
     elif not _has_form(value, prop):
         check.problem(prop.code, path, f"{value!r:.60} is not {prop.form}", meant=_in_hours(value, prop))
     return value

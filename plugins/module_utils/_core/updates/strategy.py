@@ -26,7 +26,7 @@ from ..objects.updates.strategy import (
 )
 from ..schema.rules import Found
 from ..values.int_or_percent import scaled
-from ..values.listed import listed
+from ..values.listed import listed, number_of
 from ..values.selector import Matcher, compile_selector
 from ..values.selector_text import parse_selector
 from ..values.update_states import AFTER, BEFORE
@@ -230,11 +230,13 @@ def _warned(one: _Taken, wanted: int, slots: int, allowed: int, failures: int) -
         return
     percent = "%" in group.max_concurrency + one.stage.max_concurrency
     if wanted > min(slots, size) and (wanted <= slots or percent):
-        message = f"{wanted} is cut to {min(slots, size)}: {slots} slots of the stage, {size} members of the group"
+        counts = f"{number_of(slots, 'slot')} of the stage, {number_of(size, 'member')} of the group"
+        message = f"{wanted} is cut to {min(slots, size)}: {counts}"
         yield Found("concurrency-cut", f"{one.path}.maxConcurrency", message)
     percent = "%" in group.max_allowed_failures + one.stage.max_allowed_failures
     if allowed < failures and percent and group.max_allowed_failures.rstrip("%") not in ("", "0"):
-        message = f"the group halts after more than {allowed} failures, {failures} of its stage are not reached in it"
+        most = number_of(allowed, "failure")
+        message = f"the group halts after more than {most}, {failures} of its stage are not reached in it"
         yield Found("group-limit-stricter", f"{one.path}.maxAllowedFailures", message)
 
 

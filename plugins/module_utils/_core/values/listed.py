@@ -17,6 +17,8 @@ def listed(names: t.Sequence[str], most: int = 6, between: str = ", ") -> str:
     return f"{between.join(names[:most])}{comma} and {len(names) - most} more"
 
 
-def number_of(count: int, noun: str) -> str:
-    """``1 object``, ``2 objects``, ``0 objects``: for nouns that take an s."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def number_of(count: int, noun: str, one: str = "", many: str = "") -> str:
+    """``1 object``, ``2,000 objects``, ``0 objects``: for nouns that take an s. With verbs, of one and of many, the one
+    that fits stands behind it: ``1 object is``, ``2 objects are``."""
+    verb = one if count == 1 else many
+    return f"{count:,} {noun}{'' if count == 1 else 's'}{f' {verb}' if verb else ''}"

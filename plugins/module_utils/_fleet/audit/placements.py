@@ -20,6 +20,7 @@ from ..._core.objects.audit.audit_entry import (
 )
 from ..._core.plan.changes import changes_sentence
 from ..._core.plan.document import KEPT, PlacementPlan
+from ..._core.values.listed import number_of
 from ..placements.look import Outcomes
 from ..placements.rollout_words import Waiting, plan_counts
 from ..placements.write_records import Writer
@@ -82,7 +83,7 @@ def _end(testimony: Testimony, plan: PlacementPlan, course: ApplyCourse, due: bo
         *(f"{name}: {each.error or each.failures[0].message}" for name, each in found.items() if _failed(each)),
         *map(str, course.problems),
     ]
-    said = f"{sum(1 for each in found.values() if each.holds_all)} of {len(found)} clusters done"
+    said = f"{sum(1 for each in found.values() if each.holds_all):,} of {number_of(len(found), 'cluster')} done"
     if problems:
         testimony.end(PARTIAL if wrote or done else FAILED, f"{said}; {problems[0]}", wrote)
     elif plan.name in course.waits:

@@ -26,6 +26,7 @@ from ..._core.overview.history import RECORD, HistoryRow
 from ..._core.rollout.staged.approving import NOBODY, signed_by
 from ..._core.schema.meta import find_condition
 from ..._core.updates.record.run_state import run_of
+from ..._core.values.listed import number_of
 from ..._core.values.update_states import COMPLETED
 from ..._store.kinds import record_name
 from ..._store.records import Records
@@ -178,7 +179,7 @@ def _snapshots(records: Records) -> tuple[list[HistoryRow], list[Problem]]:
                 name=record_name(document),
                 revision=each.revision,
                 outcome=DONE,
-                message=f"content {each.name} was recorded: {len(each.manifests)} objects",
+                message=f"content {each.name} was recorded: {number_of(len(each.manifests), 'object')}",
                 source=RECORD,
                 marks=(each.name,),
             )

@@ -34,7 +34,7 @@ from ..._core.objects.clusters.node_rotation import NodeRotation, NodeRotationSp
 from ..._core.objects.karpenter.node_pool import API_VERSION
 from ..._core.objects.karpenter.node_pool import KIND as NODE_POOL
 from ..._core.schema.meta import ObjectMeta
-from ..._core.values.listed import listed
+from ..._core.values.listed import listed, number_of
 from ..._core.values.merge_patch import merge_patched
 from ..._core.values.selector import compile_selector
 from ..._core.values.selector_text import parse_selector
@@ -197,7 +197,8 @@ class _Manual:
         found = tuple(sorted(each.node_name for each in state.nodes if each.node is not None and holds(each.labels)))
         if wish.confirmed != len(found):
             given = "no number was" if wish.confirmed is None else f"{wish.confirmed} was"
-            text = f"{len(found)} nodes have {wish.selector}, and {given} confirmed; budgets do not hold this back"
+            count = number_of(len(found), "node", "has", "have")
+            text = f"{count} {wish.selector}, and {given} confirmed; budgets do not hold this back"
             raise FleetError("count-not-confirmed", text, self._member.name, f"confirm_count: {len(found)}")
         return found
 

@@ -11,11 +11,13 @@ from functools import partial
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.node_rotation import NodeRotation
+from ..._core.objects.placements.key import PlacementKey
 from ..._core.objects.staged.key import RUN_KINDS, RunKey, RunKinds
+from ..._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.overview.rotations import rotation_chart
 from ..._core.overview.runs import RunChart, run_chart
-from ..._core.overview.staged_runs import staged_chart, with_made_good
+from ..._core.overview.staged_runs import staged_chart
 from ..._core.schema.meta import ObjectMeta
 from ..._core.updates.record.run_state import run_of
 from ..._core.values.update_states import TERMINAL
@@ -72,8 +74,8 @@ def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...
 
 
 def staged_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
-    """The newest staged update run of placements first, as of ``with_made_good``, and what is wrong with those that are
-    left out, as all of a kind are that cannot be listed, or whose requests cannot."""
+    """The newest staged update run of placements first, and what is wrong with those that are left out, as all of a
+    kind are that cannot be listed, or whose requests cannot."""
     told: list[Problem] = []
     found = []
     for kinds in RUN_KINDS:
@@ -83,14 +85,20 @@ def staged_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem
         except FleetError as error:
             told += error.problems
             continue
+        runs: list[ClusterStagedUpdateRun] = []
         for document in documents:
             try:
-                run = recorded_run(RunKey.of(record_name(document)), document)
+                runs.append(recorded_run(RunKey.of(record_name(document)), document))
             except FleetError as error:
                 told += error.problems
-            else:
-                found.append((run.metadata, staged_chart(run, approvers.get(run.key.namespace, {}))))
-    return with_made_good(_newest_first(found)), tuple(told)
+        beside: dict[PlacementKey, list[ClusterStagedUpdateRun]] = {}
+        for each in runs:
+            beside.setdefault(each.placement_key, []).append(each)
+        found += [
+            (each.metadata, staged_chart(each, approvers.get(each.key.namespace, {}), beside[each.placement_key]))
+            for each in runs
+        ]
+    return _newest_first(found), tuple(told)
 
 
 def rotation_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:

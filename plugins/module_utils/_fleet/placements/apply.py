@@ -18,6 +18,7 @@ from ..._core.plan.reached import awaited, reached
 from ..._core.plan.status import placement_status
 from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
 from ..._core.schema.codec import encode
+from ..._core.values.listed import number_of
 from ..._kube.parallel import in_parallel
 from ..audit.placements import attest
 from ..conductor.interrupts import Interrupts
@@ -335,9 +336,8 @@ def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tall
         tally.waits[current.name] = Waiting(
             why=ending.why, rows=steering.waits, lines=tuple(steering.lines()), resume_at=ending.resume_at
         )
-    done = sum(1 for outcome in outcomes.values() if outcome.holds_all)
-    far = reached(current, outcomes)
-    work.session.say(f"{current.name}: {done} of {len(outcomes)} clusters done{available_words(far)}")
+    done, far = sum(1 for outcome in outcomes.values() if outcome.holds_all), reached(current, outcomes)
+    work.session.say(f"{current.name}: {done:,} of {number_of(len(outcomes), 'cluster')} done{available_words(far)}")
     if work.ways.rollout.applied_only:
         work.session.say(f"{current.name}: applied was enough; no wave waited until its clusters were available")
 

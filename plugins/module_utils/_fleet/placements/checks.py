@@ -26,6 +26,7 @@ from ..._core.plan.looked import Looked, looked_at
 from ..._core.plan.member import NOT_GONE
 from ..._core.plan.outcome import APPLY_FAILED
 from ..._core.values.approved_digest import approves, too_short_words
+from ..._core.values.listed import number_of
 from ..._kube.access import ready
 from ..._kube.parallel import in_parallel
 from ..keeping import STOPS
@@ -128,7 +129,12 @@ def unfulfilled(plan: FleetPlan) -> list[Problem]:
     """A problem ``unfulfilled`` for each placement that gets fewer clusters than its policy asks for."""
     hint = "placement_info with explain tells what is against a cluster"
     return [
-        Problem("unfulfilled", f"{each.picked} of {each.wanted} clusters that the policy asks for", each.name, hint)
+        Problem(
+            "unfulfilled",
+            f"{each.picked:,} of {number_of(each.wanted, 'cluster')} that the policy asks for",
+            each.name,
+            hint,
+        )
         for each in plan.plans
         if not each.fulfilled
     ]

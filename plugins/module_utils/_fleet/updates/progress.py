@@ -22,6 +22,7 @@ from ..._core.updates.run import (
 from ..._core.updates.status import RunStatus, derive
 from ..._core.values.clock_skew import is_over
 from ..._core.values.instants import write_time
+from ..._core.values.listed import number_of
 from ..._core.values.update_states import (
     COMPLETED,
     FAILED,
@@ -202,7 +203,7 @@ def counted(run: RunState) -> str:
     """How far the run is, such as ``3 of 7 clusters done, 1 in flight, 1 failed, 2 skipped``; what is none is not
     named."""
     states = [row.state for row in run.members]
-    parts = [f"{states.count(COMPLETED)} of {len(states)} clusters done"]
+    parts = [f"{states.count(COMPLETED):,} of {number_of(len(states), 'cluster')} done"]
     for state, word in ((RUNNING, "in flight"), *OVER, (PENDING, "pending")):
         if states.count(state):
             parts.append(f"{states.count(state)} {word}")

@@ -48,6 +48,8 @@ REASON: Variables = types.MappingProxyType({"reason": ""})
 NOTHING: Variables = types.MappingProxyType({})
 # Options of which a command can have the value: no secret is in it.
 OF_A_WORD = ("operations", "driver", "allow_self_approval", "verified_approvals", "approval_expires")
+# What no record tells: where the manifests of placements and of what they place are.
+FILES: t.Mapping[str, str] = types.MappingProxyType({"placements": "FOLDER", "resources": "FOLDER"})
 MOST = 5
 SOON = timedelta(minutes=1)
 
@@ -271,20 +273,42 @@ def after_reading(others: t.Iterable[str]) -> list[NextStep]:
     ]
 
 
-def after_status(is_behind: bool, runs: t.Iterable[RunNeed]) -> list[NextStep]:
+def after_status(
+    is_behind: bool, runs: t.Iterable[RunNeed], unlooked: bool = False, in_files: bool = False
+) -> list[NextStep]:
     """After the state of the fleet: what reads members anew, where runs have seen more of some since these were read;
-    and what carries on the first ``MOST`` staged runs and rotations that nobody seems to conduct. Update runs tell that
-    themselves."""
+    how drift is looked for where nobody has (``unlooked``); and what carries on the first ``MOST`` staged runs and
+    rotations that nobody seems to conduct. Update runs tell that themselves. Where records are ``in_files`` a staged
+    run with overrides needs the files with these again, and no record tells where they are."""
     left = [each for each in runs if each.needs == FOR_CONDUCTOR and each.kind in _CARRIED_ON][:MOST]
     steps = [NextStep(to="read members anew", playbook="facts", variables={})] if is_behind else []
+    if unlooked:
+        told = {"result_file": DRIFT_FILE}
+        steps += [
+            NextStep(to="see here what drifted", playbook="drift", variables=told, blanks=FILES),
+            NextStep(to="have that shown", playbook="status", variables={"drift": DRIFT_FILE}),
+        ]
     for each in left:
         playbook, variable, options = _CARRIED_ON[each.kind]
         since = f" since {write_time(each.since, SECONDS)}" if each.since else ""
         to = f"go on with {each.kind} {each.name}, which nobody seems to conduct{since}{options}"
-        steps.append(NextStep(to=to, playbook=playbook, variables={variable: each.name}))
+        blanks = {"runs": "FOLDER"} if each.overridden and in_files else {}
+        steps.append(NextStep(to=to, playbook=playbook, variables={variable: each.name}, blanks=blanks))
     return steps
 
 
+def after_maintenance(changed: bool) -> list[NextStep]:
+    """After windows and freezes were recorded or deleted, if anything ``changed`` by that: when clusters may be touched
+    now, and which runs may go on, which nobody has told to. Nothing else."""
+    if not changed:
+        return []
+    return [
+        NextStep(to="see when clusters may be touched now", playbook="when", variables={}),
+        NextStep(to="see which runs may go on by that, and how", playbook="status", variables={}),
+    ]
+
+
+DRIFT_FILE = "drift.json"
 _CARRIED_ON = {
     STAGED_RUN: ("staged_update", "run", ", with the options it was begun with"),
     ROTATION: ("rotate", "rotation", ""),

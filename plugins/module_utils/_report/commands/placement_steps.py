@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..._core.plan.going_on.ways_on import WaysOn
 from ..._core.plan.looked import Looked
-from .next_steps import MOST, NextStep, one_or_all, short_digest
+from .next_steps import FILES, MOST, NextStep, one_or_all, short_digest
 from .playbook_command import Variables
 
 # Options of placements that a plan, and an apply that goes on, are made with.
@@ -50,7 +50,8 @@ def after_placement(
     back = _back(given, ways) if own else []
     by_run = _by_run(given, ways) if looked is None and outcome == "done" else []
     if not own or not given.get("src") or any(given.get(name) for name in OF_OTHERS):
-        return by_run + back
+        readmitted = own and looked is None and outcome == "done" and bool(given.get("readmit"))
+        return by_run + (_after_readmission() if readmitted else []) + back
     sources = {name: one_or_all(given[option]) for option, name in SOURCES.items() if given.get(option)}
     variables = sources | {name: one_or_all(given[name]) for name in REPEATED if name in given}
     writing = "rollout" if given.get("wait") else "apply"
@@ -73,6 +74,7 @@ def after_placement(
         found.append(NextStep(to=GOES_ON[outcome], playbook=writing, variables=variables))
     elif looked is None and outcome == "done":
         found += by_run + _late(given, variables, ways)
+        found += _after_readmission() if given.get("readmit") else []
     return found + back
 
 
@@ -126,6 +128,15 @@ def _late(given: Variables, variables: Variables, ways: WaysOn) -> list[NextStep
     if not ways.late or given.get("wait") or any(given.get(name) for name in MOVES):
         return []
     return [NextStep(to="wait until it is available", playbook="rollout", variables=variables)]
+
+
+def _after_readmission() -> list[NextStep]:
+    """What brings placements back to clusters that were readmitted: those of this run are where they are to be by now,
+    others may come with their own next apply. Then what tells who holds what."""
+    return [
+        NextStep(to="see which other placements would come back", playbook="plan", variables={}, blanks=FILES),
+        NextStep(to="see what each cluster holds", playbook="status", variables={}),
+    ]
 
 
 def _repairs(looked: Looked) -> str:

@@ -16,6 +16,7 @@ from ..._core.disruption.budgets.timeline import Opening
 from ..._core.disruption.members.budget_answers import PoolAnswer, fleet_week, half_hours
 from ..._core.disruption.members.pools import ROTATION
 from ..._core.values.instants import write_day, write_local
+from ..._core.values.listed import number_of
 from ..text import folded, table
 
 ALL, MOST_OPENINGS = "all", 3
@@ -38,7 +39,7 @@ def budgets_text(answers: t.Sequence[PoolAnswer], zone: tzinfo, week: bool) -> l
 def _pool_lines(answers: list[PoolAnswer], zone: tzinfo, week: bool) -> list[str]:
     """The part of one pool, as of ``budgets_text``, for its ``answers``, one for each reason; there is at least one."""
     pool = answers[0].pool
-    lines = folded(f"{pool.member}: {pool.kind} {pool.name}, {pool.census.total} nodes count")
+    lines = folded(f"{pool.member}: {pool.kind} {pool.name}, {number_of(pool.census.total, 'node', 'counts', 'count')}")
     groups = _alike(answers)
     lines += table(("REASON", "NOW", "UNTIL", "WHY"), [_row(each, reason, zone) for each, reason in groups])
     for each, reason in groups:

@@ -10,7 +10,7 @@ import typing as t
 from ..._core.disruption.members.consolidation_plan import KEEP, MemberPlan, NodePlan
 from ..._core.disruption.methods.check_again import Checked
 from ..._core.disruption.methods.commands import Command
-from ..._core.values.listed import listed
+from ..._core.values.listed import listed, number_of
 from ..text import first_rows, folded, table
 
 MOST_PODS, MOST_TYPES = 6, 3
@@ -52,7 +52,7 @@ def _again(command: Command, found: Checked) -> str:
     if found.command is None:
         return f"given up, {found.failure}: {found.text}"
     left = len(found.command.nodes)
-    return "as before" if left == len(command.nodes) else f"{left} of {len(command.nodes)} nodes"
+    return "as before" if left == len(command.nodes) else f"{left:,} of {number_of(len(command.nodes), 'node')}"
 
 
 def _row(one: NodePlan) -> tuple[str, str, str, str]:

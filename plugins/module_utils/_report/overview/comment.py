@@ -10,6 +10,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.overview.upkeep import SOON, images_in_all
+from ..._core.values.listed import number_of
 from ..markdown import (
     LIMIT,
     SHOWN,
@@ -86,7 +87,9 @@ def _growing_old(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, list[str
         if (found := each["certificate"]) and found["days"] < SOON.days
     )
     if ends:
-        rows = [(name, which, at, "ended" if days < 0 else f"in {days} days") for days, name, which, at in ends]
+        rows = [
+            (name, which, at, "ended" if days < 0 else f"in {number_of(days, 'day')}") for days, name, which, at in ends
+        ]
         title = f"Certificates that have ended, or end within {SOON.days} days"
         yield title, markdown_table(("cluster", "certificate", "at", ""), rows)
     behind = sorted(

@@ -18,7 +18,7 @@ from ..._core.overview.openings import (
     Permission,
 )
 from ..._core.values.instants import write_local
-from ..._core.values.listed import listed
+from ..._core.values.listed import listed, number_of
 from ..nodes.budgets_text import budgets_text
 from ..text import GAP, columns, folded
 from ..widths import columns_of, padded
@@ -57,7 +57,7 @@ def openings_text(
             told = [line for group in groups for line in _spans(group, title, len(works) > 1, days)]
             lines += [*[""] * bool(told), *told]
     if any(len(_groups(found, work)) > LISTED for _title, work in works):
-        lines += ["", *folded(f"ask for a few clusters by name to see their openings within {days} days")]
+        lines += ["", *folded(f"ask for a few clusters by name to see their openings within {number_of(days, 'day')}")]
     away = [each.name for each in found if each.evacuated]
     if away:
         lines += folded(f"evacuated, placements leave and none come: {listed(away)}")
@@ -99,7 +99,7 @@ def _table(groups: t.Sequence[Group]) -> list[str]:
         lines += [line for why in against_words(each) for line in folded(why, "    ")]
     if len(groups) > SHOWN:
         count = sum(len(names) for names, _each in groups[SHOWN:])
-        lines.append(f"{count} more clusters with other answers; ask for them by name")
+        lines.append(f"{number_of(count, 'more cluster')} with other answers; ask for them by name")
     return lines
 
 
@@ -127,8 +127,8 @@ def _spans(group: Group, title: str, apart: bool, days: int) -> list[str]:
         return []
     told, clock = f" for {title}" if apart else "", each.clock
     if not each.openings:
-        return folded(f"no opening of {_named(names)} for {title} within {days} days; {_after(each)}")
-    head = folded(f"openings of {_named(names)}{told} within {days} days, by the clock of {clock}:")
+        return folded(f"no opening of {_named(names)} for {title} within {number_of(days, 'day')}; {_after(each)}")
+    head = folded(f"openings of {_named(names)}{told} within {number_of(days, 'day')}, by the clock of {clock}:")
     rows = span_rows(each.openings, clock)
     more = [f"  and {len(rows) - SPANS} more"] if len(rows) > SPANS else []
     return [*head, *(f"  {row}" for row in rows[:SPANS]), *more]

@@ -20,7 +20,7 @@ from ..._core.overview.openings import (
     moves,
 )
 from ..._core.values.instants import write_local
-from ..._core.values.listed import listed
+from ..._core.values.listed import listed, number_of
 from ..text import folded, table_rows
 
 SHOWN, FREEZES, DAILY, OTHERS = 40, 3, 3, 3
@@ -76,7 +76,7 @@ def against_words(each: Permission) -> list[str]:
         lines.append(f"{why}; {_closed('it', taken, each.clock)}" if taken else why)
     lines += [_closed(freeze, spans, each.clock) for freeze, spans in list(found.items())[:FREEZES]]
     more = len(found) - FREEZES
-    return [*lines, *[f"{more} more freezes close openings"] * (more > 0)]
+    return [*lines, *[f"{number_of(more, 'more freeze', 'closes', 'close')} openings"] * (more > 0)]
 
 
 def _closed(freeze: str, spans: t.Sequence[ClosedSpan], clock: tzinfo) -> str:
@@ -167,7 +167,10 @@ def moved_lines(
     for part, names in zip(parts, rows.values(), strict=False):
         lines += [*part, *others_counted(names)]
     left = sum(len(names) for names in list(rows.values())[most:])
-    return [*lines, *[f"{left} more clusters change in other ways{hint}"] * bool(left)]
+    return [
+        *lines,
+        *[f"{number_of(left, 'more cluster', 'changes', 'change')} in other ways{hint}"] * bool(left),
+    ]
 
 
 def _badness(pair: tuple[ClusterOpenings, ClusterOpenings], work: str) -> tuple[int, timedelta]:
@@ -194,7 +197,7 @@ def _short(each: Permission, other: Permission) -> str:
     if alike and lone is not None and both:
         return f"opens {minute(lone.start)}"
     if alike:
-        return f"{len(each.openings)} openings{f', one {minute(lone.start)}' if lone else ''}"
+        return f"{number_of(len(each.openings), 'opening')}{f', one {minute(lone.start)}' if lone else ''}"
     if each.state in (IS_OPEN, HELD):
         return f"{each.state}, closes {closes(each)}" if each.next and each.next.end else each.state
     return f"opens {opens(each)}" if each.next else f"{CLOSED}, {opens(each)}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.overview.upkeep import SOON
+from ..._core.values.listed import number_of
 from ..text import folded, table
 
 Report = t.Mapping[str, t.Any]
@@ -93,5 +94,5 @@ def overview_text(report: Report, page: str) -> list[str]:
     lines = table(("HOW MANY", "WHAT"), [(number, words) for _name, number, words in counted(report)], "")
     lines += [part for note in report["notes"][:SHOWN] for part in folded(f"note: {note}", "  ")]
     if len(report["notes"]) > SHOWN:
-        lines.append(f"  {len(report['notes']) - SHOWN} more notes")
+        lines.append(f"  {number_of(len(report['notes']) - SHOWN, 'more note')}")
     return lines + (folded(f"written to {page}") if page else [])

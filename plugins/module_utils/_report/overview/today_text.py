@@ -17,6 +17,7 @@ from ..._core.overview.drift import DriftKnown
 from ..._core.overview.run_needs import (
     FOR_APPROVAL,
     FOR_CONDUCTOR,
+    FOR_MEMBERS,
     FOR_NODES,
     FOR_WINDOW,
     HAS_FAILED,
@@ -37,17 +38,13 @@ from ..._core.overview.today import (
 )
 from ..._core.overview.upkeep import CLIENT, SERVER, SOON
 from ..._core.values.instants import SECONDS, write_time
-from ..._core.values.listed import listed
+from ..._core.values.listed import listed, number_of
 from ..text import INDENT, SHOWN, folded, notes_text, table, table_rows
 
 CERTIFICATES = {SERVER: "the API server's certificate", CLIENT: "the client certificate"}
 HEADER = ("CLUSTER", "STATE", "READ", "SERVER", "KUBELET", "IMG", "CERT", "HELD", "DRIFT")
 GROUPS, IMAGES, NAME = 20, 5, 80
 ELSEWHERE = "gitops.fleet.join records some; those elsewhere, as on a hub, are named by -e records"
-TO_LOOK = (
-    "to see here what drifted: ansible-playbook gitops.fleet.drift with placements, resources and"
-    " result_file=drift.json, which writes nothing else; then gitops.fleet.status -e drift=drift.json"
-)
 # Of one run, and of several.
 NEEDED = {
     HAS_FAILED: ("failed", "failed"),
@@ -56,6 +53,7 @@ NEEDED = {
     FOR_CONDUCTOR: ("seems to be conducted by nobody", "seem to be conducted by nobody"),
     IS_APPROVED: ("is approved and to be carried on", "are approved and to be carried on"),
     IS_BLOCKED: ("has only nodes left that are blocked", "have only nodes left that are blocked"),
+    FOR_MEMBERS: ("waits for clusters that it does not reach", "wait for clusters that they do not reach"),
     FOR_WINDOW: ("waits for a window", "wait for a window"),
     FOR_NODES: ("waits until nodes may go", "wait until nodes may go"),
     PAUSES: ("pauses", "pause"),
@@ -65,9 +63,8 @@ _DETAIL = "    "
 
 def today_text(today: FleetToday, place: str, notes: t.Sequence[Problem] = ()) -> list[str]:
     """The headline, a row for each cluster with what is to be said of it below; of more than ``SHOWN`` clusters so many
-    of those that ask for attention or have something in flight, and of the others how many each group has. Then images,
-    how a look for drift is made where something is placed and nobody has looked, and notes. Without clusters a sentence
-    with ``place``, where the records are, and notes."""
+    of those that ask for attention or have something in flight, and of the others how many each group has. Then images
+    and notes. Without clusters a sentence with ``place``, where the records are, and notes."""
     if not today.members:
         return [*folded(f"no cluster is recorded in {place}; {ELSEWHERE}"), *notes_text(notes)]
     lines = folded(_headline(today))
@@ -84,15 +81,13 @@ def today_text(today: FleetToday, place: str, notes: t.Sequence[Problem] = ()) -
             lines += folded(told, _DETAIL) if told else []
     lines += _others(today.members, shown)
     lines += _images(today.images, today.uncounted)
-    if today.drift.places and not today.drift.looked:
-        lines += folded(TO_LOOK)
     return lines + notes_text(notes)
 
 
 def _images(images: t.Mapping[str, int], uncounted: t.Sequence[int]) -> list[str]:
     """A sentence, folded: the first ``IMAGES`` images with how many nodes have them, and how many nodes are not
     counted; nothing if there is neither."""
-    named = [f"{in_line(name, NAME)} ({_counted(count, 'node')})" for name, count in images.items()]
+    named = [f"{in_line(name, NAME)} ({number_of(count, 'node')})" for name, count in images.items()]
     parts = [*([listed(named, IMAGES, "; ")] if named else []), *uncounted_text(uncounted)]
     return folded(f"images: {'; '.join(parts)}") if parts else []
 
@@ -102,7 +97,7 @@ def uncounted_text(uncounted: t.Sequence[int]) -> list[str]:
     such."""
     if not uncounted:
         return []
-    where = f"{_counted(sum(uncounted), 'node')} on {_counted(len(uncounted), 'cluster')}"
+    where = f"{number_of(sum(uncounted), 'node')} on {number_of(len(uncounted), 'cluster')}"
     return [f"{where} not counted: pools there hold several images or tell none, see gitops.fleet.nodes"]
 
 
@@ -125,13 +120,13 @@ def _headline(today: FleetToday) -> str:
     """In one line: clusters by state, runs, versions, certificates that have ended or will, evacuated clusters, drift
     if anything is placed, and how old the readings are. What there is none of is left out."""
     totals = today.totals
-    parts = [f"{_counted(totals.clusters, 'cluster')}: {', '.join(_states(totals))}", *_runs(today.runs)]
+    parts = [f"{number_of(totals.clusters, 'cluster')}: {', '.join(_states(totals))}", *_runs(today.runs)]
     parts.append(_versions(totals))
     if totals.ended:
-        parts.append(f"{_counted(totals.ended, 'certificate')} ended")
+        parts.append(f"{number_of(totals.ended, 'certificate')} ended")
     if totals.ends:
         verb = "ends" if totals.ends == 1 else "end"
-        parts.append(f"{_counted(totals.ends, 'certificate')} {verb} within {SOON.days} days")
+        parts.append(f"{number_of(totals.ends, 'certificate')} {verb} within {SOON.days} days")
     if totals.evacuated:
         parts.append(f"{totals.evacuated} evacuated")
     if today.drift.places:
@@ -151,7 +146,7 @@ def _runs(runs: t.Sequence[RunNeed]) -> t.Iterator[str]:
         told = [(counts[needs], NEEDED[needs][counts[needs] > 1]) for needs in NEEDS if counts[needs]]
         if told:
             (number, verb), *more = told
-            yield ", ".join([f"{_counted(number, kind)} {verb}", *(f"{count:,} {words}" for count, words in more)])
+            yield ", ".join([f"{number_of(number, kind)} {verb}", *(f"{count:,} {words}" for count, words in more)])
 
 
 def _states(totals: Totals) -> t.Iterator[str]:
@@ -260,13 +255,8 @@ def _others(members: t.Sequence[MemberToday], shown: t.Sequence[MemberToday]) ->
         )
         for group, mine in sorted(groups.items())
     ]
-    lines = [f"{len(left):,} more clusters by group, all of them in the result:"]
+    lines = [f"{number_of(len(left), 'more cluster')} by group, all of them in the result:"]
     lines += table(("GROUP", "CLUSTERS", "READY", "TO LOOK AT", "VERSIONS"), rows[:GROUPS], INDENT)
     if len(rows) > GROUPS:
-        lines.append(f"{INDENT}{len(rows) - GROUPS} more groups")
+        lines.append(f"{INDENT}{number_of(len(rows) - GROUPS, 'more group')}")
     return lines
-
-
-def _counted(number: int, word: str) -> str:
-    """``1 node``, ``2,000 nodes``."""
-    return f"{number:,} {word}{'' if number == 1 else 's'}"

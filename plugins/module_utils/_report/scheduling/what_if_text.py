@@ -9,7 +9,7 @@ import typing as t
 
 from ..._core.errors import Problem
 from ..._core.scheduling.what_if.what_if import NAMED, Difference, Differences
-from ..._core.values.listed import listed
+from ..._core.values.listed import listed, number_of
 from ..text import MARKS, first_rows, folded, notes_text, table
 
 HOLDS = "keeps the placement"
@@ -33,7 +33,9 @@ def what_if_text(found: t.Sequence[tuple[Differences, t.Sequence[str]]], told: t
             lines += folded(f"moves with it: {listed(objects, NAMED)}", "  ")
         lines += notes_text(each.findings)
     if still:
-        lines += folded(f"{len(still)} of {len(found)} placements would stay where they are: {listed(still, NAMED)}")
+        lines += folded(
+            f"{len(still):,} of {number_of(len(found), 'placement')} would stay where they are: {listed(still, NAMED)}"
+        )
     return lines + notes_text(told)
 
 

@@ -13,6 +13,7 @@ from datetime import datetime
 
 from ...cluster.counted_node import CountedNode
 from ...objects.karpenter.node_pool import Budget
+from ...values.listed import number_of
 from .budgets import Allowed, allowed, budget_limit_or_none
 
 
@@ -56,10 +57,11 @@ class PoolAllowance:
         limit = budget_limit_or_none(self.answer.limit)
         how = "; ".join(text for index in self.answer.binding if (text := self.answer.budgets[index].arithmetic))
         told = ", ".join(f"{name} {why}" for name, why in self.census.disrupting.items())
+        counted = number_of(self.census.total, "node", "counts", "count")
         less = f" - {len(self.census.disrupting)} ({told})" if told else ""
         if limit is None:
-            return f"{self.census.total} nodes count, no budget limits disruption"
-        return f"{self.census.total} nodes count, limit {limit}{f' ({how})' if how else ''}{less} = {self.allowed}"
+            return f"{counted}, no budget limits disruption"
+        return f"{counted}, limit {limit}{f' ({how})' if how else ''}{less} = {self.allowed}"
 
     def as_dict(self) -> dict[str, t.Any]:
         """As results have it: ``Allowed.as_dict`` with ``allowed``, None where nothing limits, ``disrupting`` and

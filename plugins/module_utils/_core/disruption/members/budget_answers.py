@@ -16,6 +16,7 @@ from ...objects.karpenter.node_pool import REASONS
 from ...schema.meta import EMPTY
 from ...updates.timing.maintenance import calendar
 from ...values.instants import write_local, write_time
+from ...values.listed import number_of
 from ...windows.fleet_windows import WindowAnswer
 from ..budgets.budgets import UNLIMITED
 from ..budgets.census import NodeCensus, PoolAllowance
@@ -220,10 +221,11 @@ def _held(name: str, window: WindowAnswer | None, limits: t.Iterable[_Counted]) 
         if name not in limit.over:
             continue
         if limit.nodes and each.gone >= (most := amount(limit.nodes, each.nodes)):
-            yield f"{limit.name}: {limit.nodes} of {each.nodes} nodes is {most}, and {each.gone} are disrupted"
+            gone = f"{each.gone} {'is' if each.gone == 1 else 'are'} disrupted"
+            yield f"{limit.name}: {limit.nodes} of {number_of(each.nodes, 'node')} is {most}, and {gone}"
         if limit.most_members is not None and len({*each.busy, name}) > limit.most_members:
             yield (
-                f"{limit.name}: {limit.members} of {len(limit.over)} members is {limit.most_members}, "
+                f"{limit.name}: {limit.members} of {number_of(len(limit.over), 'member')} is {limit.most_members}, "
                 f"and nodes of {', '.join(each.busy) or 'none'} are disrupted"
             )
 

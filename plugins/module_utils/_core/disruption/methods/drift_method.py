@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ...cluster.cluster_state import StatePool
 from ...cluster.state_node import POOL
 from ...objects.karpenter.node_pool import DRIFTED
+from ...values.listed import number_of
 from ...values.quantity import NANO
 from ..blockers import EVENTUAL
 from ..scheduling.simulation import Simulation
@@ -104,7 +105,7 @@ def static_drift_method(look: MethodInput) -> MethodCommands:
     for name, nodes in sorted(by_pool.items()):
         pool, (staying, everything) = look.state.pools[name], _claims(look, name)
         if staying > _replicas(pool):
-            text = f"pool {name} has {staying} nodes for {_replicas(pool)} replicas"
+            text = f"pool {name} has {number_of(staying, 'node')} for {number_of(_replicas(pool), 'replica')}"
             refused.append(RefusedCommand(tuple(each.name for each in nodes), "over-replicas", text))
             continue
         kept, over = within_budgets([each.candidate for each in nodes], allowed)
@@ -112,7 +113,7 @@ def static_drift_method(look: MethodInput) -> MethodCommands:
         most = pool_limits(pool).get(NODES)
         room = len(kept) if most is None else max(0, most // NANO - everything)
         if room < len(kept):
-            text = f"pool {name} has {everything} nodes, and its limit is {most // NANO if most else 0}"
+            text = f"pool {name} has {number_of(everything, 'node')}, and its limit is {most // NANO if most else 0}"
             refused += [RefusedCommand((each.name,), "limit-of-nodes", text) for each in kept[room:]]
         chosen = {each.name for each in kept[:room]}
         commands += [_command(look, STATIC_DRIFT, each, None) for each in nodes if each.name in chosen]

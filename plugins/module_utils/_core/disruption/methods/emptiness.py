@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ...objects.karpenter.node_pool import EMPTY_REASON
+from ...values.listed import number_of
 from .candidates import EMPTINESS
 from .commands import EMPTY, Command, MethodCommands, by_saving, summed_price, within_budgets
 from .consolidation_candidates import not_emptied, sorted_out
@@ -30,6 +31,6 @@ def emptiness(look: MethodInput) -> MethodCommands:
         nodes=tuple(each.name for each in kept),
         saving=price,
         source_cost=price,
-        text=f"{len(kept)} empty nodes",
+        text=number_of(len(kept), "empty node"),
     )
     return MethodCommands((command,), tuple(refused), names, tuple(events))

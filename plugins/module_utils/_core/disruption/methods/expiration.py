@@ -19,6 +19,7 @@ from ...machine import Blocker
 from ...objects.karpenter.node_claim import NodeClaim
 from ...values.duration import as_timedelta, parse_or_never
 from ...values.instants import later, write_time
+from ...values.listed import number_of
 from ..blockers import pod_blockers
 
 
@@ -61,7 +62,7 @@ def expiry(state: ClusterState, node: StateNode, now: datetime) -> Expiry:
         limit = (
             f"until terminationGracePeriod ({node.grace}) ends" if node.grace else "without end, for want of a deadline"
         )
-        note += f"; the drain waits for {len(held)} pods {limit}"
+        note += f"; the drain waits for {number_of(len(held), 'pod')} {limit}"
     return Expiry(node.name, at, True, held, note)
 
 

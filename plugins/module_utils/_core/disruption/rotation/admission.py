@@ -17,6 +17,7 @@ from ...machine import Blocker
 from ...objects.clusters.node_rotation import BEFORE
 from ...values.instants import write_time
 from ...values.int_or_percent import scaled
+from ...values.listed import number_of
 from .input import (
     RotationInput,
     RotationNode,
@@ -121,7 +122,9 @@ class Admission:
         """The blocker ``retry`` until a node that was tried before may be tried again; None from then on."""
         if node.not_before is None or self._now >= node.not_before:
             return None
-        return Blocker("retry", f"tried {node.attempts} times, again from {write_time(node.not_before)}: {node.text}")
+        return Blocker(
+            "retry", f"tried {number_of(node.attempts, 'time')}, again from {write_time(node.not_before)}: {node.text}"
+        )
 
     def _full_wave(self) -> Blocker | None:
         """The blocker ``soak`` while the pause after a wave runs, or else ``wave`` while it may begin no more; None
@@ -132,14 +135,19 @@ class Admission:
         until = limit_end(wave.ended_at, self._settings.soak)
         if until is not None:
             return Blocker("soak", f"wave {wave.number} has ended, the next one begins at {write_time(until)}")
-        return Blocker("wave", f"wave {wave.number} has begun its {wave.size} nodes, {self._flying} in flight")
+        return Blocker(
+            "wave", f"wave {wave.number} has begun its {number_of(wave.size, 'node')}, {self._flying} in flight"
+        )
 
     def _surge_full(self) -> Blocker | None:
         """The blocker ``surge`` if as many new nodes are awaited as may be; None else, and where replacements do not
         come before."""
         if self._settings.replacement != BEFORE or self._surging < self._most_surging:
             return None
-        return Blocker("surge", f"{self._surging} new nodes are awaited, and {self._most_surging} may be")
+        return Blocker(
+            "surge",
+            f"{number_of(self._surging, 'new node', 'is', 'are')} awaited, and {self._most_surging} may be",
+        )
 
     def _members_full(self, cluster: str) -> t.Iterator[Blocker]:
         """The blocker ``fleet-members`` of each budget by which more members than may be would have disrupted nodes if
@@ -148,7 +156,7 @@ class Admission:
             busy = sorted((self._clusters | each.busy) & each.clusters)
             if cluster in each.clusters and len({*busy, cluster}) > each.most:
                 have = f", and {', '.join(busy)} have" if busy else ""
-                text = f"{each.name}: {each.most} members may have nodes in flight{have}"
+                text = f"{each.name}: {number_of(each.most, 'member')} may have nodes in flight{have}"
                 yield Blocker("fleet-members", text, about={"scope": each.name})
 
     def _needs(self, node: RotationNode) -> Needs:
@@ -168,7 +176,8 @@ class Admission:
         return tuple(
             Blocker(
                 "pdb-shared",
-                f"pdb {each.key} allows {each.allowed} disruptions, nodes in flight need {taken}, this one {count}",
+                f"pdb {each.key} allows {number_of(each.allowed, 'disruption')}, nodes in flight need {taken},"
+                f" this one {count}",
                 about={"pdb": each.key, "allowed": each.allowed},
             )
             for cluster, each, count in needs

@@ -20,6 +20,7 @@ from ...machine import Blocker, Decision, HeldBack
 from ...objects.clusters.node_rotation import BEFORE, RotationSettings
 from ...schema.fields import fields_of
 from ...values.int_or_percent import scaled
+from ...values.listed import number_of
 from ..budgets.budgets import rule_of
 from .admission import Admission
 from .input import (
@@ -173,7 +174,7 @@ def _halted(state: RotationState, sight: RotationInput, now: datetime) -> str:
     if sight.stop:
         return STOPPED
     if failures > settings.max_failures:
-        return f"{failures} nodes were given up, and {settings.max_failures} may be"
+        return f"{number_of(failures, 'node', 'was', 'were')} given up, and {settings.max_failures} may be"
     return "its time is over" if limit_passed(limit_end(state.started_at, settings.time_limit), now) else ""
 
 

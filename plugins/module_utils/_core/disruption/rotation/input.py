@@ -20,6 +20,7 @@ from ...machine import Blocker
 from ...objects.karpenter.node_pool import Budget
 from ...schema.meta import EMPTY
 from ...values.instants import write_time
+from ...values.listed import number_of
 from ...windows.fleet_windows import WindowAnswer
 from ..budgets.budgets import Allowed, allowed, budget_limit_or_none
 from ..budgets.closing import closed_words, opens_at
@@ -189,7 +190,7 @@ class ScopeLeft:
         how = "; ".join(text for index in self.answer.binding if (text := self._told(index)))
         begun = f" - {self.taken} begun now" if self.taken else ""
         text = (
-            f"{self.scope.name}: {self.answer.total} nodes count, limit {limit} ({how}) "
+            f"{self.scope.name}: {number_of(self.answer.total, 'node', 'counts', 'count')}, limit {limit} ({how}) "
             f"- {self.disrupting} disrupted{begun} = {self.left}"
         )
         return Blocker("budget", text, about={"scope": self.scope.name})

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ...objects.clusters.tolerations import first_untolerated
+from ...values.listed import number_of
 from .requirement import compatible
 from .rooms import Room, port_clash
 from .solve import SchedulingRun
@@ -22,7 +23,7 @@ def why_unplaced(one: PodDemands, work: SchedulingRun) -> str:
     rooms = work.rooms.not_left_out
     causes = Counter(_cause(one, room, work) for room in rooms)
     told = ", ".join(f"{count} {text}" for text, count in sorted(causes.items(), key=lambda row: (-row[1], row[0])))
-    return f"pod {one.key} fits none of {len(rooms)} nodes{f' ({told})' if told else ''} and no new one"
+    return f"pod {one.key} fits none of {number_of(len(rooms), 'node')}{f' ({told})' if told else ''} and no new one"
 
 
 def _cause(one: PodDemands, room: Room, work: SchedulingRun) -> str:

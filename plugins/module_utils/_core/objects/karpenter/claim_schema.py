@@ -14,6 +14,7 @@ from datetime import datetime
 
 from ...schema.prop import prop
 from ...schema.rules import Found
+from ...values.listed import number_of
 from .node_pool import DEFAULT_EXPIRY
 from .node_pool_forms import DURATION, DURATION_OR_NEVER
 
@@ -118,7 +119,7 @@ def _check_values(row: Mapping[str, t.Any], path: str) -> t.Iterator[Found]:
     elif operator in COMPARING and (len(values) != 1 or not _is_count(values[0])):
         yield Found("values-missing", path, f"{operator} needs one whole number of at least 0, as text")
     elif operator == "In" and isinstance(least, int) and least > len(values):
-        text = f"{len(values)} values are here, so that {least} different ones are never possible"
+        text = f"{number_of(len(values), 'value', 'is', 'are')} here, so that {least} different ones are never possible"
         yield Found("min-values-too-large", f"{path}.minValues", text, f"write at most {len(values)}, or more values")
 
 

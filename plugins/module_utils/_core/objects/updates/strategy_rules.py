@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ...schema.finding import Finding
 from ...schema.rules import Found
+from ...values.listed import number_of
 from ...values.selector_text import parse_selector
 from .forms import INHERIT, LIMIT_LENGTH
 from .strategy import (
@@ -139,7 +140,7 @@ def _warn_limits(stage: UpdateStage, group: UpdateGroup, place: str) -> t.Iterat
     limits that are left out count as their defaults, percentages mostly cannot be compared."""
     wanted, allowed = _number(group.max_concurrency), _number(stage.max_concurrency or str(MAX_CONCURRENCY))
     if wanted is not None and allowed is not None and wanted > allowed:
-        reason = f"the stage updates at most {allowed} members at once, so {wanted} are never reached"
+        reason = f"the stage updates at most {number_of(allowed, 'member')} at once, so {wanted} are never reached"
         yield _warning("concurrency-above-stage", f"{place}.maxConcurrency", group.max_concurrency, reason)
     ours, theirs = group.max_allowed_failures or "0", stage.max_allowed_failures or "0"
     if _stricter(ours, theirs):

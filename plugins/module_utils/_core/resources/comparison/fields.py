@@ -14,6 +14,7 @@ import typing as t
 from itertools import islice
 
 from ...objects.identity import Manifest, group_version
+from ...values.listed import number_of
 
 
 class Absent:
@@ -78,7 +79,7 @@ def _lengths(value: t.Any, depth: int) -> t.Any:
     """``<masked, 12 bytes>`` for each value of a map, down to ``depth``, or for a value that is none; null stays."""
     if isinstance(value, t.Mapping) and depth > 0:
         return {key: None if one is None else _lengths(one, depth - 1) for key, one in value.items()}
-    return f"<masked, {_length(value)} bytes>"
+    return f"<masked, {number_of(_length(value), 'byte')}>"
 
 
 def _readable(value: t.Any, depth: int, left: list[int]) -> t.Any:
@@ -86,7 +87,11 @@ def _readable(value: t.Any, depth: int, left: list[int]) -> t.Any:
     value lowers."""
     left[0] -= 1
     if isinstance(value, str):
-        return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}... ({len(value) - _LONGEST} more characters)"
+        return (
+            value
+            if len(value) <= _LONGEST
+            else f"{value[:_LONGEST]}... ({number_of(len(value) - _LONGEST, 'more character')})"
+        )
     if not isinstance(value, (t.Mapping, list)):
         return value
     if depth <= 0 or left[0] <= 0:

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from ...machine import Blocker, HeldBack
 from ...values.instants import write_time
-from ...values.listed import listed
+from ...values.listed import listed, number_of
 from .barrier import CLEANING_UP
 from .budget import Limits
 from .candidates import BIND, REMOVE, RolloutCandidate, may_hold
@@ -103,13 +103,14 @@ def waiting(
 
 def _over_surge(each: RolloutCandidate, limit: Limits, coming: _Spent) -> BindingWait:
     """The wait of a new cluster for maxSurge; ``coming`` are those that hold it or may come to."""
-    message = f"{limit.target} clusters and {limit.max_surge} more may hold it at once, and {len(coming.names)} do"
+    most = f"{number_of(limit.target, 'cluster')} and {limit.max_surge} more may hold it at once"
+    message = f"{most}, and {len(coming.names)} {'does' if len(coming.names) == 1 else 'do'}"
     return _wait(each, MAX_SURGE, message, coming.names, coming.until)
 
 
 def _over_limit(each: RolloutCandidate, limit: Limits, unready: _Spent) -> BindingWait:
     """The wait of an update or removal for maxUnavailable; ``unready`` are the clusters that use it up."""
-    message = f"{limit.max_unavailable} of {limit.target} clusters may be unavailable at once"
+    message = f"{limit.max_unavailable:,} of {number_of(limit.target, 'cluster')} may be unavailable at once"
     more = f", and not ready or on the way out are {unready.named}" if unready.named else ""
     return _wait(each, MAX_UNAVAILABLE, message + more, unready.names, unready.until)
 

@@ -28,6 +28,7 @@ from ...objects.staged.update_run import (
 )
 from ...schema.meta import ObjectMeta
 from ...values.int_or_percent import int64
+from ...values.listed import number_of
 from ..conditions import TRUE, status_is
 from ..content import NO_OVERRIDES, by_name
 from .layout import laid_out, without_approval_waits
@@ -157,7 +158,8 @@ def with_bindings(scene: RunContext, policy: ClusterSchedulingPolicySnapshot) ->
     if count == WHATEVER_IS_PICKED:
         scene = _with_status(scene, replace(scene.status, policy_observed_cluster_count=len(selected)))
     elif count != len(selected):
-        message = f"{count} clusters are asked for, and {len(selected)} are picked"
+        message = f"{number_of(count, 'cluster', 'is', 'are')} asked for, and {len(selected)}"
+        message += " is picked" if len(selected) == 1 else " are picked"
         raise _refused(scene, "cluster-count-mismatch", message)
     return replace(scene, selected=tuple(selected), leaving=tuple(leaving))
 

@@ -15,7 +15,7 @@ from ...objects.staged.update_run import ClusterStagedUpdateRun, ClusterUpdating
 from ...schema.meta import find_condition
 from ...values.listed import listed
 from ..conditions import FALSE
-from .marks import INITIALIZED, STARTED, Marks
+from .marks import STARTED, Marks
 from .standing import FAILED, SUCCEEDED, begun_at, cluster_state, state_of
 from .world import RunContext, RunFailure, RunRefused
 
@@ -54,21 +54,12 @@ def superseded(scene: RunContext) -> RunRefused | None:
 def taker_of(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStagedUpdateRun | None:
     """The run of the same placement that was the last to begin this cluster, after this run has, or after this run
     began where it has not come to the cluster; None where no run is known to have done so."""
-    mine, found = _started(cluster) or begun_at(scene.run), []
+    mine, found = started_at(cluster) or begun_at(scene.run), []
     for each in scene.world.runs:
-        at = next((_started(one) for one in _clusters(each) if one.cluster_name == cluster.cluster_name), None)
+        at = next((started_at(one) for one in clusters_of(each) if one.cluster_name == cluster.cluster_name), None)
         if mine is not None and at is not None and at > mine:
             found.append((at, str(each.key), each))
     return max(found, key=lambda each: each[:2])[2] if found else None
-
-
-def newer_run(run: ClusterStagedUpdateRun, others: t.Iterable[ClusterStagedUpdateRun]) -> ClusterStagedUpdateRun | None:
-    """The last of the other runs of the placement that has begun after this one began, or was found unable to; None
-    without one, and where that is not known. It is what goes on, or is tried again, where this one has failed."""
-    found = find_condition(run.status.conditions, INITIALIZED)
-    since = found.last_transition_time if found else None
-    later = [(at, str(each.key), each) for each in others if since and (at := begun_at(each)) and at > since]
-    return max(later, key=lambda each: each[:2])[2] if later else None
 
 
 def open_beside(run: ClusterStagedUpdateRun, others: t.Iterable[ClusterStagedUpdateRun]) -> tuple[Problem, ...]:
@@ -92,7 +83,7 @@ def _taken(scene: RunContext) -> dict[str, ClusterStagedUpdateRun]:
     """By cluster of this run that is to hold something else by now: the newer run that was the last to begin it."""
     since, bindings = begun_at(scene.run), {each.cluster: each for each in scene.selected}
     found = {}
-    for cluster in _clusters(scene.run):
+    for cluster in clusters_of(scene.run):
         held, taker = bindings.get(cluster.cluster_name), taker_of(scene, cluster)
         began = begun_at(taker) if taker else None
         if held is None or taker is None or since is None or began is None or scene.has_content(held, cluster):
@@ -102,12 +93,12 @@ def _taken(scene: RunContext) -> dict[str, ClusterStagedUpdateRun]:
     return found
 
 
-def _clusters(run: ClusterStagedUpdateRun) -> tuple[ClusterUpdatingStatus, ...]:
+def clusters_of(run: ClusterStagedUpdateRun) -> tuple[ClusterUpdatingStatus, ...]:
     """The clusters of all its stages, without those that leave."""
     return tuple(each for stage in run.status.stages_status for each in stage.clusters)
 
 
-def _started(cluster: ClusterUpdatingStatus) -> datetime | None:
+def started_at(cluster: ClusterUpdatingStatus) -> datetime | None:
     """When the cluster's turn began; None before that."""
     found = find_condition(cluster.conditions, STARTED)
     return found.last_transition_time if found else None

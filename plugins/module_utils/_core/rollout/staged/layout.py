@@ -25,6 +25,7 @@ from ...objects.staged.update_run import (
 )
 from ...values.duration import parse_duration
 from ...values.int_or_percent import int64, scaled
+from ...values.listed import number_of
 from ...values.selector import compile_selector
 from .world import RunFailure, RunRefused
 
@@ -80,7 +81,7 @@ def laid_out(
     missing = sorted(selected - placed)
     if missing:
         shown = tuple(missing[:SHOWN_CLUSTERS])
-        message = f"{len(missing)} clusters are in no stage, such as {', '.join(shown)}"
+        message = f"{number_of(len(missing), 'cluster', 'is', 'are')} in no stage, such as {', '.join(shown)}"
         failure = RunFailure(code="clusters-not-in-any-stage", message=message, total=len(missing), shown=shown)
         raise RunRefused(failure, status)
     return status

@@ -1,13 +1,13 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a staged update run, its stages and clusters are told to stand (states in a word, message, counts, a newer run
-beside it): by their conditions, and without any progress by the wanted state."""
+"""How a staged update run, its stages and clusters are told to stand (states in a word, message, counts, what newer
+runs have done since): by their conditions, and without any progress by the wanted state."""
 
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ...objects.staged.update_run import INITIALIZE, ClusterStagedUpdateRun, ClusterUpdatingStatus
@@ -15,6 +15,7 @@ from ...schema.meta import Condition, find_condition
 from ...values.instants import write_local
 from ...values.listed import listed
 from ..conditions import FALSE, TRUE
+from .marks import INITIALIZED
 
 NOT_STARTED, RUNNING, WAITING, STUCK = "NotStarted", "Running", "Waiting", "Stuck"
 STOPPING, STOPPED, SUCCEEDED, FAILED = "Stopping", "Stopped", "Succeeded", "Failed"
@@ -32,7 +33,7 @@ def state_of(run: ClusterStagedUpdateRun) -> str:
     ``Succeeded`` or ``Failed``, which it also is if it could not begin. Without any progress it is ``NotStarted`` until
     it has begun, and while only ``Initialize`` is wanted, else ``Running``."""
     conditions = run.status.conditions
-    begun, ended = find_condition(conditions, "Initialized"), find_condition(conditions, "Succeeded")
+    begun, ended = find_condition(conditions, INITIALIZED), find_condition(conditions, "Succeeded")
     if ended is not None:
         return SUCCEEDED if ended.status == TRUE else FAILED
     if begun is not None and begun.status == FALSE:
@@ -46,7 +47,7 @@ def state_of(run: ClusterStagedUpdateRun) -> str:
 def message_of(run: ClusterStagedUpdateRun) -> str:
     """The message of the condition that tells where it stands, as of ``progress_of``, or else of Initialized; empty for
     a run without any."""
-    found = progress_of(run.status.conditions) or find_condition(run.status.conditions, "Initialized")
+    found = progress_of(run.status.conditions) or find_condition(run.status.conditions, INITIALIZED)
     return found.message if found else ""
 
 
@@ -117,13 +118,15 @@ class RunStanding:
 
 def begun_at(run: ClusterStagedUpdateRun) -> datetime | None:
     """When its stages were laid out; None for a run that has not begun, or could not."""
-    begun = find_condition(run.status.conditions, "Initialized")
+    begun = find_condition(run.status.conditions, INITIALIZED)
     return begun.last_transition_time if begun and begun.status == TRUE else None
 
 
-def standing_of(run: ClusterStagedUpdateRun) -> RunStanding:
+def standing_of(run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun] = ()) -> RunStanding:
     """Where a staged update run stands, in numbers, with its state as of ``state_of``; a deletion stage without
-    clusters is none."""
+    clusters is none. The message begins with what others of the ``runs`` have done since: of one that failed, which has
+    made it good, and else of one that has begun and not succeeded, which was the last to begin, and may have taken
+    clusters."""
     deletion = run.status.deletion_stage_status
     stages = (*run.status.stages_status, *((deletion,) if deletion and deletion.clusters else ()))
     ended = [find_condition(each.conditions, "Succeeded") for each in stages]
@@ -136,36 +139,41 @@ def standing_of(run: ClusterStagedUpdateRun) -> RunStanding:
         stages_done=sum(each is not None and each.status == TRUE for each in ended),
         clusters=len(states),
         clusters_done=states.count("done"),
-        message=told_of(run),
+        message="; ".join(filter(None, (_since(run, runs), told_of(run)))),
         begun_at=begun_at(run),
     )
 
 
-def with_newer(runs: t.Iterable[RunStanding]) -> tuple[RunStanding, ...]:
-    """The same in their order; the message of one that has begun and not succeeded begins with the name of the last run
-    of its placement that has begun after it, and may have taken clusters from it; that of one that has failed with the
-    last that has succeeded of those, if one has."""
-    found = tuple(runs)
-    good = {each.placement: each for each in sorted(found, key=_begun) if each.state == SUCCEEDED and each.begun_at}
-    begun = sorted((each.begun_at, each.name, each.placement) for each in found if each.begun_at)
-    last = {placement: (at, name) for at, name, placement in begun}
-    return tuple(
-        _after(each, good.get(each.placement), *last[each.placement]) if each.begun_at else each for each in found
-    )
+def made_good_by(
+    run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun]
+) -> ClusterStagedUpdateRun | None:
+    """Of the ``runs`` the one that has made good what this one left, the last of several: this one failed, and that one
+    is of the same placement, has begun after it, and has succeeded, so that its clusters hold what was given later.
+    When it ended says nothing: an older run fails, ``superseded``, long after the newer one has succeeded. One that
+    could not begin counts as begun when that was found. None without, and where neither is known."""
+    if state_of(run) != FAILED:
+        return None
+    return newer_run(run, (each for each in runs if state_of(each) == SUCCEEDED))
 
 
-def _begun(run: RunStanding) -> datetime:
-    """When the run began; before all others where that is not known."""
-    return run.begun_at or datetime.min.replace(tzinfo=UTC)
+def newer_run(run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun]) -> ClusterStagedUpdateRun | None:
+    """Of the ``runs`` the last of the same placement that has begun after this one began, or was found unable to, by
+    name where several began at once; None without, and where that is not known. It is what goes on, or is tried again,
+    where this one has failed."""
+    tried = find_condition(run.status.conditions, INITIALIZED)
+    since = tried.last_transition_time if tried else None
+    later = [
+        (at, str(each.key), each)
+        for each in runs
+        if each.placement_key == run.placement_key and (at := begun_at(each)) and since and at > since
+    ]
+    return max(later, key=lambda one: one[:2])[2] if later else None
 
 
-def _after(run: RunStanding, good: RunStanding | None, at: datetime, newest: str) -> RunStanding:
-    """The run, which has begun, its message beginning with the name of the ``good`` one of its placement, the last that
-    has succeeded, if it failed and that began after it; else with that of the ``newest``, begun ``at`` a later instant;
-    itself if it began then too, or has succeeded."""
-    if run.begun_at == at or run.state == SUCCEEDED:
-        return run
-    words = f"run {newest} has begun since"
-    if run.state == FAILED and good is not None and _begun(good) > _begun(run):
-        words = f"run {good.name} has succeeded since"
-    return replace(run, message="; ".join(filter(None, (words, run.message))))
+def _since(run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun]) -> str:
+    """What others of the ``runs`` have done since, as of ``standing_of``, in words; empty for nothing."""
+    good = made_good_by(run, runs)
+    if good:
+        return f"run {good.key} has succeeded since"
+    newest = newer_run(run, runs) if begun_at(run) is not None and state_of(run) != SUCCEEDED else None
+    return f"run {newest.key} has begun since" if newest else ""

@@ -217,13 +217,7 @@ class RunContext:
     def content(self, cluster: ClusterUpdatingStatus) -> Content:
         """What the cluster is to hold: the resources that the run has recorded (index 0 where it has none), with the
         overrides that were resolved when it began."""
-        index = int64(self.status.resource_snapshot_index_used) or 0
-        return Content(
-            resource_snapshot=resource_snapshot_name(self.run.spec.placement_name, index),
-            overrides=Overrides(
-                cluster=cluster.cluster_resource_override_snapshots, namespaced=cluster.resource_override_snapshots
-            ),
-        )
+        return given_content(self.run, cluster)
 
     def has_content(self, held: RolloutBinding, cluster: ClusterUpdatingStatus) -> bool:
         """Whether the binding names what the run wants there, and its apply strategy; whether it is bound and has
@@ -234,6 +228,17 @@ class RunContext:
     def is_bound(self, held: RolloutBinding) -> bool:
         """Whether the state of the binding is Bound, to whatever content."""
         return held.state == BOUND
+
+
+def given_content(run: ClusterStagedUpdateRun, cluster: ClusterUpdatingStatus) -> Content:
+    """What the run gives the cluster, as of ``RunContext.content``."""
+    index = int64(run.status.resource_snapshot_index_used) or 0
+    return Content(
+        resource_snapshot=resource_snapshot_name(run.spec.placement_name, index),
+        overrides=Overrides(
+            cluster=cluster.cluster_resource_override_snapshots, namespaced=cluster.resource_override_snapshots
+        ),
+    )
 
 
 def carried_out(

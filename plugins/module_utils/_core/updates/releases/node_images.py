@@ -17,7 +17,7 @@ from datetime import datetime
 from ...objects.clusters.fleet_member import FleetMember
 from ...objects.updates.update_run import CONSISTENT, CUSTOM, LATEST
 from ...values.instants import write_time
-from ...values.listed import listed
+from ...values.listed import listed, number_of
 from ...values.node_image import image_order, split_image
 from ...values.update_states import IMAGE_EXPIRED, IMAGE_MISSING_FOR_POOL, IMAGE_NOT_AVAILABLE
 from ...windows.clocks import shifted
@@ -230,7 +230,8 @@ def _fixed(asked: _Asked, wanted: str, why: str) -> Choice:
     if found is None or not found.chosen(asked.now):
         return Choice(obstacle=_missing(asked, f"{asked.pool.family}-{wanted}", found, place))
     if found.published is not None and asked.now > shifted(found.published, place.image_age):
-        words = f"{found.name} was published on {found.published:%Y-%m-%d}, more than {place.image_age.days} days ago"
+        age = number_of(place.image_age.days, "day")
+        words = f"{found.name} was published on {found.published:%Y-%m-%d}, more than {age} ago"
         return Choice(
             obstacle=MemberBlocker(reason=IMAGE_EXPIRED, message=f"{words}; a new run is needed ({place.told_by})")
         )

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from ...values.instants import write_local, write_time
+from ...values.listed import number_of
 from ...values.update_states import (
     FAILED,
     PENDING,
@@ -80,7 +81,7 @@ def held(row: MemberRow, why: MemberBlocker, run: RunState, now: datetime) -> Me
     if row.reason != UNREACHABLE or row.pending_since is None or now - row.pending_since < run.unreachable_timeout:
         return row
     seconds = round(run.unreachable_timeout.total_seconds())
-    span = f"{seconds} seconds" if seconds % 60 else f"{seconds // 60} minutes"
+    span = number_of(seconds, "second") if seconds % 60 else number_of(seconds // 60, "minute")
     return skipped(row, MemberBlocker(reason=UNREACHABLE, message=f"unreachable for {span}"), now)
 
 

@@ -26,6 +26,7 @@ from ...._core.resources.history import KeptSnapshot, RolledBack
 from ...._core.resources.sealing import object_hash, sealed
 from ...._core.resources.snapshots import resource_hash
 from ...._core.values.duration import span_words
+from ...._core.values.listed import number_of
 from ...._store.digest_key import known_digest_key
 from ...._store.documents_in_files import documents_of
 from ...._store.revision import deepening
@@ -91,7 +92,7 @@ def _earlier(session: Session, name: str, asked: RollBack) -> LoadedPlacement:
     back = kept.rolled_back or RolledBack(index=kept.index, revision=kept.revision)
     of = f" of revision {back.revision[:12]}" if back.revision else ""
     old = f", {span_words(session.clock() - kept.created)} old" if kept.created else ""
-    told = Problem("rolls-back", f"to snapshot {back.index}{of}{old}: {len(objects)} objects", name)
+    told = Problem("rolls-back", f"to snapshot {back.index}{of}{old}: {number_of(len(objects), 'object')}", name)
     later = Problem("applies-forward", LATER, name, "revert them in Git if this is to stay")
     return LoadedPlacement(
         placement=recorded.placement,

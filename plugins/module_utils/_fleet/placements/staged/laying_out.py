@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from ...._core.errors import FleetError, Problem
 from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ...._core.plan.document import PlacementPlan
-from ...._core.rollout.staged.beside import newer_run, open_beside
+from ...._core.rollout.staged.beside import open_beside
 from ...._core.rollout.staged.decide import StagedDecision, StagedState, decide, is_over
 from ...._core.rollout.staged.digest import staged_digest
-from ...._core.rollout.staged.standing import RunStanding, standing_of
+from ...._core.rollout.staged.standing import RunStanding, newer_run, standing_of
 from ...._core.rollout.staged.way_back import index_before
 from ...._core.schema.meta import find_condition
 from ...._core.values.approved_digest import refuse_another

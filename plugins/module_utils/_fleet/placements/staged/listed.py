@@ -6,29 +6,64 @@ fail by new plans."""
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
+from dataclasses import replace
 
 from ...._core.errors import FleetError, Problem
 from ...._core.objects.placements.binding import UNSCHEDULED
 from ...._core.objects.placements.key import PlacementKey
 from ...._core.objects.staged.key import RUN_KINDS, RunKey
+from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ...._core.plan.document import LOST, PlacementPlan
-from ...._core.rollout.staged.standing import FAILED, SUCCEEDED, RunStanding, standing_of, with_newer
+from ...._core.rollout.content import RolloutBinding
+from ...._core.rollout.staged.standing import FAILED, SUCCEEDED, RunStanding, standing_of
+from ...._core.rollout.staged.taken_back import lost_text
 from ...._core.values.parts import mapping, text
 from ...._store.records import Record, Records
-from ..recorded import RecordedPlacement
+from ..recorded import RecordedPlacement, binding_of
 from .typed_records import recorded_run
 
 EXTERNAL = "External"
 
 
-def staged_standings(records: Records, placements: t.Iterable[Record]) -> tuple[RunStanding, ...]:
-    """The runs of placements with the strategy ``External``, by placement and name. Nothing is read where there is no
+def staged_standings(
+    records: Records, placements: t.Iterable[Record], bindings: t.Iterable[Record] = ()
+) -> tuple[RunStanding, ...]:
+    """The runs of placements with the strategy ``External``, by placement and name; the message of one that has
+    succeeded begins with who no longer holds what it gave, by these ``bindings``. Nothing is read where there is no
     such placement; a run that cannot be read is ``Damaged``, with why. FleetError where runs cannot be listed."""
     waiting = {str(PlacementKey.of_record(each)) for each in placements if _type_of(each) == EXTERNAL}
-    found = [_standing(each) for kinds in RUN_KINDS if waiting for each in records.list(kinds.run)]
-    mine = (each for each in found if each.placement in waiting)
-    return with_newer(sorted(mine, key=lambda one: (one.placement, one.name)))
+    documents = [each for kinds in RUN_KINDS if waiting for each in records.list(kinds.run)]
+    runs: dict[str, list[ClusterStagedUpdateRun]] = {}
+    found: list[RunStanding] = []
+    for each in map(_run_or_why, documents):
+        if isinstance(each, ClusterStagedUpdateRun):
+            runs.setdefault(str(each.placement_key), []).append(each)
+        elif each.placement in waiting:
+            found.append(each)
+    held = _held(bindings) if waiting else {}
+    for name in waiting & runs.keys():
+        found += [_standing(run, runs[name], held.get(name, ())) for run in runs[name]]
+    return tuple(sorted(found, key=lambda one: (one.placement, one.name)))
+
+
+def _standing(
+    run: ClusterStagedUpdateRun, runs: t.Collection[ClusterStagedUpdateRun], bindings: t.Collection[RolloutBinding]
+) -> RunStanding:
+    """How far the run is, as of ``standing_of``, its message beginning with ``lost_text``."""
+    found = standing_of(run, runs)
+    return replace(found, message="; ".join(filter(None, (lost_text(run, runs, bindings), found.message))))
+
+
+def _held(bindings: t.Iterable[Record]) -> dict[str, list[RolloutBinding]]:
+    """The bindings by name of their placement; damaged ones, which are told where placements are read, are passed
+    over."""
+    found: dict[str, list[RolloutBinding]] = {}
+    for each in bindings:
+        with contextlib.suppress(FleetError):
+            found.setdefault(str(PlacementKey.of_parent(each)), []).append(RolloutBinding(binding=binding_of(each)))
+    return found
 
 
 def runs_upset(
@@ -39,7 +74,13 @@ def runs_upset(
     Damaged runs are passed over. ``recorded`` has each placement of ``plans``. FleetError where runs cannot be
     listed."""
     moved = {each.name: each for each in plans if each.by_run and _moves(each, recorded[each.name])}
-    found = [_standing(each) for kinds in RUN_KINDS if moved for each in records.list(kinds.run)]
+    found = [
+        standing_of(run)
+        for kinds in RUN_KINDS
+        if moved
+        for run in map(_run_or_why, records.list(kinds.run))
+        if isinstance(run, ClusterStagedUpdateRun)
+    ]
     return tuple(
         Problem(
             "run-upset",
@@ -60,12 +101,12 @@ def _moves(plan: PlacementPlan, recorded: RecordedPlacement) -> bool:
     return plan.policy_snapshot_new or picked != before
 
 
-def _standing(document: Record) -> RunStanding:
-    """How far the run is; ``Damaged`` with why if it cannot be read."""
+def _run_or_why(document: Record) -> ClusterStagedUpdateRun | RunStanding:
+    """The run; ``Damaged`` with why if it cannot be read."""
     metadata = document["metadata"]
     key = RunKey(str(metadata.get("namespace") or ""), str(metadata["name"]))
     try:
-        return standing_of(recorded_run(key, document))
+        return recorded_run(key, document)
     except FleetError as error:
         spec = document.get("spec")
         name = str(spec.get("placementName") or "") if isinstance(spec, dict) else ""

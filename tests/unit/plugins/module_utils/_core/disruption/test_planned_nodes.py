@@ -80,7 +80,7 @@ def test_a_move_between_good_subnets_needs_a_word_d0_41_d0_47():
 
 def test_the_nodes_that_are_replaced_need_addresses_d0_45_d0_47():
     (problem,) = planned(moved("gone", "tight")).problems
-    assert problem.code == "subnet-too-small" and "1 free addresses, and 2 nodes" in problem.message
+    assert problem.code == "subnet-too-small" and "1 free address, and 2 nodes" in problem.message
 
 
 def test_the_nodes_that_a_new_pool_may_make_need_addresses_d0_45_d0_47():
@@ -91,7 +91,7 @@ def test_the_nodes_that_a_new_pool_may_make_need_addresses_d0_45_d0_47():
     new_class = NodeSource("AKSNodeClass", "fresh", None, a_class("tight"))
     assert planned(new_class).problems == ()
     (problem,) = planned(new_class, NodeSource("NodePool", "new", None, pool)).problems
-    assert problem.code == "subnet-too-small" and "1 free addresses, and 3 nodes" in problem.message
+    assert problem.code == "subnet-too-small" and "1 free address, and 3 nodes" in problem.message
     assert planned(new_class, NodeSource("NodePool", "new", pool, None)).problems == ()
 
 

@@ -90,7 +90,7 @@ def test_nodes_that_drift_or_may_need_consent_d0_19() -> None:
     assert [each.code for each in withheld_patch(CLASS, sure, PatchLeave(), "m1")] == [ROUTES, "drift-without-consent"]
     assert "marks 2 existing nodes" in withheld_patch(CLASS, sure, PatchLeave(routes=True), "m1")[0].message
     unsure = withheld_patch(CLASS, SourceEffect(unsure={"c": "why"}), PatchLeave(), "m1")
-    assert "may mark 1 existing nodes" in unsure[0].message
+    assert "may mark 1 existing node " in unsure[0].message
     assert withheld_patch(CLASS, SourceEffect(unsure={"c": "why"}), PatchLeave(drift=True), "m1") == ()
 
 

@@ -70,7 +70,7 @@ def test_at_the_deadline_no_annotation_holds_and_before_it_does_d0_53() -> None:
 
 def test_without_a_deadline_the_drain_waits_and_names_the_pod_d0_54() -> None:
     found = drain_step([a_pod("p", annotations=SHIELD)], None, NOW)
-    assert (found.done, found.text) == (False, "1 pods left, no deadline; waits for default/p")
+    assert (found.done, found.text) == (False, "1 pod left, no deadline; waits for default/p")
 
 
 def test_tiers_go_one_after_the_other() -> None:

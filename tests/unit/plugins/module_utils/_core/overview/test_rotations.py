@@ -111,7 +111,7 @@ def test_a_node_that_is_tried_again_began_at_its_first_try_and_says_what_failed(
     found = decide(found.state, sight, NOW + 20 * MINUTE)
     chart = charted(found.state, phase="Done")
     node = chart.bars[-1]
-    assert node.status.state == "GivenUp" and node.why and chart.progress == "0/1 nodes, 1 left as they were"
+    assert node.status.state == "GivenUp" and node.why and chart.progress == "0/1 node, 1 left as it was"
 
 
 def test_one_that_has_not_begun_or_is_to_stop_says_so() -> None:

@@ -36,6 +36,7 @@ CLOSED = "WindowClosed: the maintenance window opens at 2026-03-05T21:00:00Z"
 APPROVED = replace(line("gate", "Pending", "approved by anna; taken up when the run is carried on"), approved=True)
 HELD = replace(line("node", "Waiting", "blocked since 2026-03-02T08:00:00Z"), blocked=True)
 GATE, DUE = line("gate", "Pending", "approve g"), line("gate", "Pending", due=NOW)
+LOST = line("member", "Pending", "Unreachable: connection refused")
 BUSY, SHUT, PAUSE = line("member", "Running"), line("member", "Pending", CLOSED), line("wait", "Pending")
 
 
@@ -51,6 +52,11 @@ BUSY, SHUT, PAUSE = line("member", "Running"), line("member", "Pending", CLOSED)
         (chart("Running", APPROVED, BUSY), []),
         (chart("Pending", SHUT, PAUSE), ["window"]),
         (chart("Running", SHUT, BUSY), []),
+        (chart("Pending", SHUT, LOST), ["unreachable"]),
+        (chart("Running", LOST, BUSY), []),
+        (chart("Pending", GATE, LOST), ["approval"]),
+        (chart("Stopped", LOST), []),
+        (chart("Pending", line("member", "Skipped", "Unreachable: unreachable for 30 minutes"), SHUT), ["window"]),
         (chart("Running", PAUSE), ["pause"]),
         (chart("Pending", DUE), ["pause"]),
         (chart("Waiting", line("node", "Waiting"), kind=ROTATION), ["nodes"]),

@@ -48,7 +48,7 @@ def test_who_holds_a_placement_counts_and_not_who_is_to_gain_it():
     assert told(report(), report(placements=[{"name": "web", "cells": "lgg"}])) == []
     moved = report(placements=[{"name": "web", "cells": "nhh"}, {"name": "new", "cells": "hnn"}])
     assert told(report(), moved) == [
-        ("placement", "new", "is new, on 1 clusters"),
+        ("placement", "new", "is new, on 1 cluster"),
         ("placement", "web", "has come to b, c"),
         ("placement", "web", "has left a"),
     ]

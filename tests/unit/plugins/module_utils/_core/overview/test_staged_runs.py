@@ -9,12 +9,13 @@ import dataclasses
 from datetime import timedelta
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import StagedUpdateRunStatus
-from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.runs import Bar, RunChart
-from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.staged_runs import (
-    staged_chart,
-    with_made_good,
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import (
+    ClusterStagedUpdateRun,
+    StagedUpdateRunStatus,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.runs import Bar, RunChart
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.staged_runs import staged_chart
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import standing_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import write_time
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.clocks import LAST
@@ -136,17 +137,46 @@ def test_a_run_without_stages_is_one_bar() -> None:
     assert chart.progress == "0/0 clusters, 0/0 stages" and not chart.over
 
 
-def ended(name: str, hour: int, status: str, placement: str = "web") -> RunChart:
+def ended(name: str, begun: int, end: int, status: str, placement: str = "web") -> ClusterStagedUpdateRun:
+    """A run by the hours at which it began and ended."""
+    laid = {
+        "type": "Initialized",
+        "status": "True",
+        "reason": "x",
+        "lastTransitionTime": f"2026-03-01T{begun:02}:00:00Z",
+    }
     done = {"type": "Succeeded", "status": status, "reason": "x", "message": "m",
-            "lastTransitionTime": f"2026-03-01T{hour:02}:00:00Z"}  # fmt: skip
-    made = dataclasses.replace(run(), status=decode(StagedUpdateRunStatus, {"conditions": [done]}))
-    return dataclasses.replace(staged_chart(made, {}), name=name, of=placement)
+            "lastTransitionTime": f"2026-03-01T{end:02}:00:00Z"}  # fmt: skip
+    made = run(metadata={"name": name}, placementName=placement)
+    return dataclasses.replace(made, status=decode(StagedUpdateRunStatus, {"conditions": [laid, done]}))
 
 
 def test_a_run_that_failed_is_over_when_a_later_one_of_its_placement_has_succeeded() -> None:
-    failed, good = ended("a", 10, "False"), ended("b", 11, "True")
-    assert (failed.of, failed.over, failed.state) == ("web", False, "Failed")
-    found = with_made_good([failed, good])[0]
+    failed, good = ended("a", 9, 10, "False"), ended("b", 10, 11, "True")
+    alone = staged_chart(failed, {})
+    assert (alone.of, alone.over, alone.state) == ("web", False, "Failed")
+    found = staged_chart(failed, {}, [failed, good])
     assert (found.over, found.state, found.message) == (True, "Failed", "run b has succeeded since; m")
-    others = (ended("c", 9, "True"), ended("d", 11, "True", "till"), ended("e", 11, "False"))
-    assert with_made_good([failed, *others])[0] == failed
+    others = (ended("c", 8, 9, "True"), ended("d", 10, 11, "True", "till"), ended("e", 10, 11, "False"))
+    assert staged_chart(failed, {}, [failed, *others]) == alone
+
+
+def test_the_overview_tells_that_a_failed_run_was_made_good_by_the_rule_of_its_standing() -> None:
+    """One that the newer run has superseded fails long after that has succeeded."""
+    failed, newer = ended("a", 9, 15, "False"), ended("b", 10, 11, "True")
+    chart, row = staged_chart(failed, {}, [failed, newer]), standing_of(failed, [failed, newer])
+    assert chart.over and chart.message == row.message == "run b has succeeded since; m"
+    late, older = ended("c", 9, 10, "False"), ended("d", 8, 11, "True")
+    chart, row = staged_chart(late, {}, [late, older]), standing_of(late, [late, older])
+    assert not chart.over and chart.message == row.message == "m"
+
+
+def test_a_run_is_overridden_until_all_clusters_with_overrides_are_done() -> None:
+    done = {"type": "Succeeded", "status": "True", "reason": "x", "message": ""}
+    row = {"clusterName": "a", "clusterResourceOverrideSnapshots": ["o-0"]}
+
+    def overridden(*clusters: dict[str, object]) -> bool:
+        status = {"stagesStatus": [{"stageName": "all", "clusters": list(clusters)}]}
+        return staged_chart(dataclasses.replace(run(), status=decode(StagedUpdateRunStatus, status)), {}).overridden
+
+    assert overridden({"clusterName": "b"}, row) and not overridden({**row, "conditions": [done]}, {"clusterName": "b"})

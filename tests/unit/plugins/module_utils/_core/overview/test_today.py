@@ -92,6 +92,8 @@ MISSED = SeenByRun(run="r", at=NOW - timedelta(minutes=30), upgraded=False)
         (WELL, MISSED, "not reached", "run r did not reach it, and skipped it at 2026-03-02T08:30:00Z"),
         (("False", "Timeout", "x"), MISSED, "silent",
          "x; run r did not reach it, and skipped it at 2026-03-02T08:30:00Z"),
+        (WELL, replace(MISSED, waits=True), "not reached",
+         "run r waits for it, and has not reached it since 2026-03-02T08:30:00Z"),
         (None, MISSED, "never read", "no facts of it were ever read"),
         (WELL, replace(MISSED, at=NOW - timedelta(hours=1)), "ready", ""),
     ],
@@ -226,3 +228,10 @@ def test_nodes_of_pools_that_tell_no_image_are_counted_apart():
     today = fleet_today([mixed, seen(fleet=member(("", "", 2))), seen()], DriftKnown())
     assert (today.images, sorted(today.uncounted)) == ({"Ubuntu": 3}, [2, 4])
     assert mixed.as_dict()["imagesUncounted"] == 4
+
+
+def test_drift_is_unlooked_for_only_where_something_is_placed_and_nobody_has_looked():
+    def unlooked(**known: Any) -> bool:
+        return fleet_today([], DriftKnown(**known)).is_unlooked
+
+    assert unlooked(places=2) and not unlooked() and not unlooked(places=2, looked=1)

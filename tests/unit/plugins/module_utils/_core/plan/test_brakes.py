@@ -118,7 +118,7 @@ def test_each_cluster_counts_by_itself_and_the_worst_is_told() -> None:
     brake = object_removals("web", [loss(1, 10, "a"), loss(5, 10, "b"), loss(9, 10, "c")], "30%")
     assert brake.stops
     assert brake.message == (
-        "web: 9 of 10 objects would be deleted on c (and 1 more clusters lose too many); "
+        "web: 9 of 10 objects would be deleted on c (and 1 more cluster loses too many); "
         "max_object_removals 30% permits 3"
     )
     assert brake.option == "max_object_removals: 9"

@@ -77,7 +77,7 @@ def test_clusters_that_are_well_give_way_to_those_that_are_not() -> None:
     assert kept == sorted(kept) and kept[0] == "m00000" and 500 < len(kept) < 5000
     told = find_condition(found.conditions, TRIMMED)
     assert told and told.message.endswith(
-        f"{5000 - len(kept)} of 5000 clusters, first of those that are as they should be"
+        f"{5000 - len(kept):,} of 5,000 clusters, first of those that are as they should be"
     )
 
 
@@ -85,7 +85,7 @@ def test_many_objects_are_cut_as_well() -> None:
     found = cut(placement(cluster(1), objects=30_000))
     assert len(found.selected_resources) == 1000 and len(found.placement_statuses) == 1
     (told,) = (each.message for each in found.conditions if each.type == "StatusTrimmed")
-    assert told.endswith("small: 29000 of 30000 selected objects")
+    assert told.endswith("small: 29,000 of 30,000 selected objects")
 
 
 def test_a_second_run_finds_the_same_bytes() -> None:

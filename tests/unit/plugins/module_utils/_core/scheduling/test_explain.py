@@ -7,8 +7,12 @@ import json
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import SCHEDULER_FINALIZER
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycle import schedule
-from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.explain import explain_outcome
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.explain import (
+    explain_outcome,
+    verdicts,
+)
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
     AGENT,
     CPU,
@@ -96,6 +100,25 @@ def test_the_sentence_of_each_outcome():
     kept = ask(policy, index, "east", binding("east", policy="web-0"))
     assert kept.sentence == "east keeps the placement under the changed policy: picked, as it passes every filter."
     assert (lost.change, lost.sentence[:26]) == ("unscheduled", "west loses the placement: ")
+
+
+def test_a_cluster_whose_old_binding_is_released_and_that_is_picked_anew_shows_both_in_order():
+    old = binding("a", name="web-a-9", deletionTimestamp="2026-01-15T11:00:00Z", finalizers=[SCHEDULER_FINALIZER])
+    released = "a has an old binding, which is released, as it is being deleted; a is "
+    for policy, index in ((pick_n(1), fleet("a")), (require(term()), fleet("a"))):
+        outcome = schedule(placement(policy), snapshot(), index, [old])
+        found = explain_outcome(outcome, "a")
+        assert (found.picked, found.changes, found.change) == (True, ("finalizer-removed", "created"), "created")
+        assert found.sentence.startswith(f"{released}picked")
+        assert found.as_dict()["changes"] == ["finalizer-removed", "created"]
+        (row,) = verdicts(outcome)
+        assert (row.change, row.sentence) == (found.change, found.sentence)
+    gone = ask(pick_n(0), fleet("a"), "a", old)
+    assert (gone.picked, gone.changes) == (False, ("finalizer-removed",))
+    assert gone.sentence.startswith(f"{released}not picked: ")
+    other = binding("a", name="web-a-8", policy="web-0")
+    lost = ask(pick_n(0), fleet("a"), "a", old, other)
+    assert lost.change == "unscheduled" and "; a loses the placement: " in lost.sentence
 
 
 def test_all_that_is_against_a_cluster_in_the_order_in_which_upstream_judges():

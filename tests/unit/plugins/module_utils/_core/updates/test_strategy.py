@@ -165,7 +165,7 @@ def test_a_group_is_cut_to_its_stage_and_its_size():  # D9
     assert [group.max_concurrency for group in made.stages[0].groups] == [2, 1]
     (found,) = made.warnings
     assert (found.code, found.path) == ("concurrency-cut", "strategy.stages[0].groups[1].maxConcurrency")
-    assert found.message == "2 is cut to 1: 2 slots of the stage, 1 members of the group"
+    assert found.message == "2 is cut to 1: 2 slots of the stage, 1 member of the group"
 
 
 def test_numbers_that_were_warned_of_when_the_strategy_was_read_are_not_again():  # D9

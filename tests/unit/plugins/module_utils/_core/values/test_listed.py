@@ -23,3 +23,5 @@ def test_what_holds_commas_is_parted_by_semicolons() -> None:
 
 def test_one_is_no_plural() -> None:
     assert [number_of(count, "object") for count in (0, 1, 2)] == ["0 objects", "1 object", "2 objects"]
+    found = [number_of(count, "more node", "counts", "count") for count in (0, 1, 2_000)]
+    assert found == ["0 more nodes count", "1 more node counts", "2,000 more nodes count"]

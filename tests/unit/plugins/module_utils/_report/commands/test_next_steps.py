@@ -30,6 +30,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next_steps import (
     NextStep,
     after_join,
+    after_maintenance,
     after_reading,
     after_rotation,
     after_rotation_stop,
@@ -392,3 +393,29 @@ def test_after_the_state_of_the_fleet_who_is_read_anew_and_what_nobody_conducts(
         ),
     ]
     assert after_status(False, ()) == []
+
+
+def test_how_drift_is_looked_for_is_a_command_with_what_no_record_tells() -> None:
+    """Where the manifests are, a person fills in; the records are named as in every command."""
+    steps = after_status(False, (), unlooked=True)
+    files = {"placements": "FOLDER", "resources": "FOLDER"}
+    assert told(steps, HUB) == [
+        ("to see here what drifted", "drift", {"result_file": "drift.json", "records": HUB, **files}),
+        ("to have that shown", "status", {"drift": "drift.json", "records": HUB}),
+    ]
+
+
+def test_a_staged_run_with_overrides_in_files_says_that_its_files_are_needed_again() -> None:
+    runs = [RunNeed(kind="staged run", name="r", needs="conductor", overridden=True)]
+    (step,) = told(after_status(False, runs, in_files=True))
+    assert step[1:] == ("staged_update", {"run": "r", "runs": "FOLDER"})
+    (step,) = told(after_status(False, runs))
+    assert step[1:] == ("staged_update", {"run": "r"})
+
+
+def test_after_windows_changed_when_clusters_may_be_touched_and_who_may_go_on() -> None:
+    assert told(after_maintenance(True), HUB) == [
+        ("to see when clusters may be touched now", "when", {"records": HUB}),
+        ("to see which runs may go on by that, and how", "status", {"records": HUB}),
+    ]
+    assert after_maintenance(False) == []

@@ -161,5 +161,18 @@ def test_what_moves_placements_is_carried_out_by_the_playbook_that_evacuates(mov
     assert set(approved) <= set(playbooks.variables(Path(PLAYBOOKS) / "evacuate.yml"))
 
 
+@pytest.mark.parametrize("src", [["p"], None])
+def test_after_a_readmission_what_would_come_back_and_who_holds_what(src: list[str] | None) -> None:
+    given = {**GIVEN, "state": "present", "readmit": "region=west", "src": src}
+    plan = ("plan", {"placements": "FOLDER", "resources": "FOLDER"})
+    assert told(after_placement(given, "done", True, DIGEST)) == [
+        ("to see which other placements would come back", *plan),
+        ("to see what each cluster holds", "status", {}),
+    ]
+    assert after_placement({**given, "evacuate": "a", "readmit": ""}, "done", True, DIGEST) == []
+    looked = told(after_placement({**given, "src": ["p"]}, "planned", True, DIGEST, Looked()))
+    assert [each[0] for each in looked] == ["to carry out just this"]
+
+
 def test_who_looks_before_clusters_are_emptied_is_not_sent_to_look_for_drift() -> None:
     assert after_placement({**GIVEN, "evacuate": "a"}, "planned", False, DIGEST, Looked(unseen=UNSEEN)) == []

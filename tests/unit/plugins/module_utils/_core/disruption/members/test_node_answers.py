@@ -103,9 +103,9 @@ def test_how_far_a_drain_has_come_is_told_with_its_end() -> None:
     pod = Pod(name="p", node="a", annotations={"karpenter.sh/do-not-disrupt": "true"})
     assert answers(pod).drain == "" and answers(pod, managed=False).drain == ""
     ending = answers(pod, grace="30m", leaving=True)
-    assert ending.drain == "1 pods left, until 2026-03-28T12:29:00Z; waits for default/p" and ending.origin
+    assert ending.drain == "1 pod left, until 2026-03-28T12:29:00Z; waits for default/p" and ending.origin
     assert ending.as_dict()["drain"] == ending.drain and "until" in " ".join(nodes_text([ending]))
-    assert answers(pod, leaving=True).drain == "1 pods left, no deadline; waits for default/p"
+    assert answers(pod, leaving=True).drain == "1 pod left, no deadline; waits for default/p"
 
 
 def test_a_node_is_told_with_its_pool_its_image_and_the_version_of_its_kubelet() -> None:

@@ -125,7 +125,7 @@ def test_budgets_of_the_fleet_are_over_all_members_that_they_name() -> None:
     begins, held = first(ground(whole, maintenance(budgets=[{"name": "one", "members": "1"}])), *members)
     assert begins == ["m0/a", "m0/b"]
     assert held["m1/a"].text == (
-        "budget one of FleetMaintenance standard: 1 members may have nodes in flight, and m0 have"
+        "budget one of FleetMaintenance standard: 1 member may have nodes in flight, and m0 have"
     )
 
 

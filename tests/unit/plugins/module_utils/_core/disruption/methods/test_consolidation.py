@@ -323,7 +323,7 @@ def test_room_that_is_taken_in_the_pause_is_told_as_such_d0_29() -> None:
     command = command_and(a_state(nodes, pods))
     found = check_again(command, a_state(nodes, [*pods, pinned("g", "full", 2)]), LATER)
     assert found.failure == "scheduling"
-    assert "fits none of 1 nodes" in found.text
+    assert "fits none of 1 node " in found.text
 
 
 def test_of_empty_nodes_those_that_still_are_stay_d0_29() -> None:

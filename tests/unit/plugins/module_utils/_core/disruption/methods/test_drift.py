@@ -229,7 +229,7 @@ def test_an_annotated_pod_does_not_stop_expiry_and_the_note_says_so_d0_92() -> N
         (found,) = expired(state, NOW)
         assert found.due
         assert [each.code for each in found.held] == ["pod-annotation"]
-        assert found.note.endswith(f"the drain waits for 1 pods {told}")
+        assert found.note.endswith(f"the drain waits for 1 pod {told}")
 
 
 def test_a_static_pool_is_drifted_within_budgets_one_replacement_each() -> None:

@@ -323,7 +323,7 @@ def test_too_many_failures_end_the_rotation_and_every_other_node_has_its_reason(
         ("GivenUp", "halted"),
         ("Blocked", "pdb"),
     ]
-    assert found.state.halted == "1 nodes were given up, and 0 may be"
+    assert found.state.halted == "1 node was given up, and 0 may be"
 
 
 def test_a_blocked_node_ends_blocked_when_its_time_is_over() -> None:

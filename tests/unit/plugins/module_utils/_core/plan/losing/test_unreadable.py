@@ -115,7 +115,7 @@ def test_silent_holders_are_not_what_the_policy_asks_for() -> None:
     scheduled = status.conditions[0]
     assert (scheduled.status, scheduled.reason) == ("False", "SchedulingPolicyUnfulfilled")
     assert scheduled.message == (
-        "found 0 of 1 clusters that the policy asks for; 3 more keep it, since they could not be read"
+        "found 0 of 1 cluster that the policy asks for; 3 more keep it, since they could not be read"
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.beside import newer_run, open_beside
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.beside import open_beside
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import (
     ALL,
     Play,
@@ -135,15 +135,3 @@ def test_a_new_run_is_told_of_the_open_one_beside_it() -> None:
     assert open_beside(run(metadata={"name": "third"}), (newer.run, run(metadata={"name": "idle"}))) == ()
     ended.steps()
     assert open_beside(run(metadata={"name": "third"}), (ended.run,)) == ()
-
-
-def test_the_newest_run_after_one_that_failed_is_what_goes_on() -> None:
-    """Whether it took a cluster from it or not; one that has not begun, or began before it, is none."""
-    game = waiting()
-    newer = beside(game)
-    ended_by(newer, game)
-    assert newer_run(game.run, (newer.run, run(metadata={"name": "idle"}))) == newer.run
-    last = beside(game, hours=1)
-    last.run = replace(last.run, metadata=replace(last.run.metadata, name="last"))
-    assert newer_run(game.run, (last.run, newer.run)) == last.run
-    assert newer_run(newer.run, (game.run,)) is None and newer_run(run(), (newer.run,)) is None

@@ -13,10 +13,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.
     StagedUpdateRun,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import (
-    RunStanding,
+    made_good_by,
+    newer_run,
     standing_of,
     told_of,
-    with_newer,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 
@@ -69,23 +69,63 @@ def test_its_state_in_one_word(condition, state):
     assert (found.state, found.message) == (state, condition["message"])
 
 
-def test_a_run_that_has_not_ended_names_a_newer_one_of_its_placement():
-    def begun(name, minute, state="Running", placement="web", message=""):
-        at = datetime(2026, 3, 1, 12, minute, tzinfo=UTC) if minute is not None else None
-        return RunStanding(name=name, placement=placement, state=state, message=message, begun_at=at)
+def begun(name, minute, state="Running", placement="web", message="", ended=None, could=True):
+    """A run that began, or with ``could`` False could not, at ``minute`` after noon; None: that is not known."""
+    at = {"lastTransitionTime": f"2026-03-01T12:{minute:02}:00Z"} if minute is not None else {}
+    laid = {"type": "Initialized", "status": str(could), "reason": "x", "message": "" if could else message, **at}
+    end = {**DONE, "status": str(state == "Succeeded"), "message": message}
+    if ended is not None:
+        end["lastTransitionTime"] = f"2026-03-01T12:{ended:02}:00Z"
+    ends = [end] if could and state in ("Succeeded", "Failed") else []
+    goes = [{"type": "Progressing", "status": "True", "reason": "x", "message": message}] if state == "Running" else []
+    spec = {"placementName": placement, "stagedRolloutStrategyName": "rings", "state": "Run"}
+    status = {"conditions": ([] if minute is None and state == "NotStarted" else [laid]) + ends + goes}
+    return decode(ClusterStagedUpdateRun, {"metadata": {"name": name}, "spec": spec, "status": status})
 
+
+def told(*runs):
+    return [standing_of(each, runs).message for each in runs]
+
+
+def test_a_run_that_has_not_ended_names_a_newer_one_of_its_placement():
     first, ended, newest = begun("a", 1, message="stuck"), begun("b", 2, "Succeeded"), begun("c", 3)
     other, waits = begun("d", 4, placement="till"), begun("e", None, "NotStarted")
-    found = with_newer([first, ended, newest, other, waits])
-    assert [each.message for each in found] == ["run c has begun since; stuck", "", "", "", ""]
-    assert with_newer([begun("b", 2, "Failed"), begun("a", 1)])[1].message == "run b has begun since"
+    assert told(first, ended, newest, other, waits) == ["run c has begun since; stuck", "", "", "", ""]
+    assert told(begun("b", 2, "Failed"), begun("a", 1))[1] == "run b has begun since"
+
+
+def test_a_run_that_failed_is_made_good_by_one_that_has_begun_after_it_and_succeeded():
     failed, good = begun("f", 1, "Failed", message="no"), begun("g", 2, "Succeeded")
-    assert [each.message for each in with_newer([failed, good])] == ["run g has succeeded since; no", ""]
+    assert told(failed, good) == ["run g has succeeded since; no", ""] and made_good_by(failed, [failed, good]) == good
+    assert made_good_by(failed, [begun("h", 3, "Succeeded"), good]).name == "h"
     tried = begun("h", 3, "Failed")
-    assert [each.message for each in with_newer([failed, tried])] == ["run h has begun since; no", ""]
-    assert [each.message for each in with_newer([failed, good, tried])] == ["run g has succeeded since; no", "", ""]
+    assert told(failed, tried) == ["run h has begun since; no", ""]
+    assert told(failed, good, tried) == ["run g has succeeded since; no", "", ""]
     earlier, unknown = begun("g", 0, "Succeeded"), begun("h", None, "Failed")
-    assert [each.message for each in with_newer([failed, earlier, unknown])] == ["no", "", ""]
+    assert told(failed, earlier, unknown) == ["no", "", ""]
+    others = [earlier, unknown, begun("e", 2, "Failed"), begun("o", 2), begun("t", 2, "Succeeded", "till")]
+    assert made_good_by(failed, others) is None and made_good_by(good, [begun("h", 3, "Succeeded")]) is None
+
+
+def test_the_newest_run_after_one_that_failed_is_what_goes_on():
+    """Whatever became of it; one that has not begun, or began before it, is none."""
+    failed, newer, last = begun("f", 1, "Failed"), begun("n", 2), begun("a", 3, "Failed")
+    assert newer_run(failed, [last, newer]) == last and newer_run(newer, [failed]) is None
+    assert newer_run(failed, [newer, begun("w", None, "NotStarted"), begun("o", 4, placement="till")]) == newer
+    assert newer_run(begun("w", None, "NotStarted"), [newer]) is None
+
+
+def test_one_that_fails_as_superseded_long_after_the_newer_one_has_succeeded_is_made_good_by_it():
+    old, new = begun("old", 1, "Failed", ended=40), begun("new", 2, "Succeeded", ended=10)
+    assert made_good_by(old, [old, new]) == new
+    before = begun("before", 0, "Succeeded", ended=50)  # it ended last, and gave what was older
+    assert made_good_by(old, [before]) is None
+
+
+def test_one_that_could_not_begin_is_made_good_by_what_has_begun_since_that_was_found():
+    failed = begun("f", 5, "Failed", message="no snapshot", could=False)
+    assert made_good_by(failed, [begun("g", 4, "Succeeded", ended=9)]) is None
+    assert told(failed, begun("g", 6, "Succeeded"))[0] == "run g has succeeded since; no snapshot"
 
 
 def test_when_it_began_is_when_its_stages_were_laid_out():

@@ -54,3 +54,30 @@ def test_a_damaged_run_is_named_with_why():
     damaged = run("a") | {"status": {"stagesStatus": "none"}}
     (found,) = staged_standings(Recorded(ClusterStagedUpdateRun=[damaged]), [placement("web")])
     assert (found.state, found.stages) == ("Damaged", 0) and "stagesStatus" in found.message
+
+
+def test_a_run_that_has_succeeded_says_whose_clusters_hold_something_else_by_now():
+    def at(kind, minute):
+        return {"type": kind, "status": "True", "reason": "x", "lastTransitionTime": f"2026-03-01T12:{minute:02}:00Z"}
+
+    done = [{"clusterName": "a", "conditions": [at("Started", 1), at("Succeeded", 2)]}]
+    conditions = [at("Initialized", 1), at("Succeeded", 2)]
+    stages = [{"stageName": "all", "clusters": done}]
+    status = {"conditions": conditions, "resourceSnapshotIndexUsed": "1", "stagesStatus": stages}
+    records = Recorded(ClusterStagedUpdateRun=[run("newer", status=status)])
+
+    def binding(cluster, snapshot, labels):
+        spec = {"state": "Bound", "targetCluster": cluster, "resourceSnapshotName": snapshot}
+        return {
+            "kind": "ClusterResourceBinding",
+            "metadata": {"name": f"web-{cluster}", "labels": labels},
+            "spec": spec,
+        }
+
+    labels = {"kubernetes-fleet.io/parent-CRP": "web"}
+    damaged = {**binding("b", "web-0-snapshot", labels), "spec": "none"}
+    (found,) = staged_standings(records, [placement("web")], [damaged, binding("a", "web-0-snapshot", labels)])
+    lost = "a no longer holds what it gave, but snapshot 0; make a new run to give it again"
+    assert (found.state, found.message) == ("Succeeded", lost)
+    (found,) = staged_standings(records, [placement("web")], [binding("a", "web-1-snapshot", labels)])
+    assert found.message == ""

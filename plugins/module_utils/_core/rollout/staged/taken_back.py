@@ -1,0 +1,74 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Clusters that no longer hold what a staged update run has given them, though no newer run has come to them: KubeFleet
+carries an older run on that was overtaken, and never looks at the newer one again."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...objects.placements.binding import BOUND
+from ...objects.staged.update_run import ClusterStagedUpdateRun, ClusterUpdatingStatus
+from ...resources.snapshots import snapshot_index
+from ...values.listed import listed
+from ..content import RolloutBinding
+from .beside import clusters_of, started_at
+from .standing import SUCCEEDED, begun_at, cluster_state, state_of
+from .world import given_content
+
+_NAMED = 3
+
+
+def lost_text(
+    run: ClusterStagedUpdateRun,
+    runs: t.Collection[ClusterStagedUpdateRun],
+    bindings: t.Iterable[RolloutBinding],
+) -> str:
+    """Which clusters no longer hold what the run gave them, what they hold instead, and which of the ``runs`` has given
+    that, where it is known; empty for none, and for a run that has not succeeded. Runs and ``bindings`` are those of
+    its placement. A cluster that a run has come to which began later is passed over, and so is one that is not bound,
+    or to nothing."""
+    began = begun_at(run)
+    if state_of(run) != SUCCEEDED or began is None:
+        return ""
+    held = {each.cluster: each.content for each in bindings if each.state == BOUND and not each.deleting}
+    newer = [each for each in runs if (at := begun_at(each)) and at > began]
+    gone = {each.cluster_name for one in newer for each in clusters_of(one) if cluster_state(each.conditions)}
+    index = run.status.resource_snapshot_index_used
+    groups: dict[tuple[str, str], list[str]] = {}
+    for each in clusters_of(run):
+        name = each.cluster_name
+        there = held.get(name)
+        if name in gone or there is None or not there.resource_snapshot or there == given_content(run, each):
+            continue
+        instead = _words(there.resource_snapshot, index)
+        groups.setdefault((instead, _taker(run, each, runs)), []).append(name)
+    told = [
+        f"{listed(names, _NAMED)} no longer {'holds' if len(names) == 1 else 'hold'} what it gave, but"
+        f" {instead}{f', which run {by} gave' if by else ''}"
+        for (instead, by), names in groups.items()
+    ]
+    return "; ".join([*told, "make a new run to give it again"]) if told else ""
+
+
+def _words(snapshot: str, index: str) -> str:
+    """The snapshot by its index, or its name where that has none, as what is held instead of that at ``index``."""
+    number = snapshot_index(snapshot)
+    if str(number) == index:
+        return f"snapshot {number} with other overrides"
+    return f"snapshot {number}" if number >= 0 else snapshot
+
+
+def _taker(
+    run: ClusterStagedUpdateRun, cluster: ClusterUpdatingStatus, runs: t.Iterable[ClusterStagedUpdateRun]
+) -> str:
+    """The run that was the last to begin this cluster after this one had; empty where none is known to have."""
+    mine = started_at(cluster)
+    found = [
+        (at, str(each.key))
+        for each in runs
+        for one in clusters_of(each)
+        if one.cluster_name == cluster.cluster_name and mine and (at := started_at(one)) and at > mine
+    ]
+    return max(found)[1] if found else ""
