@@ -109,8 +109,8 @@ def answers_over(
     budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str
 ) -> t.Iterator[tuple[datetime, Allowed]]:
     """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another: in order, the first
-    instant and each at which limit, ``error`` or the budgets that set the limit (``binding``) change, in aware UTC, with
-    the whole answer; nothing if the second is not later."""
+    instant and each at which limit, ``error`` or the budgets that set it (``binding``) change, in aware UTC, with the
+    whole answer; nothing if the second is not later."""
     rules = tuple([rule_of(each) for each in budgets])
     begin, until = (each.astimezone(UTC).replace(tzinfo=None) for each in (start, end))
     decided: dict[int, tuple[Allowed, tuple[t.Any, ...]]] = {}

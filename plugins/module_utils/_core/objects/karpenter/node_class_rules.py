@@ -112,7 +112,6 @@ def _check_images(spec: Spec) -> t.Iterator[Found]:
             text = f"the alias is of the family {alias}, and not of {family}"
             yield Found("alias-of-another-family", "spec.amiFamily", text, "take it out, or write Custom")
 
-
     for index, each in enumerate(images):
         if "id" in each and each.keys() & {"tags", "name", "owner"}:
             text = "an id stands alone, without tags, name and owner"
@@ -230,8 +229,8 @@ def check_aks(spec: Spec) -> t.Iterator[Found]:
 
 
 def _check_azure_tags(spec: Spec) -> t.Iterator[Found]:
-    """``wrong-length`` for each key of a tag with more than 512 characters, ``wrong-form`` for one with a character that
-    Azure takes in none."""
+    """``wrong-length`` for each key of a tag with more than 512 characters, ``wrong-form`` for one with a character
+    that Azure takes in none."""
     for key in spec.get("tags") or ():
         if len(key) > MAX_TAG_KEY:
             text = f"a key of {len(key)} characters, at most {MAX_TAG_KEY} are allowed"

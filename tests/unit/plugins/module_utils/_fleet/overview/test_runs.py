@@ -90,7 +90,9 @@ def test_runs_are_shown_without_members_where_one_of_these_is_damaged_which_is_t
         """As a hub with other definitions than ours lets them in."""
         asked.append(kind)
         odd = ("FleetMember", "b")
-        return [{**each, "spec": "text"} if (kind, each["metadata"]["name"]) == odd else each for each in real(kind, *more)]
+        return [
+            {**each, "spec": "text"} if (kind, each["metadata"]["name"]) == odd else each for each in real(kind, *more)
+        ]
 
     monkeypatch.setattr(records, "list", listed)
     charts, problems = run_charts(Session(records=records, holder="tests", clock=lambda: NOW), forecasting=True)

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the published definitions of classes of machines say in CEL, and their forms of texts: EC2NodeClass of Karpenter's
-provider for AWS v1.14.1, AKSNodeClass of that for Azure."""
+"""What the published definitions of classes of machines say in CEL, and their forms of texts: EC2NodeClass of
+Karpenter's provider for AWS v1.14.1, AKSNodeClass of that for Azure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpent
     KEPT_TAGS,
     KUBELET_KEYS,
 )
-from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.objects.karpenter.test_manifests import wrong
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.objects.karpenter.test_manifests import (
+    wrong,
+)
 
 Spec = dict[str, t.Any]
 SOUND: Spec = {
@@ -132,7 +134,11 @@ def test_maps_of_the_kubelet_have_the_keys_that_it_knows(name: str, known: tuple
 @pytest.mark.parametrize(
     ("name", "good", "bad"),
     [
-        ("evictionHard", ("5%", "99.25%", "100.0%", "", "500Mi", "-1", ".5Gi", "1e3"), ("101%", "5.125%", "5 %", "5Zi")),
+        (
+            "evictionHard",
+            ("5%", "99.25%", "100.0%", "", "500Mi", "-1", ".5Gi", "1e3"),
+            ("101%", "5.125%", "5 %", "5Zi"),
+        ),
         ("kubeReserved", ("100m", "+1Gi", "1.", "2E"), ("-100m", "", "5%", "1 Gi")),
         ("systemReserved", ("100m",), ("-1Gi",)),
     ],
