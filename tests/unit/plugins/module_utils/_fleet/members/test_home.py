@@ -20,10 +20,10 @@ class Refusing(KubeClient):
 
     def __init__(self, error: FleetError) -> None:
         super().__init__(Connection(server="https://nowhere", name="east"))
-        self._error = error
+        self.refusal = error
 
     def send(self, *_request: t.Any, **_options: t.Any) -> Answer:
-        raise self._error
+        raise self.refusal
 
 
 @pytest.mark.parametrize(
