@@ -14,7 +14,7 @@ description:
   - Returns update runs as data and as a tree of text, recorded ones, or ones in files that are not recorded yet. Asks
     no member, and records nothing.
   - Tells on request when each stage and member will begin and end, from windows, limits, gates, what members were at
-    when they were read last, and how long upgrades took, in earlier runs and in this one.
+    when they were read last, and how long upgrades took, in other runs and in this one.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:
@@ -92,7 +92,7 @@ runs:
       the C(start) and C(end) of the course in the middle, of which C(table), C(waits) and the calendar are, C(reason)
       and C(blocker);
       C(waits), spans in which nothing is in flight; C(next_change), the next instant at which anything changes by
-      itself; C(durations) in seconds, with the number of earlier runs they are learned from; C(members_read).
+      itself; C(durations) in seconds, with the number of other runs they are learned from; C(members_read).
     - With O(calendar), C(calendar) is a list of C(kind) (C(open), C(freeze), C(closed), which is what a freeze takes of
       an opening of windows, C(wait), C(stage)), C(what), C(start), C(end) and C(members).
     - C(table) has the lines of text of both.

@@ -69,11 +69,16 @@ def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
     Built-in kinds (``BUILT_IN``) are known without asking, whatever the server has. All others are read once per
     client, and again at a miss, since a CRD may have come: at once where this client has written one since, otherwise a
     second later at the soonest. ApiError ``unknown-kind`` if the server has no such kind, ``server-error`` if it cannot
-    tell now; FleetError as of ``discover``.
+    tell now; FleetError as of ``discover``. ``unknown-kind`` without asking for any other kind of the core group, to
+    which no CRD can add: those that a server has beside (Binding, ComponentStatus) cannot be created and read.
     """
     key = (api_version, kind)
     if key in BUILT_IN:
         return BUILT_IN[key]
+    if "/" not in api_version:
+        text = f"{kind} is no kind of {api_version} of which objects can be created and read"
+        hint = "see kubectl api-resources for the apiVersion of a kind; all but the oldest ones have an API group in it"
+        raise ApiError("unknown-kind", text, client.server_name, hint)
     known: _Known | None = client.discovered
     if known is None or key not in known.found.resources:
         known = _asked_again(client, known)
@@ -93,7 +98,7 @@ def resource_of(client: KubeClient, each: ObjectId) -> Resource:
     try:
         return resource_for(client, each.api_version, each.kind)
     except ApiError as error:
-        if error.code != "unknown-kind":
+        if error.code != "unknown-kind" or not each.group:
             raise
         known: _Known = client.discovered
         for one in known.found.lists:

@@ -75,7 +75,8 @@ def forecast_text(
 
 def has_gates_to_open(run: UpdateRun) -> bool:
     """Whether people have to open gates of the run, or of its groups, yet: those that nothing but people opens, not
-    completed, skipped or approved. One that was refused counts."""
+    completed, skipped or approved. One that was refused counts. That a gate is approved is told only in a run
+    ``with_answers``: any other has it open until somebody conducts."""
     stages = run.status.stages
     owners: list[UpdateStageStatus | UpdateGroupStatus] = [*stages, *(each for one in stages for each in one.groups)]
     gates = [gate for each in owners for gate in (*each.before_gates, *each.after_gates)]

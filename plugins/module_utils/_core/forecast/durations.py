@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long upgrades take: given, or learned from runs that are over; lengths drawn from their spread, quantiles."""
+"""How long upgrades take: given, or learned from members of runs that are done; lengths drawn from their
+spread, quantiles."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ class Durations:
 
 
 def learned(runs: t.Iterable[UpdateRun], run_type: str, given: Duration = UPGRADE) -> Durations:
-    """What upgrades of this type took in earlier runs: each member's own, where it had some, and that of all.
+    """What upgrades of this type took in these runs, those that go on included: each member's own, where it had some,
+    and that of all.
 
     Only those count that were done at the first attempt, as others tell of what went wrong. ``given`` is for a fleet
     without any.

@@ -95,7 +95,7 @@ def _against_placements(rows: t.Sequence[Row]) -> t.Iterator[tuple[int, LintProb
         if isinstance(each, ClusterResourcePlacementDisruptionBudget) and counts[each.name] == 1:
             found = check_budget_for(each, placements[each.name])
         elif isinstance(each, ClusterResourcePlacementEviction) and counts[each.spec.placement_name] == 1:
-            found = check_eviction_from(each, placements[each.spec.placement_name])
+            found = check_eviction_from(placements[each.spec.placement_name])
         for one in found:
             yield index, replace(of_found(one), object=rows[index][1])
 

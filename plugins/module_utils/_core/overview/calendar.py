@@ -30,7 +30,7 @@ ASSUMED_NODES = 100
 @dataclass(frozen=True)
 class PoolChange:
     """From ``at`` on so many nodes may be disrupted, None for any number; ``budgets`` are the places of those that set
-    a limit of 0."""
+    a limit of 0. One of these two is other than before."""
 
     at: datetime
     limit: int | None
@@ -175,11 +175,13 @@ def sentence(budget: Budget) -> str:
 
 def _changes(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str) -> list[PoolChange]:
     """The limit for ``reason`` at ``start`` and each change of it before ``end``, in order; with the places, from 0, of
-    the budgets that set a limit of 0 (or, where a number wraps, less)."""
-    return [
-        PoolChange(at, budget_limit_or_none(answer.limit), () if answer.limit > 0 else answer.binding)
-        for at, answer in answers_over(budgets, start, end, nodes, reason)
-    ]
+    the budgets that set a limit of 0 (or, where a number wraps, less). That others close the pool is a change too."""
+    found: list[PoolChange] = []
+    for at, answer in answers_over(budgets, start, end, nodes, reason):
+        limit, closing = budget_limit_or_none(answer.limit), () if answer.limit > 0 else answer.binding
+        if not found or (found[-1].limit, found[-1].budgets) != (limit, closing):
+            found.append(PoolChange(at, limit, closing))
+    return found
 
 
 def _row(change: PoolChange, start: datetime) -> list[t.Any]:

@@ -70,7 +70,7 @@ def start(run: RunState, now: datetime) -> RunState:
     return replace(fresh, stages=tuple(with_skipped_gates(stage, desk) for stage in fresh.stages))
 
 
-def stop(run: RunState, now: datetime) -> RunState:
+def stop(run: RunState) -> RunState:
     """Stops an update run: nothing new starts, members that wait become Stopped; what is in flight goes on to its end.
     The same run where nothing is left to stop (Stopping, Stopped, Skipped). FleetError ``conflict-state`` for one that
     is NotStarted, Failed or Completed."""

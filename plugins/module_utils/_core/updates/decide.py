@@ -55,7 +55,7 @@ def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunStat
     if state.phase != ACTIVE:
         return Decision(state=state)
     run = gates.with_gates(state, lambda gate: seen.gates.get(gate.id, gate)) if seen.gates else state
-    run = _stopped_by_refusal(run, {each.gate for each in seen.approvals}, now)
+    run = _stopped_by_refusal(run, {each.gate for each in seen.approvals})
     members = seen.members
     desk = gates.GateContext(run, now, {each.gate: each for each in seen.approvals})
     begun: list[Begin] = []
@@ -81,12 +81,12 @@ def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunStat
     return Decision(state=run, acts=(*desk.opened, *begun), waits=_waits(run), wake_at=wake_at)
 
 
-def _stopped_by_refusal(run: RunState, approved: t.Collection[str], now: datetime) -> RunState:
+def _stopped_by_refusal(run: RunState, approved: t.Collection[str]) -> RunState:
     """A refused gate that is not ``approved`` by now, by its id, stops the run as a person would: what is in flight
     ends, nothing new begins. The same run where there is none, or it cannot be stopped."""
     if run.stop_requested or all(each.id in approved for each in run.refused_gates):
         return run
-    return stop(run, now) if derive(run).state in STOPPABLE else run
+    return stop(run) if derive(run).state in STOPPABLE else run
 
 
 def acts_in_flight(state: RunState) -> tuple[Begin, ...]:

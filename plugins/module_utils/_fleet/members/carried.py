@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kubeconfig of one FleetMember with all that it needs in it, to be carried to where work on the member is done,
-such as the pod of a Job."""
+"""The kubeconfig of one FleetMember with its certificates, keys and token in it, to be carried to where work on the
+member is done, such as the pod of a Job."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from .members import connection_of, kubeconfig_in_secret
 def carried_kubeconfig(
     member: FleetMember, hub: KubeClient | None, environ: t.Mapping[str, str]
 ) -> dict[str, t.Any] | None:
-    """A kubeconfig of that member alone, with all that it needs in it; None for one that is reached in its cluster.
+    """A kubeconfig of that member alone, with the content of every file that its certificates, keys and token are in;
+    None for one that is reached in its cluster. A login by a plugin is carried as it is written: its program has to be
+    where it is used.
 
     FleetError as of ``connection_of`` and ``portable_kubeconfig``. What a Secret on the hub says is judged as it was
     read, and read once: whoever may write it could change it in between.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._core.errors import FleetError
 from ..._core.objects.identity import NAMESPACE, ObjectId
 from ..._core.resources.applyset import MANAGED_BY, parent_name
 from ..._kube.apply import delete_object
@@ -66,7 +67,7 @@ def empty_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] 
                     return None
         if working(client, NAMESPACE, MEMBER_LEASE) > 1:  # last: it may have come since its kinds were listed
             return None
-    except ApiError:
+    except FleetError:
         return None
     return namespace
 

@@ -21,7 +21,6 @@ from functools import cached_property
 from ..._core.errors import FleetError
 from ..._core.objects.identity import NAMESPACE
 from ..._kube.client import KubeClient
-from ..._kube.errors import ApiError
 from ..._kube.shared_lease import (
     SharedLease,
     Worker,
@@ -68,8 +67,9 @@ class KeptLease:
             self._renewed = now
 
     def release(self) -> None:
-        """Gives the lease up. If that fails, the lease runs out by itself."""
-        with contextlib.suppress(ApiError), self._client.unhurried():
+        """Gives the lease up. Where that cannot be done, be it that nobody is logged in to the member any more, nothing
+        is raised: the lease runs out by itself."""
+        with contextlib.suppress(FleetError), self._client.unhurried():
             release(self._client, self._lease)
 
 
@@ -99,8 +99,8 @@ class MemberLeases:
 
     @contextlib.contextmanager
     def holding(self, client: KubeClient, task: str) -> t.Iterator[Keep]:
-        """Held while entered, and given up then; gives what is to be called before each write, as ``KeptLease.keep``.
-        FleetError as of ``take``."""
+        """Held while entered, and given up then as by ``KeptLease.release``; gives what is to be called before each
+        write, as ``KeptLease.keep``. FleetError as of ``take``."""
         held = self.take(client, task)
         try:
             yield held.keep

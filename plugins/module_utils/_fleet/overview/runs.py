@@ -37,7 +37,8 @@ from ..updates.update_run import recorded_runs
 
 def charts_of_all(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
     """Update runs, staged update runs and rotations, ``forecasting`` as of ``run_charts``, and what is wrong with those
-    that are left out; where a kind cannot be listed, that too, and its runs are left out."""
+    that are left out, or are shown by their records alone; where a kind cannot be listed, that too, and its runs are
+    left out."""
     charts: list[RunChart] = []
     told: list[Problem] = []
     for read in (
@@ -57,20 +58,24 @@ def charts_of_all(session: Session, forecasting: bool) -> tuple[tuple[RunChart, 
 
 def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
     """The newest update run first, with ``forecasting`` each that is not over with its forecast; what is wrong with
-    those that are left out, or have none. Gates that were answered since their run was conducted say so. FleetError
-    where runs cannot be listed."""
+    those that are left out, or are shown without members and forecast, as all are where what is recorded of members
+    cannot be read; each problem once. Gates that were answered since their run was conducted say so. FleetError where
+    runs cannot be listed."""
     runs, problems = recorded_runs(session.records, ())
     told, charts, now = list(problems), [], session.clock()
     sight: FleetSight | None = None
+    try:
+        sight = FleetSight.of(session.records, runs) if runs else None
+    except FleetError as error:
+        told += error.problems
     for run in sorted(runs, key=lambda each: each.metadata.creation_timestamp or now, reverse=True):
+        shown = with_answers(session.records, run, partial(vouched_since, session.hub), now)
         try:
-            sight = sight or FleetSight.of(session.records, runs)
-            shown = with_answers(session.records, run, partial(vouched_since, session.hub), now)
-            charts.append(_chart(sight, shown, now, forecasting))
+            charts.append(_chart(sight, shown, now, forecasting) if sight else run_chart(shown, now))
         except FleetError as error:
             told += error.problems
-            charts.append(run_chart(run, now))
-    return tuple(charts), tuple(told)
+            charts.append(run_chart(shown, now))
+    return tuple(charts), tuple(dict.fromkeys(told))
 
 
 def staged_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """How a run will go on, recorded or given, from records and files alone: members as they were read last, windows, which
-earlier runs its durations are learned from; how many days ahead may be asked for."""
+runs its durations are learned from; how many days ahead may be asked for."""
 
 from __future__ import annotations
 

@@ -118,8 +118,8 @@ class UpgradeLeases:
         self.claim(member)
 
     def release(self, member: str) -> None:
-        """Gives the member's lease up, if it is held; one that was inherited and could not be had is asked for once
-        more before."""
+        """Gives the member's lease up, if it is held, and raises nothing where that fails, as ``KeptLease.release``;
+        one that was inherited and could not be had is asked for once more before."""
         if member in self._inherited and member not in self._kept:
             self.claim(member, again=True)
         self._inherited.discard(member)

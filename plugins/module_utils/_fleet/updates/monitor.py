@@ -195,8 +195,8 @@ class MemberMonitor:
 
     def keep_only(self, in_flight: t.Mapping[str, str], ours: str) -> None:
         """Gives up every claim but those of operations in flight (``in_flight``: operation by member). ``ours`` begins
-        the name of each operation of the run: what its earlier conductors did not live to give up goes too. FleetErrors
-        of the records."""
+        the name of each operation of the run: what its earlier conductors did not live to give up goes too. A lease on
+        a member that cannot be given up there runs out. FleetErrors of the records."""
         for member, (operation, lease) in list(self._claims.items()):
             if in_flight.get(member) != operation:
                 if self.leases and member in self.views:

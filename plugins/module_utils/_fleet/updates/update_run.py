@@ -117,8 +117,7 @@ def stopped(session: Session, name: str, write: bool) -> Outcome:
     """Asks for nothing new to begin, with evidence; whoever conducts follows what is in flight to its end. Without
     ``write`` nothing is recorded. FleetError as of ``read_run``, ``conflict-state`` for a run that cannot be stopped,
     ``conflict``."""
-    records, now = session.records, session.clock()
-    done = _commanded(records, read_run(records, name), lambda at: commands.stop(at, now), write)
+    done = _commanded(session.records, read_run(session.records, name), commands.stop, write)
     return commanded(session, RUN_STOPPED, done, write)
 
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One context of a kubeconfig as a document that works on another machine: what it names as files is in it."""
+"""One context of a kubeconfig as a document for another machine: the content of files that its certificates, keys and
+token are in is in it, and a login by a plugin as it is written."""
 
 from __future__ import annotations
 

@@ -98,27 +98,30 @@ class Timeline:
 def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str) -> Timeline:
     """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another; no changes if the
     second is not later."""
-    found = answers_over(budgets, start, end, nodes, reason)
-    changes = tuple([LimitChange(at, answer.limit, answer.error) for at, answer in found])
-    return Timeline(start.astimezone(UTC), end.astimezone(UTC), changes)
+    changes: list[LimitChange] = []
+    for at, answer in answers_over(budgets, start, end, nodes, reason):
+        if not changes or (changes[-1].limit, changes[-1].error) != (answer.limit, answer.error):
+            changes.append(LimitChange(at, answer.limit, answer.error))
+    return Timeline(start.astimezone(UTC), end.astimezone(UTC), tuple(changes))
 
 
 def answers_over(
     budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str
 ) -> t.Iterator[tuple[datetime, Allowed]]:
     """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another: in order, the first
-    instant and each at which limit or ``error`` changes, in aware UTC, with the whole answer. That other budgets set
-    the same limit is no change; nothing if the second is not later."""
+    instant and each at which limit, ``error`` or the budgets that set it (``binding``) change, in aware UTC, with the
+    whole answer; nothing if the second is not later."""
     rules = tuple([rule_of(each) for each in budgets])
     begin, until = (each.astimezone(UTC).replace(tzinfo=None) for each in (start, end))
-    decided: dict[int, Allowed] = {}
-    last: Allowed | None = None
+    decided: dict[int, tuple[Allowed, tuple[t.Any, ...]]] = {}
+    last: tuple[t.Any, ...] = ()
     for at, mask in _masks(rules, begin, until):
-        answer = decided.get(mask)
-        if answer is None:
-            answer = decided[mask] = decide(rules, _active(rules, mask), nodes, reason)
-        if last is None or (answer.limit, answer.error) != (last.limit, last.error):
-            last = answer
+        if mask not in decided:
+            answer = decide(rules, _active(rules, mask), nodes, reason)
+            decided[mask] = answer, (answer.limit, answer.error, answer.binding)
+        answer, told = decided[mask]
+        if told != last:
+            last = told
             yield at.replace(tzinfo=UTC), answer
 
 

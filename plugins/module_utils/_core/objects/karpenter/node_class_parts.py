@@ -13,6 +13,8 @@ from ...schema.meta import EMPTY
 from ...schema.prop import prop
 
 SWITCH = ("enabled", "disabled")
+# In terms no value may be empty; keys are for rules.
+TERM_TAGS: dict[str, t.Any] = {"max_items": 20, "min_length": 1}
 RESOURCE_ID: dict[str, t.Any] = {"form": "the id of such a resource"}
 _LASTING: dict[str, t.Any] = {"pattern": r"([0-9]+(s|m|h))+", "form": "a duration such as 3600s"}
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
@@ -26,7 +28,7 @@ class Ec2ReservationTerm:
     owner_id: str | None = prop(
         "Account.", json="ownerID", default=None, pattern=r"[0-9]{12}", form="an account of 12 digits"
     )
-    tags: t.Mapping[str, str] = prop("Tags.", default=EMPTY, max_items=20)
+    tags: t.Mapping[str, str] = prop("Tags.", default=EMPTY, **TERM_TAGS)
 
 
 @dataclass(frozen=True, kw_only=True)

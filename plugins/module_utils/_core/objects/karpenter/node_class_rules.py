@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules over several fields of ``EC2NodeClass`` (role, images, terms, interfaces) and ``AKSNodeClass`` (FIPS, swap,
-kernel parameters, DNS zones), and on image thresholds of both, as their published definitions say them in CEL."""
+"""Rules over several fields of ``EC2NodeClass`` (role, images, terms, disks, kubelet, interfaces) and ``AKSNodeClass``
+(FIPS, swap, kernel parameters, DNS zones), and on image thresholds and tags of both, as their published definitions say
+them in CEL."""
 
 from __future__ import annotations
 
@@ -22,6 +23,37 @@ TERMS = (
     ("securityGroupSelectorTerms", ("id", "name", "tags")),
     ("subnetSelectorTerms", ("id", "tags")),
 )
+# A list of terms, the field of a term that stands alone, and what it excludes.
+ALONE = (
+    ("capacityReservationSelectorTerms", "id", ("tags", "ownerID", "instanceMatchCriteria")),
+    ("securityGroupSelectorTerms", "id", ("tags", "name")),
+    ("securityGroupSelectorTerms", "name", ("tags", "id")),
+    ("subnetSelectorTerms", "id", ("tags",)),
+)
+_SIGNALS = (
+    "memory.available",
+    "nodefs.available",
+    "nodefs.inodesFree",
+    "imagefs.available",
+    "imagefs.inodesFree",
+    "pid.available",
+)
+_RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
+# Maps of the kubelet, and their keys.
+KUBELET_KEYS = (
+    ("evictionHard", _SIGNALS),
+    ("evictionSoft", _SIGNALS),
+    ("evictionSoftGracePeriod", _SIGNALS),
+    ("kubeReserved", _RESERVABLE),
+    ("systemReserved", _RESERVABLE),
+)
+KEPT_TAGS = (
+    "eks:eks-cluster-name",
+    "karpenter.sh/nodepool",
+    "karpenter.sh/nodeclaim",
+    "karpenter.k8s.aws/ec2nodeclass",
+)
+KEPT_TAGS_BEGIN = "kubernetes.io/cluster"
 SYSCTLS = "spec.linuxOSConfig.sysctls"
 _IN_ORDER = (
     ("netCoreRmemDefault", "netCoreRmemMax"),
@@ -29,14 +61,17 @@ _IN_ORDER = (
     ("netIPv4NeighDefaultGcThresh1", "netIPv4NeighDefaultGcThresh2"),
     ("netIPv4NeighDefaultGcThresh2", "netIPv4NeighDefaultGcThresh3"),
 )
+MAX_TAG_KEY = 512
+NOT_IN_TAG_KEYS = "<>%&?\\"
 CLUSTER_ZONE = "cluster.local"
 
 
 def check_ec2(spec: Spec) -> t.Iterator[Found]:
     """Rules of an EC2NodeClass that are over several fields of its ``spec``, which ``check_object`` has freed of what
     is wrong in itself, as its published definition has them; paths begin with ``spec``. Codes are ``role-or-profile``,
-    ``missing-field``, ``alias-alone``, ``alias-of-another-family``, ``empty-term``, ``id-alone``,
-    ``no-primary-interface``, ``duplicate-interface``, ``name-or-id`` and ``threshold-order``."""
+    ``missing-field``, ``alias-alone``, ``alias-of-another-family``, ``empty-term``, ``id-alone``, ``name-alone``,
+    ``empty-tag``, ``restricted-tag``, ``two-root-volumes``, ``not-one-of``, ``no-primary-interface``,
+    ``duplicate-interface``, ``name-or-id`` and ``threshold-order``."""
     if ("role" in spec) == ("instanceProfile" in spec):
         hint = "write role" if "role" not in spec else "keep one of them"
         yield Found("role-or-profile", "spec", "exactly one of role and instanceProfile is wanted", hint)
@@ -45,7 +80,11 @@ def check_ec2(spec: Spec) -> t.Iterator[Found]:
         for index, term in enumerate(_rows(spec, name)):
             if not any(key in term for key in keys):
                 yield Found("empty-term", f"spec.{name}[{index}]", f"one of {', '.join(keys)} is wanted here")
-    yield from _check_reservations(spec)
+            yield from _check_tag_keys(term, f"spec.{name}[{index}].tags")
+    yield from _check_alone(spec)
+    yield from _check_disks(_rows(spec, "blockDeviceMappings"))
+    yield from _check_kubelet(spec.get("kubelet"))
+    yield from _check_kept_tags(spec)
     yield from _check_interfaces(_rows(spec, "networkInterfaces"))
     tracking, group = spec.get("connectionTracking"), spec.get("placementGroupSelector")
     if isinstance(tracking, Mapping) and not tracking:
@@ -57,7 +96,8 @@ def check_ec2(spec: Spec) -> t.Iterator[Found]:
 
 def _check_images(spec: Spec) -> t.Iterator[Found]:
     """``missing-field`` if there are image terms, none with an alias, and no ``amiFamily``; else ``alias-alone``, or
-    ``alias-of-another-family`` than ``amiFamily``, unless that is Custom."""
+    ``alias-of-another-family`` than ``amiFamily``, unless that is Custom. ``id-alone`` for each term with an ``id``
+    beside other fields than an alias."""
     images = _rows(spec, "amiSelectorTerms")
     aliased = [each for each in images if each.get("alias")]
     family = spec.get("amiFamily")
@@ -72,14 +112,73 @@ def _check_images(spec: Spec) -> t.Iterator[Found]:
             text = f"the alias is of the family {alias}, and not of {family}"
             yield Found("alias-of-another-family", "spec.amiFamily", text, "take it out, or write Custom")
 
+    for index, each in enumerate(images):
+        if "id" in each and each.keys() & {"tags", "name", "owner"}:
+            text = "an id stands alone, without tags, name and owner"
+            yield Found("id-alone", f"spec.amiSelectorTerms[{index}]", text, "write the others as terms of their own")
 
-def _check_reservations(spec: Spec) -> t.Iterator[Found]:
-    """``id-alone`` if every reservation term has an ``id`` beside other fields; as in the published definition, one
-    term without such a fault lets all pass."""
-    name = "capacityReservationSelectorTerms"
-    terms = _rows(spec, name)
-    if terms and all("id" in each and each.keys() & {"tags", "ownerID", "instanceMatchCriteria"} for each in terms):
-        yield Found("id-alone", f"spec.{name}", "an id stands alone, without other fields")
+
+def _check_alone(spec: Spec) -> t.Iterator[Found]:
+    """``id-alone`` or ``name-alone`` if every term of a list has that field beside others; as in the published
+    definition, one term without such a fault lets all pass. Each list is told of once."""
+    told: set[str] = set()
+    for name, alone, others in ALONE:
+        terms = _rows(spec, name)
+        if terms and name not in told and all(alone in each and each.keys() & set(others) for each in terms):
+            told.add(name)
+            text = f"{'an' if alone == 'id' else 'a'} {alone} stands alone, without other fields"
+            yield Found(f"{alone}-alone", f"spec.{name}", text, "write the others as terms of their own")
+
+
+def _check_tag_keys(holder: Spec, path: str) -> t.Iterator[Found]:
+    """``empty-tag`` if ``tags`` of the class, or of a term, have an empty key; ``path`` is that of the tags."""
+    tags = holder.get("tags")
+    if isinstance(tags, Mapping) and "" in tags:
+        yield Found("empty-tag", f"{path}[]", "a tag has a key")
+
+
+def _check_kept_tags(spec: Spec) -> t.Iterator[Found]:
+    """``empty-tag``, and ``restricted-tag`` for each tag of the class that the provider sets itself."""
+    yield from _check_tag_keys(spec, "spec.tags")
+    for key in spec.get("tags") or ():
+        if key in KEPT_TAGS or key.startswith(KEPT_TAGS_BEGIN):
+            yield Found("restricted-tag", f"spec.tags[{key}]", f"{key:.80} is set by Karpenter itself", "leave it out")
+
+
+def _check_disks(disks: t.Sequence[Spec]) -> t.Iterator[Found]:
+    """``two-root-volumes``, and ``missing-field`` for each volume with neither a snapshot nor a size, or with a rate of
+    initialization and no snapshot."""
+    roots = [index for index, each in enumerate(disks) if each.get("rootVolume") is True]
+    if len(roots) > 1:
+        text = f"{len(roots)} of them are the root volume, and there is one at most"
+        yield Found("two-root-volumes", "spec.blockDeviceMappings", text, "take rootVolume from the others")
+    for index, each in enumerate(disks):
+        volume, path = each.get("ebs"), f"spec.blockDeviceMappings[{index}].ebs"
+        if not isinstance(volume, Mapping):
+            continue
+        if "snapshotID" not in volume and "volumeSize" not in volume:
+            yield Found("missing-field", path, "a volume has a snapshotID or a volumeSize", "write volumeSize: 100Gi")
+        if "volumeInitializationRate" in volume and not volume.get("snapshotID"):
+            text = "without a snapshot there is nothing that volumeInitializationRate could be of"
+            yield Found("missing-field", f"{path}.snapshotID", text, "name the snapshot, or leave the rate out")
+
+
+def _check_kubelet(kubelet: t.Any) -> t.Iterator[Found]:
+    """``not-one-of`` for each key of a map in ``KUBELET_KEYS`` that it cannot have; ``missing-field`` for each soft
+    eviction signal without its grace period, and the other way round. Nothing if it is no mapping."""
+    if not isinstance(kubelet, Mapping):
+        return
+    for name, known in KUBELET_KEYS:
+        for key in kubelet.get(name) or ():
+            if key not in known:
+                yield Found(
+                    "not-one-of", f"spec.kubelet.{name}[{key}]", f"{key!r:.60} is not one of {', '.join(known)}"
+                )
+    soft, grace = "evictionSoft", "evictionSoftGracePeriod"
+    for name, other in ((soft, grace), (grace, soft)):
+        for key in kubelet.get(name) or ():
+            if key in _SIGNALS and key not in (kubelet.get(other) or ()):
+                yield Found("missing-field", f"spec.kubelet.{other}[{key}]", f"{key} stands in {name}, and not here")
 
 
 def _check_interfaces(rows: t.Sequence[Spec]) -> t.Iterator[Found]:
@@ -103,16 +202,15 @@ def _check_interfaces(rows: t.Sequence[Spec]) -> t.Iterator[Found]:
 def check_aks(spec: Spec) -> t.Iterator[Found]:
     """Rules of an AKSNodeClass that are over several fields of its ``spec``, which ``check_object`` has freed of what
     is wrong in itself, as its published definition has them; paths begin with ``spec``. Codes are ``no-such-fips``,
-    ``swap-refused``, ``threshold-order``, ``port-range``, ``dns-zones``, ``duplicate-value``, ``dns-forward`` and
-    ``stale-over-tcp``."""
-    family = spec.get("imageFamily")
+    ``swap-refused``, ``threshold-order``, ``wrong-form`` and ``wrong-length`` (of keys of tags), ``port-range``,
+    ``dns-zones``, ``duplicate-value``, ``dns-forward`` and ``stale-over-tcp``. Without ``imageFamily`` an API server
+    writes the default, Ubuntu."""
+    family = spec.get("imageFamily") or "Ubuntu"
     trusted = field(spec, "security.trustedLaunch") or {}
     launched = isinstance(trusted, Mapping) and (trusted.get("vtpm") is True or trusted.get("secureBoot") is True)
     if spec.get("fipsMode") == "FIPS":
-        if family in (None, "Ubuntu2404"):
-            yield Found(
-                "no-such-fips", "spec.fipsMode", f"FIPS is not there for {family or 'an image that is not named'}"
-            )
+        if family == "Ubuntu2404":
+            yield Found("no-such-fips", "spec.fipsMode", f"FIPS is not there for {family}")
         elif family == "Ubuntu2204" and not launched:
             text = "FIPS is there for Ubuntu2204 with trusted launch only"
             yield Found("no-such-fips", "spec.fipsMode", text, "set vtpm or secureBoot in security.trustedLaunch")
@@ -122,11 +220,24 @@ def check_aks(spec: Spec) -> t.Iterator[Found]:
         path = "spec.linuxOSConfig.swapFileSize"
         yield Found("swap-refused", path, "the kubelet refuses swap", "write kubelet.failSwapOn: false")
     yield from _check_thresholds(spec)
+    yield from _check_azure_tags(spec)
     yield from _check_sysctls(field(spec, "linuxOSConfig.sysctls"))
     for name in ("kubeDNSOverrides", "vnetDNSOverrides"):
         local = spec.get("localDNS")
         if isinstance(local, Mapping) and name in local:
             yield from _check_zones(_rows(local, name), f"spec.localDNS.{name}", name == "vnetDNSOverrides")
+
+
+def _check_azure_tags(spec: Spec) -> t.Iterator[Found]:
+    """``wrong-length`` for each key of a tag with more than 512 characters, ``wrong-form`` for one with a character
+    that Azure takes in none."""
+    for key in spec.get("tags") or ():
+        if len(key) > MAX_TAG_KEY:
+            text = f"a key of {len(key)} characters, at most {MAX_TAG_KEY} are allowed"
+            yield Found("wrong-length", f"spec.tags[{key:.60}]", text)
+        if set(key) & set(NOT_IN_TAG_KEYS):
+            text = f"the key {key!r:.60} has one of {' '.join(NOT_IN_TAG_KEYS)}"
+            yield Found("wrong-form", f"spec.tags[{key:.60}]", text, "write the key without it")
 
 
 def _check_sysctls(sysctls: t.Any) -> t.Iterator[Found]:

@@ -16,6 +16,7 @@ from .node_class_parts import (
     RESOURCE_ID,
     SIZE,
     SWITCH,
+    TERM_TAGS,
     AksLinux,
     AksLocalDns,
     Ec2ConnectionTracking,
@@ -28,6 +29,19 @@ from .node_class_parts import (
 AMI_FAMILIES = ("AL2", "AL2023", "Bottlerocket", "Custom", "Windows2019", "Windows2022", "Windows2025")
 VOLUME_TYPES = ("standard", "io1", "io2", "gp2", "sc1", "st1", "gp3")
 MAX_TERMS = 30
+_AMOUNT = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+))?"
+_THRESHOLD: dict[str, t.Any] = {
+    "pattern": rf"([0-9]{{1,2}}(\.[0-9]{{1,2}})?|100(\.0{{1,2}})?)%|([+-]?{_AMOUNT})?",
+    "form": "a percentage such as 5% or an amount such as 500Mi",
+}
+_RESERVED: dict[str, t.Any] = {"pattern": rf"\+?{_AMOUNT}", "form": "an amount such as 100m or 1Gi, not below zero"}
+# The last two may lack their number, as in the published form, and not every number of Ti is in that.
+_VOLUME_SIZES = (
+    r"([1-9][0-9]{0,3}|[1-4][0-9]{4}|5[0-8][0-9]{3}|59000)Gi",
+    r"([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-3][0-9]{3}|64000)G",
+    r"([1-9]|[1-5][0-7]|58)?Ti",
+    r"([1-9]|[1-5][0-9]|6[0-4])?T",
+)
 
 
 def _id_with(start: str) -> dict[str, t.Any]:
@@ -41,27 +55,27 @@ class Ec2AmiTerm:
         "Family and version.",
         default=None,
         max_length=30,
-        pattern=r"(al2|al2023|bottlerocket|windows2019|windows2022|windows2025)@.+",
-        form="a family and a version, such as al2023@latest",
+        pattern=r"(al2|al2023|bottlerocket)@.+|(windows2019|windows2022|windows2025)@latest(@.*)?",
+        form="a family and a version, such as al2023@latest; of Windows latest alone",
     )
     id: str | None = prop("Image.", default=None, **_id_with("ami-"))
     name: str | None = prop("Name.", default=None)
     owner: str | None = prop("Owner.", default=None)
     ssm_parameter: str | None = prop("Parameter.", default=None)
-    tags: t.Mapping[str, str] = prop("Tags.", default=EMPTY, max_items=20)
+    tags: t.Mapping[str, str] = prop("Tags.", default=EMPTY, **TERM_TAGS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ec2SubnetTerm:
     id: str | None = prop("Subnet.", default=None, **_id_with("subnet-"))
-    tags: t.Mapping[str, str] = prop("Tags.", default=EMPTY, max_items=20)
+    tags: t.Mapping[str, str] = prop("Tags.", default=EMPTY, **TERM_TAGS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ec2SecurityGroupTerm:
     id: str | None = prop("Group.", default=None, **_id_with("sg-"))
     name: str | None = prop("Name.", default=None)
-    tags: t.Mapping[str, str] = prop("Tags.", default=EMPTY, max_items=20)
+    tags: t.Mapping[str, str] = prop("Tags.", default=EMPTY, **TERM_TAGS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +88,7 @@ class Ec2Volume:
     throughput: int | None = prop("MiB a second.", default=None)
     volume_initialization_rate: int | None = prop("MiB a second.", default=None, minimum=100, maximum=300)
     volume_size: str | None = prop(
-        "Size.", default=None, pattern=r"([0-9]+(Gi|G|Ti|T))?", form="a size such as 100Gi or 1Ti"
+        "Size.", default=None, pattern="|".join(_VOLUME_SIZES), form="a size such as 100Gi or 1Ti, up to 59000Gi"
     )
     volume_type: str | None = prop("Type.", default=None, enum=VOLUME_TYPES)
 
@@ -90,18 +104,18 @@ class Ec2BlockDevice:
 class Ec2Kubelet:
     cluster_dns: tuple[str, ...] = prop("Name servers.", json="clusterDNS", default=())
     cpu_cfs_quota: bool | None = prop("CPU limits are enforced.", json="cpuCFSQuota", default=None)
-    eviction_hard: t.Mapping[str, str] = prop("Limits.", default=EMPTY)
+    eviction_hard: t.Mapping[str, str] = prop("Limits.", default=EMPTY, **_THRESHOLD)
     eviction_max_pod_grace_period: int | None = prop("Seconds.", default=None)
-    eviction_soft: t.Mapping[str, str] = prop("Limits.", default=EMPTY)
+    eviction_soft: t.Mapping[str, str] = prop("Limits.", default=EMPTY, **_THRESHOLD)
     eviction_soft_grace_period: t.Mapping[str, str] = prop("Durations.", default=EMPTY)
     image_gc_high: int | None = prop(
         "Percent.", json="imageGCHighThresholdPercent", default=None, minimum=0, maximum=100
     )
     image_gc_low: int | None = prop("Percent.", json="imageGCLowThresholdPercent", default=None, minimum=0, maximum=100)
-    kube_reserved: t.Mapping[str, str] = prop("Kept for Kubernetes.", default=EMPTY)
+    kube_reserved: t.Mapping[str, str] = prop("Kept for Kubernetes.", default=EMPTY, **_RESERVED)
     max_pods: int | None = prop("Pods.", default=None, minimum=0)
     pods_per_core: int | None = prop("Pods.", default=None, minimum=0)
-    system_reserved: t.Mapping[str, str] = prop("Kept for the system.", default=EMPTY)
+    system_reserved: t.Mapping[str, str] = prop("Kept for the system.", default=EMPTY, **_RESERVED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,11 +206,12 @@ class AksNodeClassSpec:
     max_pods: int | None = prop("Pods.", default=None, minimum=10, maximum=250)
     os_disk_size: int | None = prop("GB.", json="osDiskSizeGB", default=None, minimum=30, maximum=2048)
     security: AksSecurity | None = prop("Security.", default=None)
-    tags: t.Mapping[str, str] = prop("Tags.", default=EMPTY)
+    tags: t.Mapping[str, str] = prop("Tags.", default=EMPTY, max_length=256)
     vnet_subnet_id: str | None = prop(
         "Subnet.",
         json="vnetSubnetID",
         default=None,
-        pattern=r"(?i)/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Network/virtualNetworks/[^/]+/subnets/[^/]+",
+        pattern=r"(?i)/subscriptions/[^/]+/resourceGroups/[a-z0-9_().-]{0,89}[a-z0-9_()-]"
+        r"/providers/Microsoft\.Network/virtualNetworks/[^/]+/subnets/[^/]+",
         form="the id of a subnet",
     )

@@ -62,11 +62,9 @@ def check_budget_for(
         yield Found("budget-for-pick-all", "spec.minAvailable", message, hint)
 
 
-def check_eviction_from(
-    eviction: ClusterResourcePlacementEviction, placement: ClusterResourcePlacement
-) -> t.Iterator[Found]:
-    """The problem ``eviction-from-pick-fixed`` if the placement, which the eviction names, is PickFixed (KubeFleet's
-    admission webhook)."""
+def check_eviction_from(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
+    """The problem ``eviction-from-pick-fixed`` of an eviction if the placement, which it names, is PickFixed
+    (KubeFleet's admission webhook)."""
     if _type_of(placement) == PICK_FIXED:
         message = f"{placement.name} names its clusters"
         hint = "take the cluster off the list of the placement"

@@ -10,8 +10,9 @@ import time
 import typing as t
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Answer, Credential, KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for, resource_of
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
@@ -71,3 +72,14 @@ def test_what_others_have_defined_is_found_soon(monkeypatch: pytest.MonkeyPatch)
     later = time.monotonic() + 2
     monkeypatch.setattr(time, "monotonic", t.cast(t.Any, lambda: later))
     assert code(server) == "webs"
+
+
+@pytest.mark.parametrize(("api_version", "kind"), [("v1", "Binding"), ("v1", "ComponentStatus"), ("v1", "Deployment")])
+def test_nobody_is_sent_for_a_definition_of_a_kind_of_the_core_group(api_version: str, kind: str) -> None:
+    """No CRD can add to it, and a kind that is misplaced there has another apiVersion."""
+    server = Server()
+    with pytest.raises(ApiError) as unknown:
+        resource_of(server, ObjectId("", api_version, kind, "", "one"))
+    assert (unknown.value.code, server.asked) == ("unknown-kind", 0)
+    assert kind in unknown.value.message and "kubectl api-resources" in unknown.value.hint
+    assert "CustomResourceDefinition" not in unknown.value.hint

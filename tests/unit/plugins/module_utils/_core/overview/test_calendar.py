@@ -37,6 +37,20 @@ def test_a_year_of_limits_with_the_budget_that_closes_the_pool():
     assert found.as_dict()["reasons"][0]["changes"][:2] == [[0, 0, [1]], [540, 2]]
 
 
+def test_who_closes_a_pool_is_told_of_each_part_of_a_day_that_budgets_share():
+    """One half each: at noon the pool stays closed, and by the other one. While it is open there is nobody to tell."""
+    halves = [{"nodes": "0", "schedule": f"0 {hour} * * *", "duration": "12h"} for hour in (0, 12)]
+    (same,) = pool_calendar(pool(*halves), "p.yml:1", START, 20).reasons
+    assert [(each.at.hour, each.limit, each.budgets) for each in same.changes[:3]] == [
+        (9, 0, (0,)),
+        (12, 0, (1,)),
+        (0, 0, (0,)),
+    ]
+    open_halves = [{**each, "nodes": "2"} for each in halves]
+    (same,) = pool_calendar(pool(*open_halves), "p.yml:1", START, 20).reasons
+    assert [(each.limit, each.budgets) for each in same.changes] == [(2, ())]
+
+
 def test_reasons_with_other_limits_stand_apart():
     found = pool_calendar(pool({"nodes": "5"}, {"nodes": "0", "reasons": ["Drifted"]}), "p.yml:1", START, 20)
     assert [each.reasons for each in found.reasons] == [("Empty", "Underutilized"), ("Drifted",)]

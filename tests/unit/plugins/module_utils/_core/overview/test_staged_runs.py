@@ -157,8 +157,10 @@ def test_a_run_that_failed_is_over_when_a_later_one_of_its_placement_has_succeed
     assert (alone.of, alone.over, alone.state) == ("web", False, "Failed")
     found = staged_chart(failed, {}, [failed, good])
     assert (found.over, found.state, found.message) == (True, "Failed", "run b has succeeded since; m")
-    others = (ended("c", 8, 9, "True"), ended("d", 10, 11, "True", "till"), ended("e", 10, 11, "False"))
+    others = (ended("c", 8, 9, "True"), ended("d", 10, 11, "True", "till"))
     assert staged_chart(failed, {}, [failed, *others]) == alone
+    tried = staged_chart(failed, {}, [failed, ended("e", 10, 11, "False")])
+    assert (tried.over, tried.message) == (False, "run e has begun since; m")
 
 
 def test_the_overview_tells_that_a_failed_run_was_made_good_by_the_rule_of_its_standing() -> None:

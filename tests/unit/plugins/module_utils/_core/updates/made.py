@@ -115,7 +115,7 @@ class Play:
         return self._then(commands.start(self.run, self.now))
 
     def stop(self) -> Play:
-        return self._then(commands.stop(self.run, self.now))
+        return self._then(commands.stop(self.run))
 
     def skip(self, *targets: str) -> Play:
         named = [commands.SkipTarget(*target.split(":")) for target in targets]

@@ -96,7 +96,7 @@ class Script:
         self._command(lambda: commands.start(self.run, self.now))
 
     def _stop(self) -> None:
-        self._command(lambda: commands.stop(self.run, self.now))
+        self._command(lambda: commands.stop(self.run))
 
     def _skip(self) -> None:
         """Mostly members, so that runs live long."""

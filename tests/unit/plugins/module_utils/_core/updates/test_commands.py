@@ -51,7 +51,7 @@ def test_admission(verb, state):
     run = IN[state]().run
     verbs = {
         "start": lambda: start(run, T0),
-        "stop": lambda: stop(run, T0),
+        "stop": lambda: stop(run),
         "skip": lambda: skip(run, [], T0),
     }
     assert played_state(run) == state

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
+import typing as t
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,7 +22,22 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member
     running_time,
     whereabouts,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Answer, KubeClient
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+
+class Server(KubeClient):
+    """Takes any Lease; once ``logged_out`` no request leaves, as the login of the member's kubeconfig has expired."""
+
+    def __init__(self) -> None:
+        super().__init__(Connection(server="https://nowhere", name="east"))
+        self.logged_out = False
+
+    def send(self, method: str, path: str, body: t.Any = None, *_more: t.Any, **_options: t.Any) -> Answer:
+        if self.logged_out:
+            raise FleetError("credentials-plugin", f"{method} {path}: aws ended with 255", "east", "log in again")
+        return Answer(201, "application/json", json.dumps(body).encode(), "Thu, 01 Jan 2026 12:00:00 GMT")
 
 
 def records(path: Path) -> SqliteRecords:
@@ -83,3 +100,12 @@ def test_the_clock_that_ran_faster_counts(monkeypatch: pytest.MonkeyPatch, faste
     monkeypatch.setattr(time, faster, lambda *which: real(*which) - 3600)
     least = other()
     assert running_time() >= least
+
+
+def test_a_lease_that_cannot_be_given_up_runs_out(tmp_path: Path) -> None:
+    server = Server()
+    leases = MemberLeases(records(tmp_path / "a.db"), "me")
+    held = leases.take(server, "run/one")
+    with leases.holding(server, "placement/web"):
+        server.logged_out = True
+    held.release()

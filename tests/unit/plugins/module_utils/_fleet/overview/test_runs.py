@@ -80,6 +80,27 @@ def test_members_are_read_once_for_all_runs(records: SqliteRecords, monkeypatch:
     assert counts.count("FleetMember") <= 2, counts
 
 
+def test_runs_are_shown_without_members_where_one_of_these_is_damaged_which_is_told_once(
+    records: SqliteRecords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = records.list
+
+    def listed(kind: str, *more: t.Any) -> t.Any:
+        """As a hub with other definitions than ours lets them in."""
+        asked.append(kind)
+        odd = ("FleetMember", "b")
+        return [
+            {**each, "spec": "text"} if (kind, each["metadata"]["name"]) == odd else each for each in real(kind, *more)
+        ]
+
+    monkeypatch.setattr(records, "list", listed)
+    charts, problems = run_charts(Session(records=records, holder="tests", clock=lambda: NOW), forecasting=True)
+    assert [(each.code, each.where) for each in problems] == [("record-damaged", "FleetMember/b")]
+    assert {each.name for each in charts} == set(RUNS) and asked.count("FleetMember") == 1
+    assert all(each.expected is None for chart in charts for each in chart.bars)
+
+
 def test_a_run_that_was_not_laid_out_breaks_no_report(records: SqliteRecords) -> None:
     """Applied with kubectl, or left behind by somebody who was killed."""
     spec = {"managedClusterUpdate": {"upgrade": {"type": "ControlPlaneOnly", "kubernetesVersion": "1.36.3"}}}

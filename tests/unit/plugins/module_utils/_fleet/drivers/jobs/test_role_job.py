@@ -34,6 +34,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 
 TOKEN = "t0ken-{{ lookup('env', 'HOME') }}"
+# In place of a status: the login of the kubeconfig has expired, and no request leaves.
+LOGGED_OUT = -1
 KUBECONFIG = {
     "current-context": "east",
     "clusters": [{"name": "c", "cluster": {"server": "https://192.0.2.1:6443"}}],
@@ -56,6 +58,8 @@ class Cluster:
         resource = path.split("/namespaces/jobs/")[1].partition("/")[0]
         self.asked.append((verb, resource))
         status = self.refuses.get((verb, resource), 200)
+        if status == LOGGED_OUT:
+            raise FleetError("credentials-plugin", "aws ended with 255", self.server_name)
         if status != 200:
             code = {403: "forbidden", 404: "not-found", 0: "timeout"}[status]
             raise ApiError(code, f"{verb} {resource}", status=status)
@@ -217,6 +221,16 @@ def test_a_job_whose_inputs_are_refused_is_taken_back(
     with pytest.raises(ApiError):
         driver.begin(work)
     assert len(cluster.kept) == left
+
+
+def test_a_job_that_cannot_be_taken_back_does_not_hide_that_its_inputs_were_refused(
+    driver: RoleJobDriver, cluster: Cluster, work: Work
+) -> None:
+    """Its deadline ends it."""
+    cluster.refuses |= {("post", "secrets"): 403, ("delete", "jobs"): LOGGED_OUT}
+    with pytest.raises(ApiError) as refused:
+        driver.begin(work)
+    assert refused.value.code == "forbidden" and len(cluster.kept) == 1
 
 
 def test_a_kubeconfig_that_cannot_be_read_begins_nothing(driver: RoleJobDriver, cluster: Cluster, work: Work):
