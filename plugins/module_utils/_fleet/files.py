@@ -35,7 +35,8 @@ MAX_JSON = 1_000_000_000
 def facts_file(path: str, now: datetime) -> FactsSnapshot:
     """The facts snapshot in a JSON file. FleetError ``facts-missing``, ``facts-too-new`` for a newer schema, and
     ``facts-invalid``, also for one captured after ``now``, but for clocks that differ a little."""
-    hint = f"ansible-playbook gitops.fleet.facts {path_option('dest', path)} reads the facts of all members and writes it"
+    command = f"ansible-playbook gitops.fleet.facts {path_option('dest', path)}"
+    hint = f"{command} reads the facts of all members and writes it"
     return read_snapshot(json_file(path, "facts-missing", "facts-invalid", hint), path, now)
 
 

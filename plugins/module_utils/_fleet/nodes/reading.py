@@ -74,7 +74,8 @@ class _MemberRead:
 
 def nodes_file(path: str, now: datetime) -> NodesSnapshot:
     """The snapshot in a file. FleetError ``nodes-missing``, ``nodes-invalid``, and as of ``read_nodes``."""
-    hint = f"ansible-playbook gitops.fleet.budgets {path_option('dest', path)} reads the nodes of all members and writes it"
+    command = f"ansible-playbook gitops.fleet.budgets {path_option('dest', path)}"
+    hint = f"{command} reads the nodes of all members and writes it"
     return read_nodes(json_file(path, "nodes-missing", "nodes-invalid", hint), path, now)
 
 

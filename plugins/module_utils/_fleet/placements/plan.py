@@ -7,7 +7,7 @@ Nothing is written."""
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..._core.cluster.facts.held import Holdings

@@ -82,7 +82,8 @@ def told(verb: t.Any, path: Path, check_mode: bool, **given: t.Any) -> str:
     """All that the verb says, over records in the file, as one line."""
     said: list[str] = []
     documented = playbooks.options(verb.__name__.rpartition(".")[2])
-    options = {name: each.get("default") for name, each in documented.items()} | given | {"records": {"path": str(path)}}
+    defaults = {name: each.get("default") for name, each in documented.items()}
+    options = {**defaults, **given, "records": {"path": str(path)}}
     verb.ActionModule.carry_out(None, options, Run(check_mode=check_mode, say=said.append, environ={}, given=given))
     return " ".join(" ".join(said).split())
 
@@ -126,6 +127,13 @@ def test_an_approval_that_is_not_given_is_not_told_as_given(check_mode: bool, ch
     """What the playbook ``approve`` prints."""
     playbook = Path(__file__).parents[4] / "playbooks" / "approve.yml"
     (said,) = [each["ansible.builtin.debug"] for each in yaml.safe_load(playbook.read_text())[0]["tasks"][1:]]
-    approval = {"where": "before prod", "run": "r", "state": "Completed", "by": "ann", "digest": "d", "changed": changed}
+    approval = {
+        "where": "before prod",
+        "run": "r",
+        "state": "Completed",
+        "by": "ann",
+        "changed": changed,
+        "digest": "d",
+    }
     text = NativeEnvironment().from_string(said["msg"]).render(approval=approval, ansible_check_mode=check_mode)
     assert text == f"before prod of r {words} Completed, by ann, for d"

@@ -61,9 +61,9 @@ class FactsSnapshot:
     def costs_from(self) -> str:
         """In words, from which price lists the costs are, and whose are left of an earlier capture, with the first and
         the last instant (UTC) at which those were made, where known."""
-        costs = {each.name: (each, self.costs(each)) for each in self.members}
-        left = [name for name, (_member, found) in costs.items() if any(cost.origin is None for cost in found)]
-        made = {costs[name][0].status.properties[cost.name].observation_time for name in left for cost in costs[name][1]}
+        left = {each.name: each for each in self.members if any(cost.origin is None for cost in self.costs(each))}
+        properties = (each.status.properties[cost.name] for each in left.values() for cost in self.costs(each))
+        made = {each.observation_time for each in properties}
         times = sorted(write_time(each, SECONDS) for each in made if each)
         ends = " to ".join(dict.fromkeys((*times[:1], *times[-1:])))
         earlier = "from prices of an earlier capture" + (f", made {ends}" if ends else "")

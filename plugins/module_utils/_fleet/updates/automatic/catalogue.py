@@ -157,8 +157,8 @@ def _unused(asked: CatalogSources, wanted: t.Container[str]) -> t.Iterator[Probl
 def _made(
     records: Records, name: str, given: ReleaseCatalog | None, asked: CatalogSources, now: datetime
 ) -> tuple[ReleaseCatalog, tuple[Problem, ...]]:
-    """The catalogue of ``asked``, made over the given one, else over the recorded one (unless all is told ``exact``); with a word
-    about each member that is not believed. FleetError as of ``catalogued``."""
+    """The catalogue of ``asked``, made over the given one, else over the recorded one, unless all is told ``exact``;
+    with a word about each member that is not believed. FleetError as of ``catalogued``."""
     stored = records.get(KIND, name)
     anew = asked.exact and asked.tells_versions
     before = given or (recorded(ReleaseCatalog, stored) if stored and not anew else None)
