@@ -126,7 +126,7 @@ def _left(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
         session.say(line)
     data = {
         "left": list(outcome.left),
-        "unreachable": list(outcome.unreachable),
+        "unasked": list(outcome.unreachable),
         "doubles": list(outcome.doubles),
         "others": {name: list(placements) for name, placements in outcome.others.items()},
         "members": {
