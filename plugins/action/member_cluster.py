@@ -121,11 +121,12 @@ def _left(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
         patience=options["removal_timeout"],
     )
     outcome = leave(session, wish, write=not check)
-    for line in left_text(outcome.left, outcome.outcomes, outcome.unreachable, outcome.doubles, outcome.others):
+    out = outcome
+    for line in left_text(out.left, out.outcomes, out.unreachable, out.doubles, out.others, written=not check):
         session.say(line)
     data = {
         "left": list(outcome.left),
-        "unreachable": list(outcome.unreachable),
+        "unasked": list(outcome.unreachable),
         "doubles": list(outcome.doubles),
         "others": {name: list(placements) for name, placements in outcome.others.items()},
         "members": {

@@ -30,6 +30,9 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 # Of the option facts; every other value is the path of a file.
 AUTO, READ = "auto", "read"
+# States that no plan goes before, and what is said first where they are only looked at.
+ENDING = ("absent", "rolled_back")
+ONLY_WOULD = "nothing is written, this is only what would change:"
 
 
 class ActionModule(Verb):
@@ -133,7 +136,9 @@ def _written_answer(report: Report, options: dict[str, t.Any], run_of: Run, obse
     check mode too. ``partial`` where something failed or such a file could not be written; members out of reach count
     only with ``unreachable`` ``fail``. Else ``drifted`` in check mode, if ``fail_on`` has it and anything drifted or is
     due; else by what the plan lacks, ``planned``, ``waiting`` or ``done``. ``observed_at`` is given back as it is."""
-    lines = [*notes_before_plan(report.plan.findings), *report.evacuation.lines]
+    only_would = run_of.check_mode and report.changed and options["state"] in ENDING
+    lines = [ONLY_WOULD] if only_would else []
+    lines += [*notes_before_plan(report.plan.findings), *report.evacuation.lines]
     lines += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
     lines += left_to_runs(report.plan.plans, report.evacuation.evacuated)
     lines += notes_text(report.plan.findings)

@@ -8,6 +8,7 @@ import typing as t
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.updates.automatic.catalogue import CatalogSources, catalogued, delete_catalogue
 from ..module_utils._fleet.updates.sources import update_manifests
+from ..module_utils._report.text import notes_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
@@ -15,9 +16,9 @@ class ActionModule(Verb):
     """Record what platforms offer where."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        """Records the given catalogues and the one that the options describe, or deletes the one of that ``name``; in
-        check mode nothing is written. FleetError ``nothing-asked`` for ``absent`` without a name, and as of
-        ``catalogued`` and ``update_manifests``."""
+        """Records the given catalogues and the one that the options describe, and says its notes, or deletes the one of
+        that ``name``; in check mode nothing is written. FleetError ``nothing-asked`` for ``absent`` without a name, and
+        as of ``catalogued`` and ``update_manifests``."""
         given = update_manifests(options["src"], options["definition"], options["strict"])
         write = not run.check_mode
         with run.open(options) as session:
@@ -36,6 +37,8 @@ class ActionModule(Verb):
                 exact=options["exact"],
             )
             made = catalogued(session.records, given, asked, session.clock(), write)
+        for line in notes_text(made.notes):
+            run.say(line)
         data = {
             "catalogues": [each.name for each in made.catalogues],
             "notes": [each.as_dict() for each in made.notes],

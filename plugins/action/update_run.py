@@ -43,7 +43,7 @@ from ..module_utils._fleet.updates.update_run import (
     targets_of,
 )
 from ..module_utils._report.commands.next_steps import after_run
-from ..module_utils._report.run_text import run_text, waits_for
+from ..module_utils._report.run_text import run_text, waits_for, would_text
 from ..module_utils._report.text import notes_text
 from ..module_utils._report.upgrade_plan_text import upgrade_plan_text
 from ..plugin_utils._libraries import SERVERS
@@ -91,9 +91,10 @@ class ActionModule(Verb):
                 gone = delete_run(session, name, options["force"], write)
                 return Answer(changed=deleted(session, name, gone, write), data={"name": name})
             if state == "stopped":
-                return _answer(stopped(session, name, write), told)
+                return _answer(stopped(session, name, write), told, would=f"stop run {name}")
             if state == "skipped":
-                return _answer(skipped(session, name, targets, write, options["reason"]), told)
+                would = f"skip {', '.join(options['targets'])} of run {name}"
+                return _answer(skipped(session, name, targets, write, options["reason"]), told, would=would)
             if state == "conducted":
                 return _conducted(told, name, given, run_of.check_mode)
             if state == "checked":
@@ -101,7 +102,8 @@ class ActionModule(Verb):
             who = user(session) if write else ""
             if state == "retried":
                 again = retried(records, name, write, options["digest"], who, session.clock())
-                return _answer(defined(session, again, write, approved=options["digest"]), told)
+                again = defined(session, again, write, approved=options["digest"])
+                return _answer(again, told, would=f"retry run {name}")
             made = _made(session, name, given, options, write, who)
             if state == "started" and write:
                 kept = keep_terms(session, made.run, _wish(options).terms)
@@ -223,10 +225,15 @@ def _printed_plan(
     return lines
 
 
-def _answer(outcome: Outcome, to: Telling, word: str = "done", plan: t.Sequence[str] = (), before: str = "") -> Answer:
+def _answer(
+    outcome: Outcome, to: Telling, word: str = "done", plan: t.Sequence[str] = (), before: str = "", would: str = ""
+) -> Answer:
     """The answer with the outcome ``word``, after the run was printed. ``before`` is the state of the run where a start
-    may be told of that check mode does not make; empty if there is none. ``plan`` is only given back."""
+    may be told of that check mode does not make; empty if there is none. ``plan`` is only given back. ``would`` is what
+    is done, as check mode says it before the run as it would be; empty to say nothing."""
     begun = not (to.run.check_mode and before and before != outcome.run.status.status.state)
+    for line in would_text(would, outcome.changed) if to.run.check_mode and would else ():
+        to.session.say(line)
     told = _answered(to.session, outcome)
     shown = _printed_run(to.session, told, [] if to.run.check_mode else to.next(told), begun)
     return Answer(changed=told.changed, outcome=word, data=shown | {"plan": list(plan)})

@@ -217,7 +217,7 @@ left:
   returned: state is absent
   type: list
   elements: str
-unreachable:
+unasked:
   description: Those of them that were let go without being asked, by O(forget_unreachable).
   returned: state is absent
   type: list

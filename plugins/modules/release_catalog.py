@@ -29,8 +29,8 @@ options:
     default: present
   name:
     description:
-      - The catalogue that O(versions), O(feeds) and O(from_members) go into. Not needed where O(src) and O(definition)
-        define exactly one.
+      - The catalogue that O(versions), O(feeds), O(from_members), O(provider) and O(supported_minors) go into. Not
+        needed where O(src) and O(definition) define exactly one.
     type: str
   src:
     description: Files and folders with manifests of C(ReleaseCatalog); other kinds of update runs are passed over.
@@ -38,7 +38,9 @@ options:
     elements: path
     default: []
   provider:
-    description: Platform that the catalogue is of, as members have it in C(provider). What is recorded, if absent.
+    description:
+      - Platform that the catalogue is of, as members have it in C(provider). It wins over what O(src) and O(definition)
+        say; what they say, else what is recorded, if absent.
     type: str
     default: ""
   location:
@@ -67,7 +69,9 @@ options:
     type: bool
     default: false
   supported_minors:
-    description: Minors that are supported, the newest included. What is recorded, if absent; else 3.
+    description:
+      - Minors that are supported, the newest included. It wins over what O(src) and O(definition) say; what they say,
+        else what is recorded, if absent; else 3.
     type: int
   exact:
     description: Versions that were recorded earlier in O(location) go, unless they are told again.
@@ -97,7 +101,7 @@ catalogues:
   type: list
   elements: str
 notes:
-  description: What is worth a word about the manifests, and members whose version was left out.
+  description: What is worth a word about the manifests, members whose version was left out, and options of no effect.
   returned: state is present
   type: list
   elements: dict

@@ -111,14 +111,14 @@ def _near(name: str, known_names: t.Collection[str]) -> list[str]:
 
 @cache
 def known(playbook: str) -> frozenset[str]:
-    """The names that a playbook uses and does not make itself, and OURS_TO_LIST. The file is read once in a process;
-    OSError if it cannot be."""
+    """The names that a playbook uses and neither makes itself nor has from Ansible (``ansible_check_mode``), and
+    OURS_TO_LIST. The file is read once in a process; OSError if it cannot be."""
     with open(playbook, encoding="utf-8") as file:
         plays = yaml.safe_load(file)
     used: set[str] = {OURS_TO_LIST}
     made: set[str] = {"omit", "item", *Environment().globals}
     _collect(plays, used, made)
-    return frozenset(used - made)
+    return frozenset(each for each in used - made if not each.startswith(_OF_RUNNERS))
 
 
 @cache

@@ -132,6 +132,15 @@ def test_a_record_lies_in_a_namespace_or_in_none_as_its_kind_has_it(records: Rec
     assert code_of(records.create, {**wide, "metadata": {**wide["metadata"], "namespace": "default"}}) == "invalid"
 
 
+def test_a_list_in_a_namespace_of_a_kind_that_has_none_is_refused_with_the_way_out(records: Records) -> None:
+    """Else one place would give all, and another none."""
+    records.create(member())
+    with pytest.raises(FleetError) as refused:
+        records.list(MC, namespace="default")
+    assert (refused.value.code, refused.value.where) == ("invalid", MC)
+    assert "'default'" in refused.value.message and "leave the namespace out" in refused.value.hint
+
+
 def test_lists_are_in_the_order_of_names_and_choose_by_all_labels(records: Records) -> None:
     for name, labels in (("c", {"r": "eu", "t": "x"}), ("a", {"r": "eu"}), ("b-1", {"r": "us", "t": "x"}), ("b", {})):
         records.create(member(name, labels))

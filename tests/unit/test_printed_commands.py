@@ -21,6 +21,8 @@ FILES = sorted(
 )
 COMMAND = re.compile(r"ansible-playbook gitops\.fleet\.(\w+)((?: -e \S+)*)")
 VARIABLE = re.compile(r"-e '?(\w+)=")
+# Not words such as DRIVER, which stand for what only people know and are named beside the command.
+HOLE = re.compile(r"-e '?\w+=(?:<|\.\.\.|FILE\b)")
 ROLES = {each.name for each in (ROOT / "roles").iterdir()}
 VERBS = {each.stem for each in (ROOT / "plugins" / "modules").glob("*.py")}
 PLAYBOOKS = {each.stem for each in (ROOT / "playbooks").glob("*.yml")}
@@ -41,6 +43,14 @@ def test_playbook_and_variables_are_there(file: Path) -> None:
         for name, rest in COMMAND.findall(text):
             assert name in PLAYBOOKS, text
             assert set(VARIABLE.findall(rest)) <= known(str(ROOT / "playbooks" / f"{name}.yml")), text
+
+
+@pytest.mark.parametrize("folder", ["action", "module_utils", "plugin_utils"])
+def test_a_command_can_be_pasted_with_values_that_are_values(folder: str) -> None:
+    """A shell takes ``<file>`` for a redirection."""
+    for file in (ROOT / "plugins" / folder).rglob("*.py"):
+        for text in texts(file):
+            assert not HOLE.search(text), f"{file}: {text[:200]}"
 
 
 @pytest.mark.parametrize("room", ["_core", "_fleet", "_kube", "_local", "_report", "_store"])

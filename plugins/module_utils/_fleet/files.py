@@ -8,7 +8,9 @@ the end, refused."""
 from __future__ import annotations
 
 import errno
+import json
 import os
+import shlex
 import typing as t
 from collections import Counter
 from datetime import datetime
@@ -18,7 +20,7 @@ from .._core.cluster.facts.prices import NO_PRICES, PriceList, merged_prices, re
 from .._core.cluster.facts.snapshot import FactsSnapshot, read_snapshot
 from .._core.errors import FleetError, Problem
 from .._core.overview.drift import DriftLook
-from .._core.overview.drift_look import HINT, read_look
+from .._core.overview.drift_look import read_look
 from .._core.plan.approved import Approved, read_approved
 from .._core.values.canonical import strict_json
 from .._kube import files
@@ -33,14 +35,22 @@ MAX_JSON = 1_000_000_000
 def facts_file(path: str, now: datetime) -> FactsSnapshot:
     """The facts snapshot in a JSON file. FleetError ``facts-missing``, ``facts-too-new`` for a newer schema, and
     ``facts-invalid``, also for one captured after ``now``, but for clocks that differ a little."""
-    hint = f"ansible-playbook gitops.fleet.facts -e dest={path} reads the facts of all members and writes it"
+    command = f"ansible-playbook gitops.fleet.facts {path_option('dest', path)}"
+    hint = f"{command} reads the facts of all members and writes it"
     return read_snapshot(json_file(path, "facts-missing", "facts-invalid", hint), path, now)
 
 
 def drift_file(path: str, now: datetime) -> DriftLook:
     """What a look for drift has written to its ``result_file``. FleetError ``drift-missing`` if it cannot be read,
     ``drift-invalid`` if it is no JSON, and as of ``read_look``."""
-    return read_look(json_file(path, "drift-missing", "drift-invalid", HINT), path, now)
+    hint = f"ansible-playbook gitops.fleet.drift {path_option('result_file', path)} writes it"
+    return read_look(json_file(path, "drift-missing", "drift-invalid", hint), path, now)
+
+
+def path_option(name: str, path: str) -> str:
+    """``-e`` with what gives a playbook the path under that name, quoted for a shell and for Ansible behind it."""
+    plain = shlex.quote(path) == path
+    return f"-e {name}={path}" if plain else f"-e {shlex.quote(json.dumps({name: path}))}"
 
 
 def json_file(path: str, missing: str, invalid: str, hint: str = "") -> t.Any:

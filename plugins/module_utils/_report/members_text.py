@@ -36,21 +36,23 @@ def left_text(
     unreachable: t.Container[str],
     doubles: t.Container[str],
     others: t.Mapping[str, t.Sequence[str]],
+    written: bool = True,
 ) -> list[str]:
-    """Each member that leaves, by name, with what is deleted or released there, placement by placement: ``outcomes``
-    are by member and placement, and what several of them share is told once. ``unreachable`` are not asked, ``doubles``
-    are members whose cluster stays one under another name, ``others`` names by member what other records hold there."""
-    lines: list[str] = []
+    """Each member that leaves, or would where nothing is ``written``, by name, with what is deleted or released there,
+    placement by placement: ``outcomes`` are by member and placement, and what several of them share is told once.
+    ``unreachable`` are not asked, ``doubles`` are members whose cluster stays one under another name, ``others`` names
+    by member what other records hold there."""
+    lines, leaves = list[str](), "leaves" if written else "would leave"
     for name in sorted(left):
         placed = outcomes.get(name, {})
         if name in unreachable:
-            lines += folded(f"{name} leaves unasked; what lies there stays")
+            lines += folded(f"{name} {leaves} unasked; what lies there stays")
         elif name in doubles:
-            lines += folded(f"{name} leaves; its cluster stays a member under another name, with all that is placed")
+            lines += folded(f"{name} {leaves}; its cluster stays a member under another name, with all that is placed")
         elif not placed:
-            lines.append(f"{name} leaves, and holds nothing that was placed")
+            lines.append(f"{name} {leaves}, and holds nothing that was placed")
         else:
-            lines += folded(f"{name} leaves, and holds {listed(sorted(placed))}")
+            lines += folded(f"{name} {leaves}, and holds {listed(sorted(placed))}")
         told: set[tuple[str, ObjectId]] = set()
         for placement in sorted(placed):
             fresh = tuple(each for each in placed[placement].steps if (each.action, each.id) not in told)

@@ -113,6 +113,12 @@ def run_text(run: UpdateRun, begun: bool = True) -> list[str]:
     return lines + table(("WHAT", "STATE", "HOW FAR, AND WHY"), rows, "")
 
 
+def would_text(deed: str, changed: bool) -> list[str]:
+    """That a ``deed``, such as ``stop run r``, is only looked at, and whether it would change anything; in lines that
+    fit the terminal."""
+    return folded(f"nothing is recorded; this would {deed}:" if changed else f"it would change nothing to {deed}:")
+
+
 def waits_for(run: UpdateRun) -> list[dict[str, str]]:
     """Everything that holds the run now, as rows for results, by stage, in each: open gates, a counting wait, members
     that cannot begin.

@@ -263,7 +263,7 @@ def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
 def facts_text(snapshot: FactsSnapshot) -> list[str]:
     """A header, and one line a cluster, by name: version, nodes, free CPU and memory (what may be allocated, if it is
     not known what is free), costs where any are known, health; ``?`` for what is not known. Below a cluster why it
-    could not be read; last, where costs are from."""
+    could not be read; last, where costs are from, and when those were made that an earlier capture has left."""
     clusters = sorted(snapshot.members, key=lambda each: each.name)
     priced = any(snapshot.costs(each) for each in clusters)
     header = ["CLUSTER", "VERSION", "NODES", "CPU", "MEMORY", "STATE"]
@@ -274,8 +274,8 @@ def facts_text(snapshot: FactsSnapshot) -> list[str]:
         why = snapshot.failed.get(cluster.name)
         lines += row + (folded(f"{why.get('message', '')} [{why.get('code', '')}]", DETAIL) if why else [])
     if priced:
-        source = f"from {snapshot.prices.text}" if snapshot.prices else "from prices of an earlier capture"
-        lines += folded(f"costs: {CURRENCY} for an {PERIOD} and one {' or '.join(UNITS.values())}, {source}", INDENT)
+        units = " or ".join(UNITS.values())
+        lines += folded(f"costs: {CURRENCY} for an {PERIOD} and one {units}, {snapshot.costs_from}", INDENT)
     return lines
 
 

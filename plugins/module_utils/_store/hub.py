@@ -24,7 +24,7 @@ from .._kube.login.credentials import connection_from_kubeconfig
 from .._kube.login.kubeconfig import usual_path
 from .._kube.paths import BUILT_IN
 from . import object_rules
-from .kinds import KINDS, namespace_and_name, record_name, stored_resource
+from .kinds import KINDS, listed_resource, namespace_and_name, record_name, stored_resource
 from .lease_names import from_object_name, to_object_name
 from .records import (
     NO_LABELS,
@@ -109,7 +109,7 @@ class HubRecords:
         """All of the kind that the label selector fits, in the server's order. FleetError ``crds-missing`` besides
         ApiError."""
         try:
-            path = stored_resource(kind).path(namespace)
+            path = listed_resource(kind, namespace).path(namespace)
             return read_list(self.client, path, selector, metadata_only=metadata_only).items
         except ApiError as error:
             self._refuse_without_crds(error, kind, "")

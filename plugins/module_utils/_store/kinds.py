@@ -29,6 +29,7 @@ def resource_of(kind: str) -> Resource:
 
 
 KINDS: t.Mapping[str, Resource] = {each.kind: resource_of(each.kind) for each in KNOWN if each.kind not in _PLACED}
+ALL_OF_THEM = "leave the namespace out to list all of the kind"
 _LABEL, _SUBDOMAIN = re.compile(DNS_LABEL), re.compile(DNS_SUBDOMAIN)
 
 
@@ -41,6 +42,15 @@ def stored_resource(kind: str) -> Resource:
             hint=f"records are {', '.join(KINDS)}",
         )
     return KINDS[kind]
+
+
+def listed_resource(kind: str, namespace: str) -> Resource:
+    """As ``stored_resource``, for a list of what lies in the namespace, or of all without one. FleetError ``invalid``
+    for a namespace of a kind that has none: neither all nor nothing is what was asked for."""
+    found = stored_resource(kind)
+    if namespace and not found.namespaced:
+        raise FleetError("invalid", f"{kind} lies in no namespace, and {namespace!r:.80} was given", kind, ALL_OF_THEM)
+    return found
 
 
 def stored_version(record: t.Mapping[str, t.Any]) -> str:

@@ -75,8 +75,8 @@ class Records(t.Protocol):
         """The record, or None if there is none, or none can have that name."""
 
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS, namespace: str = "") -> tuple[Record, ...]:
-        """Those that carry all of ``labels``, in the order of their names; with ``namespace``, which is for kinds that
-        have namespaces, only those in it."""
+        """Those that carry all of ``labels``, in the order of their names; with ``namespace``, only those in it. Code
+        ``invalid`` for a namespace of a kind that has none."""
 
     def names(self, kind: str) -> frozenset[str]:
         """The names of all of a kind, damaged ones too, of which nothing else is looked at: for a fleet of

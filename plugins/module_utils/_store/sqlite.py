@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .._core.values.instants import write_time
 from . import object_rules
-from .kinds import record_name, stored_resource
+from .kinds import listed_resource, record_name, stored_resource
 from .records import (
     NO_LABELS,
     Clock,
@@ -65,7 +65,7 @@ class SqliteRecords:
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS, namespace: str = "") -> tuple[Record, ...]:
         """As ``Records.list``; empty where there is no file yet. Codes of the class, ``records-damaged`` for any
         damaged record."""
-        stored_resource(kind)
+        listed_resource(kind, namespace)
         question, values = "SELECT name, document FROM records AS r WHERE kind = ?", [kind]
         if namespace:
             question += " AND substr(name, 1, length(?)) = ?"

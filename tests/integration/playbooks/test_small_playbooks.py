@@ -58,7 +58,7 @@ def test_a_placement_is_explained_looked_at_and_ended(play: Player, fleet: Fleet
         told = play("gitops.fleet.explain", **records, placement="shop", clusters="west").clean()
         afresh = "west keeps the placement, though it would not be picked afresh: its facts are not known."
         assert afresh in " ".join(told.output.split())
-        assert "gitops.fleet.facts reads facts into a file; name it with -e facts=..." in told.output
+        assert "to read facts: ansible-playbook gitops.fleet.facts; then add -e facts=facts.json" in told.output
         facts = str(play.folder / "facts.json")
         play("gitops.fleet.facts", **records, dest=facts).clean()
         told = play("gitops.fleet.explain", **records, placement="shop", clusters="west", facts=facts).clean()

@@ -20,7 +20,7 @@ from ..values.parts import name, rows, text
 from .drift import DriftLook, DriftRow, Place
 
 INVALID = "drift-invalid"
-HINT = "ansible-playbook gitops.fleet.drift -e result_file=FILE writes it"
+HINT = "ansible-playbook gitops.fleet.drift -e result_file=drift.json writes it"
 _VALUE = 1_000
 
 

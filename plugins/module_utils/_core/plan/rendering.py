@@ -202,11 +202,12 @@ def _malformed(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
 
 def _unplaceable(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
     """``override-identity`` alone if it is another object now; else ``never-placed``, ``stops-cluster`` and
-    ``object-too-large``, those that hold. FleetError as of ``identify`` and ``canonical_json``."""
+    ``object-too-large``, those that hold; the size is that of the cleaned one, in which a Secret's texts are base64.
+    FleetError as of ``identify`` and ``canonical_json``."""
     if identify(manifest) != each:
         yield Problem("override-identity", f"{each} is another object")
         return
-    found = (refusal(each, manifest), stopping_webhook_problem(each, manifest), _too_large(each, manifest))
+    found = (refusal(each, manifest), stopping_webhook_problem(each, manifest), _too_large(each, cleaned(manifest)))
     yield from (one for one in found if one)
 
 

@@ -27,7 +27,10 @@ from .property_sorter import (
     scores,
 )
 
-WITH_PRICES = "read facts with a price list: ansible-playbook gitops.fleet.facts -e prices=<file>"
+WITH_PRICES = (
+    "read facts with lists that come with the collection, or files of your own:"
+    """ ansible-playbook gitops.fleet.facts -e '{"prices":["aws","azure","gce"]}'"""
+)
 FIELD = "spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDuringExecution"
 
 

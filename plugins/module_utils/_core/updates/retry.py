@@ -11,6 +11,7 @@ failed.
 from __future__ import annotations
 
 import re
+import shlex
 import typing as t
 from dataclasses import replace
 
@@ -52,7 +53,8 @@ def follow_up(before: UpdateRun, name: str) -> UpdateRun:
     where, state = f"UpdateRun/{before.name}", derive(run_of(before)).state
     if state not in DONE:
         message = f"a run in state {state} is not finished"
-        hint = "start it again, or wait for its end: ansible-playbook gitops.fleet.update -e run=... -e restart=true"
+        command = f"ansible-playbook gitops.fleet.update -e {shlex.quote(f'run={before.name}')} -e restart=true"
+        hint = f"start it again, or wait for its end: {command}"
         raise FleetError("conflict-state", message, where, hint)
     members = tuple(
         member.name

@@ -41,7 +41,7 @@ from ..._kube.errors import ApiError
 from ..._kube.lists import read_each
 from ..._kube.parallel import in_parallel
 from ..._kube.paths import BUILT_IN, Resource
-from ..files import json_file
+from ..files import json_file, path_option
 from ..members.members import Clients, Member, no_members, open_clients, recorded_members
 from ..session import Session
 
@@ -76,7 +76,8 @@ class _MemberRead:
 
 def nodes_file(path: str, now: datetime) -> NodesSnapshot:
     """The snapshot in a file. FleetError ``nodes-missing``, ``nodes-invalid``, and as of ``read_nodes``."""
-    hint = f"ansible-playbook gitops.fleet.budgets -e dest={path} reads the nodes of all members and writes it"
+    command = f"ansible-playbook gitops.fleet.budgets {path_option('dest', path)}"
+    hint = f"{command} reads the nodes of all members and writes it"
     return read_nodes(json_file(path, "nodes-missing", "nodes-invalid", hint), path, now)
 
 

@@ -309,8 +309,8 @@ def _wanted(
         found = placements_in(manifests, asked.strict)
         told = without_manifests(asked.src, manifests, "src")
     elif session.hub is not None:
-        documents = all_placements(session.records)
-        found = tuple(read_placement(_as_written(each), "hub", asked.strict) for each in documents)
+        there = (read_placement(_as_written(each), "hub", asked.strict) for each in all_placements(session.records))
+        found = tuple(replace(each, of_record=True) for each in there)
     else:
         raise FleetError("nothing-asked", "there is no placement to work on", "src", "give src or definition")
     chosen = tuple(each for each in found if not asked.names or str(each.placement.key) in asked.names)

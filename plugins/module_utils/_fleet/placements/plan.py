@@ -7,7 +7,7 @@ Nothing is written."""
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..._core.cluster.facts.held import Holdings
@@ -42,6 +42,7 @@ from .recorded import (
     SOURCE,
     RecordedPlacement,
     all_placements,
+    as_recorded,
     is_recovering,
     recorded_placement,
     unfinished,
@@ -59,6 +60,7 @@ from .staged.listed import runs_upset
 DELETED, SOURCE_GONE = "deleted", "source-gone"
 NAMED = 10
 CHANGED = "another run has changed the placement since it was planned"
+RESPECIFIED = "its spec was changed since it was planned"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,16 +198,17 @@ def plan_again(
     gives another plan, if a brake stops it now, or if it would be carried out over a spec that is neither the one
     planned on nor the wanted one; and as of ``make_plans``."""
     record = recorded_placement(session.records, before.name)
-    planned_on = fleet.recorded[before.name]
+    planned_on, sourced = fleet.recorded[before.name], fleet.wanted.get(before.name)
+    if sourced and sourced.of_record and _is_edited(record, sourced):
+        raise _moved(before.name, RESPECIFIED)
     if record == planned_on:
         return before, record
     _refuse_half_recovered({before.name: record})
     ending = DELETED if before.name in request.absent else ""
     if request.complete and before.name not in fleet.wanted and _is_from(record.document, request.source):
         ending = SOURCE_GONE
-    sourced = fleet.wanted.get(before.name)
     if sourced and record.placement and record.placement.spec not in _specs(planned_on.placement, sourced.placement):
-        raise _moved(before.name, "its spec was changed since it was planned")
+        raise _moved(before.name, RESPECIFIED)
     wanted = _wanted(before.name, sourced, ending, record, session.hub, request) if sourced or ending else None
     now = compose(wanted, record.known, fleet.facts, request.now, request.limits) if wanted else None
     if now is None or now.digest != before.digest:
@@ -220,6 +223,12 @@ def plan_again(
 def _specs(*placements: ClusterResourcePlacement | None) -> list[PlacementSpec]:
     """The specs of those placements that are there."""
     return [each.spec for each in placements if each is not None]
+
+
+def _is_edited(record: RecordedPlacement, sourced: LoadedPlacement) -> bool:
+    """Whether the record has another spec than the placement that was read from it, and not the one to be written."""
+    same = record.document is None or record.document.get("spec") == sourced.document.get("spec")
+    return not same and record.placement is not None and record.placement.spec != sourced.placement.spec
 
 
 def _moved(name: str, message: str) -> FleetError:
@@ -291,7 +300,7 @@ def _wanted(
     objects = rendered(selected, sealing)
     own = (*own, *forward_again(record, objects))
     return WantedPlacement(
-        placement=_as_recorded(sourced.placement, old),
+        placement=as_recorded(sourced.placement, old, sourced.of_record),
         objects=objects,
         overrides=concerning(request.overrides, sourced.placement, [each.id for each in objects]),
         sealing=sealing,
@@ -322,7 +331,7 @@ def _rolled_back(
     if refused:
         raise FleetError.of(located(refused, sourced))
     return WantedPlacement(
-        placement=_as_recorded(sourced.placement, record.placement),
+        placement=as_recorded(sourced.placement, record.placement, sourced.of_record),
         objects=earlier.objects,
         overrides=overrides,
         sealing=Sealing(key=request.key, source=f"git:{earlier.of.revision}" if earlier.of.revision else ""),
@@ -363,15 +372,6 @@ def _of_source(record: RecordedPlacement, request: PlanRequest) -> t.Iterator[Pr
         message = f"it was applied last from revision {_last_revision(record)[:12]}, and which one this is is not known"
         hint = f"{request.source.folder} is no Git checkout, or Git cannot or may not read it"
         yield Problem("revision-unknown", f"{message}: it may be older", hint=hint)
-
-
-def _as_recorded(placement: ClusterResourcePlacement, old: ClusterResourcePlacement | None) -> ClusterResourcePlacement:
-    """The placement with uid and status as recorded; a changed spec is the next generation, that of a new one is 1."""
-    if old is None:
-        return replace(placement, metadata=replace(placement.metadata, generation=1))
-    generation = old.metadata.generation + (placement.spec != old.spec)
-    metadata = replace(placement.metadata, uid=old.metadata.uid, generation=generation)
-    return replace(placement, metadata=metadata, status=old.status)
 
 
 def _last_revision(record: RecordedPlacement) -> str:

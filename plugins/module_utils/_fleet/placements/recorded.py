@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.identity import identify
@@ -94,6 +94,26 @@ def binding_of(document: Document) -> ClusterResourceBinding:
     if found.spec.target_cluster and found.spec.state:
         return found
     return recorded(ResourceBinding if document["kind"] == "ResourceBinding" else ClusterResourceBinding, document)
+
+
+def as_recorded(
+    placement: ClusterResourcePlacement, old: ClusterResourcePlacement | None, of_record: bool = False
+) -> ClusterResourcePlacement:
+    """The placement with uid and status as recorded, and labels and annotations too where it was read from its own
+    record (``of_record``), which somebody may have edited since; a changed spec is the next generation, that of a new
+    one is 1."""
+    if old is None:
+        return replace(placement, metadata=replace(placement.metadata, generation=1))
+    generation = old.metadata.generation + (placement.spec != old.spec)
+    said = (old if of_record else placement).metadata
+    metadata = replace(
+        placement.metadata,
+        uid=old.metadata.uid,
+        generation=generation,
+        labels=said.labels,
+        annotations=said.annotations,
+    )
+    return replace(placement, metadata=metadata, status=old.status)
 
 
 def cluster_of(document: Document) -> str:

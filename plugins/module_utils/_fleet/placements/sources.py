@@ -51,13 +51,15 @@ class EarlierContent:
 class LoadedPlacement:
     """A placement as it was read: ``where`` is file and line, ``findings`` are repairs and warnings.
 
-    ``earlier`` is what it is to hold where that is not selected anew."""
+    ``earlier`` is what it is to hold where that is not selected anew. ``of_record``: it is what the records said of it,
+    and nobody gave it now, so that an edit of them since goes before it."""
 
     placement: ClusterResourcePlacement
     document: t.Mapping[str, t.Any]
     where: str
     findings: tuple[Problem, ...] = ()
     earlier: EarlierContent | None = None
+    of_record: bool = False
 
 
 def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[LoadedPlacement, ...]:

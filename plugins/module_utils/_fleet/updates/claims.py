@@ -45,10 +45,10 @@ def unclaim(records: Records, member: str, operation: str, lease: Lease | None) 
     """Undoes ``claim``: takes the mark of this operation off the member, if it still bears it, and gives the lease up,
     if there is one and it was not lost.
 
-    A mark that others' writing keeps there is stale once the operation is over. An empty ``operation`` takes no mark.
-    FleetErrors of the records.
+    A mark that others' writing keeps there is stale once the operation is over. An empty ``operation`` takes no mark,
+    and the record is not looked at. FleetErrors of the records.
     """
-    for _attempt in range(_ATTEMPTS):
+    for _attempt in range(_ATTEMPTS if operation else 0):
         document = records.get("FleetMember", member)
         if document is None or mark_of(document) != operation or _marked(records, document, ""):
             break

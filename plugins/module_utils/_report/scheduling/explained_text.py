@@ -11,7 +11,7 @@ from ..text import folded
 
 BELOW = "    "
 INCOMPARABLE = ("property-unreported", "price-unknown")
-LACKING = "gitops.fleet.facts reads facts into a file; name it with -e facts=..."
+LACKING = "to read facts: ansible-playbook gitops.fleet.facts; then add -e facts=facts.json"
 
 
 def explained_text(found: t.Iterable[t.Mapping[str, t.Any]], whole: bool) -> list[str]:

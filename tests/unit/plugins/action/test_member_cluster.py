@@ -10,6 +10,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible_collections.gitops.fleet.plugins.action.member_cluster import FIELDS, ActionModule
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -97,3 +98,23 @@ def test_members_without_a_driver_are_named_with_the_command_that_gives_one(join
     assert json.dumps({"pattern": "*"}) in command and list(answer.next_lines) == [command]
     answer, said = joining(check=True, context_pattern="*")
     assert answer.data["without_driver"] == ["prod-2", "test-1"] and said[-1] == named, "nothing is recorded yet"
+
+
+LEAVING: dict[str, t.Any] = {
+    "placed": "keep", "forget_unreachable": True, "max_removals": "100%", "prune_kinds": [], "removal_timeout": 1,
+}  # fmt: skip
+
+
+def test_a_member_that_left_unasked_is_no_host_that_cannot_be_reached(joining: Joining) -> None:
+    """Ansible takes a result with ``unreachable`` for one of a host that is lost, and ends the playbook with 4."""
+    answer, said = joining(state="absent", members=[{"name": "prod-1"}], **LEAVING)
+    assert answer.data["unasked"] == ["prod-1"] and "unreachable" not in answer.data
+    assert said == ["prod-1 leaves unasked; what lies there stays"]
+
+
+def test_no_verb_gives_back_what_ansible_takes_for_its_own() -> None:
+    words = {"failed", "skipped", "unreachable", "exception", "results", "ansible_facts", "invocation", "warnings"}
+    for file in (Path(__file__).parents[4] / "plugins" / "modules").glob("*.py"):
+        text = file.read_text(encoding="utf-8").partition('RETURN = r"""')[2].partition('"""')[0]
+        given = set(yaml.safe_load(text) or {})
+        assert not given & words, file.name

@@ -38,8 +38,10 @@ class PriceSource:
 
     @property
     def text(self) -> str:
-        """Source and version in words, ``a list without a name`` where there is no source."""
-        return (self.source or "a list without a name") + (f", version {self.version}" if self.version else "")
+        """Source and version in words, ``a list without a name`` where there is no source, and that it does not say
+        from when it is where there is no version."""
+        of = f"version {self.version}" if self.version else "which does not say from when"
+        return f"{self.source or 'a list without a name'}, {of}"
 
 
 @dataclass(frozen=True, kw_only=True)

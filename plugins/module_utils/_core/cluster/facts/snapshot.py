@@ -19,6 +19,7 @@ from ...schema.metadata_rules import name_problem
 from ...values.canonical import digest_of
 from ...values.clock_skew import CLOCK_SKEW, is_ahead
 from ...values.instants import SECONDS, parse_time, write_time
+from ...values.listed import listed
 from ...values.parts import mapping, text, texts
 from ...values.parts import name as called
 from .held import Holdings, read_holdings, write_holdings
@@ -55,6 +56,20 @@ class FactsSnapshot:
         nobody knows the prices that those were made with."""
         older = member.name in self.failed or member.name in self.missing
         return costs_of(member, None if older else self.prices)
+
+    @property
+    def costs_from(self) -> str:
+        """In words, from which price lists the costs are, and whose are left of an earlier capture, with the first and
+        the last instant (UTC) at which those were made, where known."""
+        left = {each.name: each for each in self.members if any(cost.origin is None for cost in self.costs(each))}
+        properties = (each.status.properties[cost.name] for each in left.values() for cost in self.costs(each))
+        made = {each.observation_time for each in properties}
+        times = sorted(write_time(each, SECONDS) for each in made if each)
+        ends = " to ".join(dict.fromkeys((*times[:1], *times[-1:])))
+        earlier = "from prices of an earlier capture" + (f", made {ends}" if ends else "")
+        if self.prices is None:
+            return earlier
+        return f"from {self.prices.text}" + (f"; those of {listed(sorted(left))} {earlier}" if left else "")
 
     @property
     def partly_read(self) -> tuple[Problem, ...]:

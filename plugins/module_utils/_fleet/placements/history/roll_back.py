@@ -100,6 +100,7 @@ def _earlier(session: Session, name: str, asked: RollBack) -> LoadedPlacement:
         where=kept.name,
         findings=(told, later),
         earlier=EarlierContent(objects=objects, of=back),
+        of_record=True,
     )
 
 

@@ -38,8 +38,9 @@ MAX_FEED = 20_000_000  # bytes
 @dataclass(frozen=True, kw_only=True)
 class CatalogSources:
     """What the catalogue of that name is made of beside manifests: ``versions`` as texts, files that are published
-    (``feeds``), and what members of the provider report. ``supported_minors`` is how many are, None for what is
-    recorded. ``exact``: of nothing else, not even of what is recorded."""
+    (``feeds``), and what members of the provider report. ``provider`` and ``supported_minors``, how many are, win over
+    what its manifest, else its record, says; empty and None leave that. ``exact``: of nothing else, not even of what is
+    recorded."""
 
     name: str = ""
     provider: str = ""
@@ -51,9 +52,14 @@ class CatalogSources:
     exact: bool = False
 
     @property
-    def any(self) -> bool:
+    def tells_versions(self) -> bool:
         """Whether anything is named that versions come from."""
         return bool(self.versions or self.feeds or self.from_members)
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is said of what is in the catalogue."""
+        return self.tells_versions or bool(self.provider) or self.supported_minors is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +74,8 @@ class Catalogued:
 def catalogued(
     records: Records, given: UpdateManifests, asked: CatalogSources, now: datetime, write: bool
 ) -> Catalogued:
-    """Records, with ``write``, the catalogues that are given, and the one that is made of ``asked``.
+    """Records, with ``write``, the catalogues that are given, and the one that is made of ``asked``. What ``asked`` has
+    and nothing uses is noted (``not-used``).
 
     FleetError ``nothing-asked``, ``which-catalogue``, ``no-member``, ``feed-missing``, ``unknown-feed``, ``bad-feed``,
     ``duplicate-location``, ``record-damaged``, those of reading a feed and what was made, and as of ``keep``.
@@ -79,8 +86,8 @@ def catalogued(
         wanted[name], alone = _made(records, name, wanted.get(name), asked, now)
         notes = (*notes, *alone)
     elif not wanted:
-        hint = "give src or definition, or versions, feeds or from_members with a name"
-        raise FleetError("nothing-asked", "nothing says what is in the catalogue", "versions", hint)
+        raise _nothing_asked()
+    notes = (*notes, *_unused(asked, wanted))
     releases({**_recorded(records), **wanted}.values())
     changed = keep(records, wanted.values(), write)
     return Catalogued(catalogues=tuple(wanted.values()), changed=changed, notes=notes)
@@ -125,17 +132,38 @@ def _only(given: t.Mapping[str, ReleaseCatalog]) -> str:
     """The name of the one catalogue that is given. FleetError ``which-catalogue`` for none or several."""
     if len(given) == 1:
         return next(iter(given))
-    hint = "name the catalogue that they go into"
-    raise FleetError("which-catalogue", "versions, feeds and members need the name of a catalogue", "name", hint)
+    words = "versions, feeds, members, provider and supported_minors need the name of a catalogue"
+    raise FleetError("which-catalogue", words, "name", "name the catalogue that they go into")
+
+
+def _nothing_asked() -> FleetError:
+    """The FleetError ``nothing-asked``: there are no versions to record."""
+    hint = "give src or definition, or versions, feeds or from_members with a name"
+    return FleetError("nothing-asked", "nothing says what is in the catalogue", "versions", hint)
+
+
+def _unused(asked: CatalogSources, wanted: t.Container[str]) -> t.Iterator[Problem]:
+    """The remark ``not-used`` on each option that is of no effect: a ``name`` that none of the catalogues has, and
+    ``location`` and ``exact`` where no versions are told."""
+    hint = "what src and definition give is recorded as it is"
+    if asked.name and asked.name not in wanted:
+        yield Problem("not-used", f"no catalogue that is given is called {asked.name}", "name", hint)
+    hint = "it is for versions, feeds and from_members, of which none is given"
+    for option, given in (("location", asked.location != EVERYWHERE), ("exact", asked.exact)):
+        if given and not asked.tells_versions:
+            yield Problem("not-used", f"{option} is of no effect", option, hint)
 
 
 def _made(
     records: Records, name: str, given: ReleaseCatalog | None, asked: CatalogSources, now: datetime
 ) -> tuple[ReleaseCatalog, tuple[Problem, ...]]:
-    """The catalogue of ``asked``, made over the given one, else, unless ``exact``, over the recorded one; with a word
-    about each member that is not believed. FleetError as of ``catalogued``."""
+    """The catalogue of ``asked``, made over the given one, else over the recorded one, unless all is told ``exact``;
+    with a word about each member that is not believed. FleetError as of ``catalogued``."""
     stored = records.get(KIND, name)
-    before = given or (recorded(ReleaseCatalog, stored) if stored and not asked.exact else None)
+    anew = asked.exact and asked.tells_versions
+    before = given or (recorded(ReleaseCatalog, stored) if stored and not anew else None)
+    if before is None and not asked.tells_versions:
+        raise _nothing_asked()
     provider = asked.provider or (before.spec.provider if before else "")
     releases_told = [*versions_in(list(asked.versions), "versions", now)] if asked.versions else []
     for path in asked.feeds:
@@ -145,7 +173,9 @@ def _made(
         reported, notes = _reported(records, provider, asked.location, releases_told, now)
         releases_told += reported
     places: t.Sequence[CatalogLocation] = before.spec.locations if before else ()
-    locations = with_versions(places, asked.location, releases_told, asked.exact)
+    if asked.tells_versions:
+        places = with_versions(places, asked.location, releases_told, asked.exact)
+    locations = tuple(places)
     spec = before.spec if before else ReleaseCatalogSpec(locations=locations)
     spec = replace(spec, provider=provider, locations=locations)
     if asked.supported_minors is not None:

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import typing as t
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.files import (
     approved_plan,
+    drift_file,
     facts_file,
     prices_file,
     refuse_unwritable,
@@ -34,6 +37,21 @@ def refusal(function: t.Callable[..., object], *arguments: object) -> FleetError
 def events(path: str) -> None:
     with events_file(path, print):
         pass
+
+
+@pytest.mark.parametrize(
+    ("playbook", "option", "read"), [("facts", "dest", facts_file), ("drift", "result_file", drift_file)]
+)
+def test_the_command_that_writes_a_missing_file_can_be_pasted_for_that_very_path(
+    playbook: str, option: str, read: t.Any
+) -> None:
+    """A path with a space would be two words behind the ``=`` of Ansible's -e."""
+    for path, given in (
+        ("/none/look.json", f"{option}=/none/look.json"),
+        ("/none/my look.json", json.dumps({option: "/none/my look.json"})),
+    ):
+        words = shlex.split(refusal(read, path, NOW).hint)
+        assert words[:4] == ["ansible-playbook", f"gitops.fleet.{playbook}", "-e", given]
 
 
 @pytest.mark.parametrize(("name", "read"), READERS, ids=[name for name, _read in READERS])

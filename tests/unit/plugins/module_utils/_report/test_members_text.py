@@ -37,6 +37,11 @@ def test_what_goes_with_a_member_that_leaves():
     ]
 
 
+def test_in_check_mode_a_member_would_leave():
+    lines = left_text(["a", "b"], {"a": {"web": MemberOutcome(cluster="a")}}, {"b"}, set(), {}, written=False)
+    assert lines == ["a would leave, and holds web", "b would leave unasked; what lies there stays"]
+
+
 def test_what_two_placements_share_goes_once():
     both = {name: MemberOutcome(cluster="a", steps=(MemberStep(id=CONFIG, action=PRUNE),)) for name in ("app", "web")}
     lines = left_text(["a"], {"a": both}, set(), set(), {})

@@ -3,13 +3,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 from __future__ import annotations
 
+import typing as t
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import PriceSource
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import PropertyValue
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import (
+    MemberCluster,
+    PropertyValue,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.changes import (
     CHANGED,
@@ -253,6 +258,26 @@ def test_costs_are_told_with_currency_period_unit_and_source_d4_52_d4_54() -> No
     assert " ".join(" ".join(lines[3:]).split()) == told and fits(lines)
     older = facts_text(FactsSnapshot(captured_at=NOW, members=(known,)))
     assert older[-1].endswith("from prices of an earlier capture")
+
+
+def test_from_when_costs_are_is_told_of_those_of_an_earlier_capture_too_d4_54() -> None:
+    def priced(name: str, day: int) -> MemberCluster:
+        of = {"kubernetes.azure.com/per-cpu-core-cost": PropertyValue(value="0.080", observation_time=made(day))}
+        return replace(cluster(name), status=replace(cluster(name).status, properties=of))
+
+    def made(day: int) -> datetime:
+        return datetime(2026, 1, day, 6, 0, tzinfo=UTC)
+
+    def told(**given: t.Any) -> str:
+        lines = facts_text(FactsSnapshot(captured_at=NOW, members=(priced("a", 2), priced("b", 5)), **given))
+        return " ".join(" ".join(lines).split()).partition(" GiB, ")[2]
+
+    left = "from prices of an earlier capture, made 2026-01-02T06:00:00Z"
+    assert told() == f"{left} to 2026-01-05T06:00:00Z"
+    lists = PriceSource(source="list of the house", version="2026-11")
+    gone = {"a": {"code": "unreachable", "message": "no answer"}}
+    assert told(prices=lists, failed=gone) == f"from list of the house, version 2026-11; those of a {left}"
+    assert told(prices=PriceSource()) == "from a list without a name, which does not say from when"
 
 
 def test_a_long_cell_ends_its_line_and_the_next_goes_on_under_its_column() -> None:

@@ -50,6 +50,16 @@ def test_leases_without_a_form_do_not_hide_the_others() -> None:
     assert not found[1].expired(NOW)
 
 
+def test_a_list_in_a_namespace_of_a_kind_that_has_none_asks_for_nothing() -> None:
+    """It gave all of the fleet, where a file of records gave none."""
+    all_of_them = listing("MemberCluster", [{"metadata": {"name": "m1"}}])
+    hub = records({"/apis/cluster.kubernetes-fleet.io/v1beta1/memberclusters": all_of_them})
+    assert [each["metadata"]["name"] for each in hub.list("MemberCluster")] == ["m1"]
+    with pytest.raises(FleetError) as caught:
+        hub.list("MemberCluster", namespace="default")
+    assert caught.value.code == "invalid" and "leave the namespace out" in caught.value.hint
+
+
 @pytest.mark.parametrize("spec", [None, [], "x", {**FORM, "leaseTransitions": "3"}])
 def test_a_lease_that_lost_its_form_is_no_right_to_write(spec: t.Any) -> None:
     hub = records({f"{LEASES}/placement.web": lease("placement.web", spec=spec)})

@@ -199,6 +199,16 @@ def test_what_cannot_be_placed_so_is_refused_with_cluster_and_object(case: str) 
         assert f"cluster {name} " in each.message or f"for {name}" in each.message
 
 
+def test_a_secret_that_base64_alone_makes_too_large_is_told_with_the_other_problems() -> None:
+    """1.2 MB of text are 1.6 MB of base64, as members get it; all problems are named at once."""
+    things = objects(manifest(data={"color": "blue"}), manifest("Secret", "login"))
+    large = of(rule("/stringData", {"word": "x" * 1_200_000}), selectors=(LOGIN,))
+    with pytest.raises(FleetError) as refused:
+        made([of(rule("/data/none", op="replace")), large], cluster("a"), cluster("b"), things=things)
+    found = [(each.code, each.message.rpartition(" ")[2]) for each in refused.value.problems]
+    assert sorted(found) == [(code, name) for code in ("object-too-large", "override-failed") for name in "ab"]
+
+
 def test_an_override_does_not_bring_in_what_could_not_be_selected() -> None:
     """A webhook that is asked about everything and fails closed (F20), and a Secret that a server makes itself."""
     hook = {

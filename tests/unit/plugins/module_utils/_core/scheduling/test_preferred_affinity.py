@@ -136,7 +136,7 @@ def test_a_cost_that_no_eligible_cluster_reports_is_told_with_the_way_to_have_it
     (told,) = undecided(policy, index)
     assert told.startswith("spec.policy.affinity") and "Execution[1].preference.propertySorter: " in told
     assert f"no eligible cluster reports {COST}, so this preference decides nothing [property-unreported]" in told
-    assert "gitops.fleet.facts -e prices=<file>" in told
+    assert """gitops.fleet.facts -e '{"prices":["aws","azure","gce"]}'""" in told
     assert undecided(policy, index, upstream=True) == []
 
 
@@ -161,7 +161,7 @@ def test_clusters_without_a_price_are_named_with_what_follows_D1_40():
     assert (
         f"2 of 4 eligible clusters report no {COST}, and this preference gives them 0, as it gives the dearest" in told
     )
-    assert ": c, d [price-unknown]" in told and "-e prices=<file>" in told
+    assert ": c, d [price-unknown]" in told and """-e '{"prices":["aws","azure","gce"]}'""" in told
     (dear,) = undecided(pick_n(1, prefer(20, None, (COST, "Descending"))), fleet(*priced, "c"))
     assert "as it gives the cheapest" in dear
     (one,) = undecided(policy, fleet(priced[0], "c"))

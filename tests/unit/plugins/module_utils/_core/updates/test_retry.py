@@ -140,6 +140,7 @@ def test_d2_07_a_run_that_is_not_finished_is_started_again_instead() -> None:
         assert refused.value.code == "conflict-state"
         assert play.status.state in refused.value.message
         assert "start it again" in refused.value.hint
+        assert f"gitops.fleet.update -e run={recorded(play).name} -e restart=true" in refused.value.hint
 
 
 def test_what_the_status_says_of_the_whole_run_is_not_believed() -> None:

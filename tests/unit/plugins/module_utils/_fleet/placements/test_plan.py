@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import typing as t
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,7 +29,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.rec
     REVISION,
     SOURCE,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import catalogued, read_placement
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import (
+    LoadedPlacement,
+    catalogued,
+    read_placement,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.write_records import Writer
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
@@ -184,6 +188,45 @@ def test_an_older_commit_does_not_undo_what_another_run_has_applied_since(
     lifted = request_of("a", source=request.source, limits=BrakeLimits(allow_older=True))
     fleet = make_plans(session, lifted)
     assert plan_again(session, lifted, fleet, fleet.plans[0])[0] == fleet.plans[0]
+
+
+def of_record(document: dict[str, t.Any]) -> LoadedPlacement:
+    """The placement as an apply without files reads it from its record."""
+    return replace(read_placement(document, "hub", False), of_record=True)
+
+
+@pytest.mark.parametrize("read_before_the_plan", [True, False], ids=["since the plan", "while it was planned"])
+def test_labels_that_were_edited_on_the_hub_since_stay_as_they_were_edited(
+    records: SqliteRecords, session: Session, request_of: t.Callable[..., PlanRequest], read_before_the_plan: bool
+) -> None:
+    """What a file says of them wins; what was read from the record itself is read again with it."""
+    notes = {"note": "old", REVISION: "c" * 40}
+    old = records.create({**placement("a"), "metadata": {"name": "a", "labels": {"team": "a"}, "annotations": notes}})
+    request = request_of(placements=(of_record(old),))
+    fleet = make_plans(session, request) if read_before_the_plan else None
+    edited = {**old["metadata"], "labels": {"tier": "gold"}, "annotations": {"note": "new", REVISION: "d" * 40}}
+    records.replace({**old, "metadata": edited})
+    fleet = fleet or make_plans(session, request)
+    again, record = plan_again(session, request, fleet, fleet.plans[0])
+    lease = records.acquire("placement/a", "me", 60)
+    writer = Writer(
+        records=records, lease=lease, plan=again, recorded=record, source=request.source, key=b"key", now=NOW
+    )
+    metadata = writer.spec()["metadata"]
+    assert metadata["labels"] == {"tier": "gold"} and metadata["annotations"] == edited["annotations"]
+
+
+def test_a_spec_that_was_edited_after_it_was_read_is_not_written_over(
+    records: SqliteRecords, session: Session, request_of: t.Callable[..., PlanRequest]
+) -> None:
+    """Between the reading of placements and that of their records all members are read, which takes its time."""
+    old = records.create(placement("a"))
+    request = request_of(placements=(of_record(old),))
+    records.replace({**old, "spec": placement("a", revisionHistoryLimit=5)["spec"]})
+    fleet = make_plans(session, request)
+    with pytest.raises(FleetError, match="its spec was changed") as refused:
+        plan_again(session, request, fleet, fleet.plans[0])
+    assert (refused.value.code, refused.value.where) == ("records-moved", "a")
 
 
 @pytest.mark.parametrize("moved", [True, False])

@@ -47,7 +47,7 @@ def test_where_no_facts_are_known_the_end_says_how_to_read_them():
     unknown = {"sentence": "c is not picked: its facts are not known.", "won": None, "placement": "web"}
     found = [{**unknown, "blockers": [{"code": "agent-not-online"}]}] * 2
     assert explained_text(found, whole=True)[2:] == [
-        "gitops.fleet.facts reads facts into a file; name it with -e facts=..."
+        "to read facts: ansible-playbook gitops.fleet.facts; then add -e facts=facts.json"
     ]
 
 

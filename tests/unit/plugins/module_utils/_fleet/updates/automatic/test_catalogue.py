@@ -87,6 +87,8 @@ def test_a_version_that_one_member_claims_is_not_offered_to_all(records: Records
         ({"feeds": ("/nowhere.json",)}, "feed-missing", "/nowhere.json"),
         ({}, "nothing-asked", "versions"),
         ({"name": "", "versions": ("1.36.3",)}, "which-catalogue", "name"),
+        ({"name": "", "supported_minors": 2}, "which-catalogue", "supported_minors"),
+        ({"supported_minors": 2}, "nothing-asked", "versions"),
     ],
 )
 def test_what_is_wrong_is_named(records: Records, asked: dict[str, t.Any], code: str, words: str) -> None:
@@ -115,11 +117,33 @@ def test_a_place_has_one_catalogue(records: Records) -> None:
     assert missing.value.code == "no-such-catalogue" and "own" in str(missing.value)
 
 
-def test_manifests_are_recorded_as_they_are(records: Records) -> None:
+def manifest(**spec: t.Any) -> UpdateManifests:
     places = [{"name": "west", "versions": [{"version": "1.36.3"}]}]
-    spec = {"provider": "own", "locations": places}
-    document = {"apiVersion": FLEET_API, "kind": "ReleaseCatalog", "metadata": {"name": "m"}, "spec": spec}
-    given = update_manifests([], [document], strict=False)
+    whole = {"provider": "own", "locations": places, **spec}
+    document = {"apiVersion": FLEET_API, "kind": "ReleaseCatalog", "metadata": {"name": "m"}, "spec": whole}
+    return update_manifests([], [document], strict=False)
+
+
+def test_what_an_option_says_wins_over_the_manifest_without_versions_too(records: Records) -> None:
+    asked = CatalogSources(supported_minors=2, provider="mine")
+    assert catalogued(records, manifest(supportedMinors=4), asked, NOW, write=True).changed
+    (found,) = catalogue_rows(records, [], NOW)
+    assert (found["provider"], found["supported"]) == ("mine", {"oldest": "1.35", "newest": "1.36"})
+    assert [each["location"] for each in found["locations"]] == ["west"]
+    assert make(records, name="m", supported_minors=1) and not make(records, name="m", supported_minors=1)
+    (found,) = catalogue_rows(records, [], NOW)
+    assert found["supported"]["oldest"] == "1.36" and found["locations"][0]["versions"] == 1
+
+
+def test_an_option_that_nothing_uses_is_said(records: Records) -> None:
+    asked = CatalogSources(name="other", location="east", exact=True)
+    notes = catalogued(records, manifest(), asked, NOW, write=True).notes
+    assert [(each.code, each.where) for each in notes] == [("not-used", at) for at in ("name", "location", "exact")]
+    assert catalogued(records, manifest(), CatalogSources(name="m"), NOW, write=True).notes == ()
+
+
+def test_manifests_are_recorded_as_they_are(records: Records) -> None:
+    given = manifest()
     assert catalogued(records, given, CatalogSources(), NOW, write=True).changed
     more = CatalogSources(location="west", versions=("1.35.4",))
     assert [each.name for each in catalogued(records, given, more, NOW, write=True).catalogues] == ["m"]
