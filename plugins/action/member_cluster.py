@@ -121,8 +121,10 @@ def _left(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
         patience=options["removal_timeout"],
     )
     outcome = leave(session, wish, write=not check)
-    out = outcome
-    for line in left_text(out.left, out.outcomes, out.unreachable, out.doubles, out.others, written=not check):
+    told = left_text(
+        outcome.left, outcome.outcomes, outcome.unreachable, outcome.doubles, outcome.others, written=not check
+    )
+    for line in told:
         session.say(line)
     data = {
         "left": list(outcome.left),

@@ -42,7 +42,8 @@ def left_text(
     placement by placement: ``outcomes`` are by member and placement, and what several of them share is told once.
     ``unreachable`` are not asked, ``doubles`` are members whose cluster stays one under another name, ``others`` names
     by member what other records hold there."""
-    lines, leaves = list[str](), "leaves" if written else "would leave"
+    lines: list[str] = []
+    leaves = "leaves" if written else "would leave"
     for name in sorted(left):
         placed = outcomes.get(name, {})
         if name in unreachable:

@@ -50,6 +50,7 @@ NOTHING: Variables = types.MappingProxyType({})
 OF_A_WORD = ("operations", "driver", "allow_self_approval", "verified_approvals", "approval_expires")
 # What no record tells: where the manifests of placements and of what they place are.
 FILES: t.Mapping[str, str] = types.MappingProxyType({"placements": "FOLDER", "resources": "FOLDER"})
+DRIFT_FILE = "drift.json"
 MOST = 5
 SOON = timedelta(minutes=1)
 
@@ -308,7 +309,6 @@ def after_maintenance(changed: bool) -> list[NextStep]:
     ]
 
 
-DRIFT_FILE = "drift.json"
 _CARRIED_ON = {
     STAGED_RUN: ("staged_update", "run", ", with the options it was begun with"),
     ROTATION: ("rotate", "rotation", ""),
