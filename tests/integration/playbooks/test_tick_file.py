@@ -51,9 +51,10 @@ def test_a_tick_with_nothing_to_do_is_done_and_makes_the_folder_of_its_file(play
     assert told["fleet"] == {"outcome": "done", "code": "", "resume_at": ""}
 
 
-@pytest.mark.parametrize("name", ["plan.json", ".", "history.db", "told.txt"])
+@pytest.mark.parametrize("name", ["plan.json", ".", "history.db", "told.txt", "gathered.json"])
 def test_what_is_no_result_is_left_there_and_nothing_is_done(play: Player, name: str):
-    """In records there are outcomes, too: the history has one in each entry."""
+    """In records there are outcomes, too: the history has one in each entry; so has what somebody made of results."""
+    (play.folder / "gathered.json").write_text(f'{{"yesterday": {YESTERDAY}}}')
     (play.folder / "plan.json").write_text('{"digest": "x", "about": {"outcome": "done"}}')
     (play.folder / "told.txt").write_text(f"once more\n{YESTERDAY}")
     records = SqliteRecords(play.folder / "history.db", lambda: datetime.now(UTC))
