@@ -85,9 +85,9 @@ class ActionModule(Verb):
             run.say(f"no update run (of Kubernetes or node images) is recorded in {session.records.place}")
         for kind in others.unread:
             run.say(f"{kind} may not be listed, so none of them is named")
-        for each in others.placements:
-            step = after_unfinished(each.name, each.src, each.deleting, session.hub is not None)
-            for line in (unfinished_text(each.name, each.why, each.since), *run.next_lines([step])):
+        for unfinished in others.placements:
+            step = after_unfinished(unfinished.name, unfinished.src, unfinished.deleting, session.hub is not None)
+            for line in (unfinished_text(unfinished.name, unfinished.why, unfinished.since), *run.next_lines([step])):
                 run.say(line)
         data = {"runs": found, "problems": [each.as_dict() for each in problems], "waiting": others.as_dict()}
         return Answer(changed=False, data=data)

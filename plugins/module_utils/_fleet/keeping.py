@@ -131,7 +131,9 @@ class Keeper:
         """The FleetError ``lease-lost``, given back, of leases that could not be renewed in time, which others may have
         by now as far as anybody knows."""
         span = span_words(timedelta(seconds=now - self._renewed))
-        return out_of_reach(error, LOST, f"for {span}, so that leases may be others' by now, and nothing more is written")
+        return out_of_reach(
+            error, LOST, f"for {span}, so that leases may be others' by now, and nothing more is written"
+        )
 
     def _open_until(self, end: float) -> None:
         """Opens the window, if there is one, until then by the clock; 0 closes it. Once a lease is lost it only

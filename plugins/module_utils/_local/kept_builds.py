@@ -85,9 +85,7 @@ def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, st
     (folder / _MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
-def build_fault(
-    one: Recipe, folder: Path, go: Go | None, names: t.Collection[str], check: bool = False
-) -> str | None:
+def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[str], check: bool = False) -> str | None:
     """Why a build or download must not be used, the first reason found; empty if there is no such folder, None if
     nothing is wrong with it.
 

@@ -50,7 +50,9 @@ def unfinished_text(name: str, why: str, since: datetime | None) -> str:
     """A sentence about a placement that was begun and is not through, ``why`` and since when, where that is known; a
     schedule has not carried it on unless it was given its manifests."""
     as_of = f", since {write_time(since, SECONDS)}" if since else ""
-    return f"placement {name} is not through ({why}{as_of}); a tick carries it on only with its placements and resources"
+    return (
+        f"placement {name} is not through ({why}{as_of}); a tick carries it on only with its placements and resources"
+    )
 
 
 def _run(run: RunStanding) -> Row:

@@ -68,8 +68,8 @@ def refuse_foreign(root: Path, name: str, owners: t.Container[str]) -> None:
     whose = _made_for(folder) or ("others, for its mark cannot be read" if os.path.lexists(folder / _MARK) else "")
     if whose and whose not in owners:
         hint = (
-            "give this stack a folder of its own (its setting folder), or remove that cluster first, with all that is in"
-            f" it: ansible-playbook gitops.fleet.local_down -e clusters={name} -e local_root={root}"
+            "give this stack a folder of its own (its setting folder), or remove that cluster first, with all that is"
+            f" in it: ansible-playbook gitops.fleet.local_down -e clusters={name} -e local_root={root}"
         )
         text = f"a cluster of this name in {root} was made for {whose}, and is left alone"
         raise FleetError("cluster-of-others", text, name, hint)

@@ -18,6 +18,7 @@ from ..._core.foreign import in_line
 from ..._core.values.instants import SECONDS, write_time
 from ..._kube.files import read_file
 from ..._local.locks import locked, unwritable_as_error
+from ..._local.private import write_private
 from .place import StackPlace, project_name
 
 _MOST = 4096
@@ -29,17 +30,17 @@ def alone(where: StackPlace) -> t.Iterator[None]:
     machine; it ends with its holder, also by SIGKILL, and is not waited for. FleetError ``stack-locked`` with who has
     it and since when, ``unwritable-folder``, and as of ``project_name``."""
     path = where.home / ".gitops-fleet" / f"{_digest(where)}.lock"
+    note = path.with_suffix(".holder")
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(locked(path, timeout=0))
         except FleetError as error:
             if error.code != "busy":
                 raise
-            text = f"the stack is locked by {_holder(path)}, which goes on"
+            text = f"the stack is locked by {_holder(note)}, which goes on"
             raise FleetError("stack-locked", text, f"stack {where.stack}", "wait for that run, or end it") from None
         with unwritable_as_error(path.parent):
-            # In the file itself, which is never replaced: removing it would let two holders in.
-            path.write_text(f"{_me()} since {write_time(datetime.now(UTC), SECONDS)}\n", encoding="utf-8")
+            write_private(note, f"{_me()} since {write_time(datetime.now(UTC), SECONDS)}\n".encode())
         yield
 
 
@@ -55,8 +56,8 @@ def _me() -> str:
     return f"{os.environ.get('USER') or 'user'} on {platform.node()} (process {os.getpid()})"
 
 
-def _holder(path: Path) -> str:
-    """Who has written into the lock that it is theirs, and since when; ``another run`` where nobody has yet."""
+def _holder(note: Path) -> str:
+    """Who has noted beside the lock that it is theirs, and since when; ``another run`` where nobody has yet."""
     with contextlib.suppress(OSError, ValueError):
-        return in_line(read_file(path, _MOST).decode().strip()) or "another run"
+        return in_line(read_file(note, _MOST).decode().strip()) or "another run"
     return "another run"

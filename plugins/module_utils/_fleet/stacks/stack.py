@@ -56,10 +56,10 @@ class StackReport:
 
 def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
     """Carries out the state that is asked for by the options of the verb ``pulumi_stack``; with ``check`` only looks,
-    though an engine is built and the folder of a state in files made if need be. It is ``alone`` from the preview to
-    its end, unless it only looks. FleetError: ``stack-failed`` with what the engine says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``,
-    ``stack-timeout``, ``bad-config``, and those of ``place`` and ``opened_stack``; OSError as of ``workspace`` and
-    ``Commands.told``."""
+    though an engine is built and the folder of a state in files made if need be. It is ``alone`` from its preview to
+    its end, unless it only looks. FleetError: ``stack-failed`` with what the engine says, ``stack-locked``,
+    ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``, ``stack-timeout``, ``bad-config``, and as
+    of ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and ``Commands.told``."""
     where = place(options)
     with opened_stack(where, options, environ, say) as commands, contextlib.nullcontext() if check else alone(where):
         if options.get("force_unlock") and not check and commands.known():

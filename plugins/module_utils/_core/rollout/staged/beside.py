@@ -64,8 +64,7 @@ def taker_of(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStaged
     """The newest run of the same placement that began after this one and has begun this cluster; without one the last
     that has begun it after this run has; None where no run is known to have done so."""
     mine = _started(cluster) or begun_at(scene.run)
-    begun = [] if mine is None else _begun_by(scene, cluster)
-    later = [each for each in begun if each[0] > mine]
+    later = [each for each in _begun_by(scene, cluster) if mine is not None and each[0] > mine]
     return _newer(scene, cluster) or (max(later, key=lambda each: (each[0], str(each[1].key)))[1] if later else None)
 
 
@@ -109,9 +108,7 @@ def _newer(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStagedUp
     return max(newer, key=lambda each: each[:2])[2] if newer else None
 
 
-def _begun_by(
-    scene: RunContext, cluster: ClusterUpdatingStatus
-) -> list[tuple[datetime, ClusterStagedUpdateRun]]:
+def _begun_by(scene: RunContext, cluster: ClusterUpdatingStatus) -> list[tuple[datetime, ClusterStagedUpdateRun]]:
     """The other runs that have begun this cluster, with when they did."""
     name = cluster.cluster_name
     return [

@@ -84,8 +84,8 @@ def test_a_holder_is_heard_whatever_stands_beside_it(change: dict[str, t.Any]) -
         (
             "11:50:00",
             "11:59:20",
-            "ci-1 holds it since 10 min 0 s (last sign of life 40 s ago, which is late: it has died, or was cut off from"
-            " this API server, free in 20 s without another, epoch 3)",
+            "ci-1 holds it since 10 min 0 s (last sign of life 40 s ago, which is late: it has died, or was cut off"
+            " from this API server, free in 20 s without another, epoch 3)",
         ),
         ("", "", "ci-1 holds it (never renewed, epoch 3)"),
     ],

@@ -102,4 +102,6 @@ def test_an_unfinished_placement_is_a_sentence_with_why_and_since_when():
     assert unfinished_text("web", "on 1 of 2 clusters", since) == (
         f"placement web is not through (on 1 of 2 clusters, since 2026-01-01T00:00:00Z){end}"
     )
-    assert unfinished_text("web", "on 1 of 2 clusters", None) == f"placement web is not through (on 1 of 2 clusters){end}"
+    assert (
+        unfinished_text("web", "on 1 of 2 clusters", None) == f"placement web is not through (on 1 of 2 clusters){end}"
+    )
