@@ -138,7 +138,8 @@ OWN = {
     },
     "tick": {
         "read_members": "whether members are read first; what is recorded of them counts otherwise",
-        "result_file": "file to write `fleet` to, what all came to, and `tasks`, what each verb returned, as JSON",
+        "result_file": "file to write `fleet` to, what all came to, `tasks`, what each verb returned, and "
+        "`unfinished`, placements that are not through, as JSON",
         "updates": "files and folders with profiles, and with the strategies, catalogues and windows that they go by",
     },
     "update": {"restart": "start a run again that is Stopped or Failed, and conduct it"},

@@ -17,9 +17,11 @@ from ..module_utils._fleet.updates.gate_objects import with_answers
 from ..module_utils._fleet.updates.sources import update_manifests
 from ..module_utils._fleet.updates.update_run import as_data, asked_runs, made_good, superseded
 from ..module_utils._report.commands.next_steps import NextStep, after_run
+from ..module_utils._report.commands.placement_steps import after_unfinished
 from ..module_utils._report.forecast_text import calendar_text, forecast_text, has_gates_to_open
 from ..module_utils._report.icalendar import icalendar
 from ..module_utils._report.run_text import HEAD, brief_text, left_text, run_text, waits_for
+from ..module_utils._report.status_text import unfinished_text
 from ..module_utils._report.text import notes_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -77,13 +79,18 @@ class ActionModule(Verb):
                 run.say(line)
         for line in notes_text(asked.notes):
             run.say(line)
-        for problem in asked.problems:
+        problems = (*asked.problems, *others.problems)
+        for problem in problems:
             run.say(str(problem))
         if not found and not asked.problems and not (others.staged or others.rotations):
             run.say(f"no update run (of Kubernetes or node images) is recorded in {session.records.place}")
         for kind in others.unread:
             run.say(f"{kind} may not be listed, so none of them is named")
-        data = {"runs": found, "problems": [each.as_dict() for each in asked.problems], "waiting": others.as_dict()}
+        for unfinished in others.placements:
+            step = after_unfinished(unfinished.name, unfinished.src, unfinished.deleting, session.hub is not None)
+            for line in (unfinished_text(unfinished.name, unfinished.why, unfinished.since), *run.next_lines([step])):
+                run.say(line)
+        data = {"runs": found, "problems": [each.as_dict() for each in problems], "waiting": others.as_dict()}
         return Answer(changed=False, data=data)
 
 

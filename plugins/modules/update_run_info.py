@@ -51,7 +51,7 @@ options:
     type: int
     default: 30
   waiting:
-    description: Name besides what a schedule carries on, as the playbook C(tick) does.
+    description: Name besides what a schedule carries on, as the playbook C(tick) does, and unfinished placements.
     type: bool
     default: false
   write_calendar:
@@ -104,10 +104,15 @@ waiting:
     - With O(waiting), C(staged_runs) are the names of staged update runs that were started and have not ended, or that
       stop and have clusters in flight. C(rotations) are those of NodeRotations that were begun and have not ended, and
       of those by age alone (C(olderThan)) that have ended well. C(unread) are kinds that the account may not list.
+    - C(placements) were applied and are not through yet, or are being deleted, each with C(name), C(why) and C(since),
+      when that began (empty if it is not known); those that staged update runs give to clusters are not among them.
+      They need their manifests, and the command that carries each on is printed.
   returned: success
   type: dict
 problems:
-  description: What is wrong with runs that are left out, as their records are damaged or were altered.
+  description:
+    - What is wrong with runs that are left out, and with O(waiting) with placements, as their records are damaged or
+      were altered.
   returned: success
   type: list
   elements: dict

@@ -62,6 +62,24 @@ def test_every_setting_is_in_the_schema_of_the_project_and_read():
     assert all(row["description"] for row in PROJECT["config"].values())
 
 
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        (None, ""),
+        ("http://[", ""),
+        ("file:///srv/state/?metadata=skip", " in /srv/state"),
+        ("file:///srv/fleet%20state", " in /srv/fleet state"),
+        ("https://me:secret@pulumi.example.org/", " in https://pulumi.example.org"),
+        ("s3://bucket/fleet?region=eu&secret=1", " in s3://bucket/fleet"),
+    ],
+)
+def test_a_stack_is_told_from_others_of_its_name_by_project_and_place_without_secrets(url, told, monkeypatch):
+    monkeypatch.setattr(stack.pulumi, "get_organization", lambda: "org")
+    monkeypatch.setattr(stack.pulumi, "get_project", lambda: "fleet")
+    environ = {} if url is None else {"PULUMI_BACKEND_URL": url}
+    assert stack.stack_owner("dev", environ) == f"stack dev of project org/fleet{told}"
+
+
 def test_defaults_are_those_of_the_schema():
     schema = {key: row["default"] for key, row in PROJECT["config"].items() if "default" in row}
     plain = settings()

@@ -99,12 +99,13 @@ class FleetError(Exception):
 
 def fault(error: BaseException, code: str = "fault", where: str = "") -> FleetError:
     """An exception that nobody expected, as an error of that ``code``: its type and the last four different places
-    (``file:line`` below ``module_utils``) of its traceback, outermost first, one that comes again where it came first;
-    or ``an unknown place``.
+    (``file:line`` below ``module_utils``) of its traceback, outermost first, one that comes again where it came last,
+    so that the last is the one that raised it; or ``an unknown place``.
 
     Its text is left out, for nobody knows what is in it.
     """
-    places = list(dict.fromkeys(_places(error.__traceback__)))[-_MOST_PLACES:]
+    innermost = list(dict.fromkeys(reversed(tuple(_places(error.__traceback__)))))[:_MOST_PLACES]
+    places = reversed(innermost)
     text = f"unexpected {type(error).__name__} at {' > '.join(places) or 'an unknown place'}"
     return FleetError(code, text, where, "this is a fault of gitops.fleet: please report this line")
 

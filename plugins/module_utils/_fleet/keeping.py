@@ -10,9 +10,12 @@ import contextlib
 import threading
 import time
 import typing as t
+from datetime import timedelta
 
 from .._core.errors import FleetError
+from .._core.values.duration import span_words
 from .._store.records import Lease, Records
+from .conductor.outage import out_of_reach
 from .leases import acquire
 from .permits import PermitWindow
 
@@ -118,11 +121,19 @@ class Keeper:
                     self._leases[name] = self._records.renew(lease)
             except FleetError as error:
                 if last or error.code == LOST:
-                    self._lost = FleetError(LOST, error.message, error.where, error.hint)
+                    self._lost = error if error.code == LOST else self._unanswered(error, now)
                     self._open_until(0.0)
                 return
             self._renewed = now
             self._open_until(now + self._seconds * 2 / 3)
+
+    def _unanswered(self, error: FleetError, now: float) -> FleetError:
+        """The FleetError ``lease-lost``, given back, of leases that could not be renewed in time, which others may have
+        by now as far as anybody knows."""
+        span = span_words(timedelta(seconds=now - self._renewed))
+        return out_of_reach(
+            error, LOST, f"for {span}, so that leases may be others' by now, and nothing more is written"
+        )
 
     def _open_until(self, end: float) -> None:
         """Opens the window, if there is one, until then by the clock; 0 closes it. Once a lease is lost it only

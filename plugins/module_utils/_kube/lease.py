@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from .._core.errors import FleetError
+from .._core.values.duration import span_words
 from .._core.values.instants import MICROSECONDS, parse_time, write_time
 from .client import KubeClient
 from .documents import an_object, unusable_answer
@@ -220,8 +221,20 @@ def _refuse_if_held(
     watched = now - seen.since >= ttl and same
     if watched or (renewed is not None and server_now - renewed > ttl + SKEW):
         return
-    age = f"renewed {max((server_now - renewed).total_seconds(), 0):.0f} s ago" if renewed else "never renewed"
-    raise _lease_held_error(client, str(current["metadata"]["name"]), seen, f"{other} holds it ({age}, epoch {epoch})")
+    since = f" since {span_words(server_now - form.acquired)}" if form.acquired else ""
+    why = f"{other} holds it{since} ({_sign_of_life(renewed, server_now, ttl)}, epoch {epoch})"
+    raise _lease_held_error(client, str(current["metadata"]["name"]), seen, why)
+
+
+def _sign_of_life(renewed: datetime | None, server_now: datetime, ttl: timedelta) -> str:
+    """When a lease that lasts for ``ttl`` was ``renewed`` last, and when it is free without another renewal, for
+    people. One whose time is over may be that of a holder that lives, and could not reach the server, as while that was
+    started anew."""
+    if renewed is None:
+        return "never renewed"
+    age = server_now - renewed
+    late = ", which is late: it has died, or was cut off from this API server" if age > ttl else ""
+    return f"last sign of life {span_words(age)} ago{late}, free in {span_words(ttl + SKEW - age)} without another"
 
 
 def _lease_held_error(client: KubeClient, name: str, sighting: Sighting, why: str) -> LeaseHeld:

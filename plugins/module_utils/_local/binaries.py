@@ -88,14 +88,15 @@ def get_binaries(
     cache: Path | None = None,
     say: Say = silent,
     build: bool = True,
+    check: bool = False,
 ) -> dict[str, Binary]:
     """Each of ``names`` (``etcd``, ``kwok`` ...), those of Kubernetes in ``version`` (1.36 or 1.36.3); got if missing.
 
     With ``binaries_dir`` nothing else is looked at and nothing is got. Without ``build`` nothing is got either: what is
-    missing has the path it would get, so that check mode can go on. FleetError: ``unknown-version``, ``bad-option``,
-    ``unknown-family``, ``missing-binary``, ``go-missing``, ``go-too-old``, ``build-failed``, ``unwritable-folder``,
-    ``unsafe-folder``, ``damaged-binary``. ValueError where one of Kubernetes is compared with a ``version`` that is
-    none; other errors as of ``provide`` and ``_given``.
+    missing has the path it would get. With ``check`` neither is anything got, nor any mode changed. FleetError:
+    ``unknown-version``, ``bad-option``, ``unknown-family``, ``missing-binary``, ``go-missing``, ``go-too-old``,
+    ``build-failed``, ``unwritable-folder``, ``unsafe-folder``, ``damaged-binary``. ValueError where one of Kubernetes
+    is compared with a ``version`` that is none; other errors as of ``provide`` and ``_given``.
     """
     if binaries_dir is not None:
         return {name: _given(binaries_dir, name, version if name in _KUBERNETES else "") for name in names}
@@ -107,7 +108,7 @@ def get_binaries(
         families.setdefault(one.family, (one, []))[1].append(name)
     found: dict[str, Binary] = {}
     for one, wanted in families.values():
-        folder = provide(one, cache, say, build, wanted)
+        folder = provide(one, cache, say, build, wanted, check)
         found |= {name: Binary(name, folder / name, one.version) for name in wanted}
     return found
 
@@ -118,24 +119,26 @@ def provide(
     say: Say = silent,
     build: bool = True,
     names: t.Collection[str] | None = None,
+    check: bool = False,
 ) -> Path:
     """The folder with the binaries of a recipe; got into the cache first where needed (and ``build`` allows).
 
     What was got earlier is used if it is still, byte for byte, what was got: all of it, or the binaries ``names``.
     Release files, where they can be had and ``FLEET_RELEASES`` is not ``off``, come before a build; one by another Go
-    is used where neither can be. Without ``build`` it may be a folder that is not there yet. FleetError as of
-    ``get_binaries``, but for its names and version; others as of ``own_folder``, ``places_of``, ``_go``, ``_got``.
+    is used where neither can be. Without ``build`` it may be a folder that is not there yet, as with ``check``, which
+    writes nothing. FleetError as of ``get_binaries``, but for its names and version; others as of ``own_folder``,
+    ``places_of``, ``_go``, ``_got``.
     """
     root, names = cache or cache_root(), one.names if names is None else names
     if os.path.exists(root):
         own_folder(root)
     places = places_of(one, root)
-    kept = usable(places, names)
+    kept = usable(places, names, check=check)
     if kept is not None:
         return kept
     if places.offered is None and places.go is None:
-        return any_build(one, root, names)
-    if not build:
+        return any_build(one, root, names, check=check)
+    if check or not build:
         return places.usual
     make_folder(root)
     wait = functools.partial(say, f"waiting for another process that builds {one.product} {one.version}")
@@ -169,7 +172,7 @@ def places_of(one: Recipe, root: Path) -> Places:
     return Places(one, root, go, built, offer(one, root, os.environ))
 
 
-def usable(places: Places, names: t.Collection[str], say: Say = silent) -> Path | None:
+def usable(places: Places, names: t.Collection[str], say: Say = silent, check: bool = False) -> Path | None:
     """The folder in the cache in which nothing is wrong with ``names``, a build before a download; None without one.
     ``say`` hears of those that are there and cannot be used. Modes and FleetError as of ``build_fault``."""
     one = places.recipe
@@ -177,7 +180,7 @@ def usable(places: Places, names: t.Collection[str], say: Say = silent) -> Path 
         (places.built, places.go, "built"),
         (places.offered.folder if places.offered else None, None, "downloaded"),
     ):
-        why = "" if folder is None else build_fault(one, folder, go, names)
+        why = "" if folder is None else build_fault(one, folder, go, names, check)
         if why is None:
             return folder
         if why:
@@ -248,25 +251,22 @@ def _module_folder(one: Recipe, module: str) -> Path:
     return Path(json.loads(_go(one, ["list", "-m", "-json", module]))["Dir"])
 
 
-def any_build(one: Recipe, root: Path, names: t.Collection[str], no_releases: str = "") -> Path:
+def any_build(one: Recipe, root: Path, names: t.Collection[str], no_releases: str = "", check: bool = False) -> Path:
     """The first finished build or download of the recipe, by path, whatever Go made it. FleetError ``damaged-binary``
     if none can be used, ``go-missing`` if there is none, and as of ``build_fault``; ``no_releases`` is why no release
     files are had, or empty."""
     hint = "install Go 1.26 or later, or give a folder of ready binaries (binaries_dir)"
     damaged: list[Problem] = []
     for folder in sorted(root.glob(f"{one.product}-{one.version}-*")):
-        why = build_fault(one, folder, None, names)
+        why = build_fault(one, folder, None, names, check)
         if why is None:
             return folder
         damaged.append(Problem("damaged-binary", f"{folder} must not be used: {why}", hint=hint))
     if damaged:
         raise FleetError.of(damaged)
     because = f" ({no_releases})" if no_releases else ""
-    raise FleetError(
-        "go-missing",
-        f"{one.product} {one.version} has to be built{because}, and the go command is not on the PATH",
-        hint=hint,
-    )
+    text = f"{one.product} {one.version} has to be built{because}, and the go command is not on the PATH"
+    raise FleetError("go-missing", text, hint=hint)
 
 
 def _go_facts() -> dict[str, str] | None:

@@ -81,7 +81,7 @@ def present(
     root = states.resolved_root(root)
     names = PROFILES[spec.profile]
     if check:
-        return _forecast(spec, root, get_binaries(names, spec.version, binaries_dir, cache, build=False))
+        return _forecast(spec, root, get_binaries(names, spec.version, binaries_dir, cache, check=True))
     with _locked(root, spec.name, say):
         before = status(root, spec.name)
         _refuse_step(spec, before, get_binaries(names, spec.version, binaries_dir, cache, build=False))
@@ -112,7 +112,7 @@ def started(
         state = _kept_state(root, name, "started")
         spec = converge.kept_spec(folder, state, state.version)
         refuse_bad(spec)
-        binaries = get_binaries(PROFILES[spec.profile], spec.version, binaries_dir, say=say, build=not check)
+        binaries = get_binaries(PROFILES[spec.profile], spec.version, binaries_dir, say=say, check=check)
         before = status(root, name)
         if check:
             words = converge.planned_start(spec, folder, state, binaries)

@@ -85,13 +85,13 @@ def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, st
     (folder / _MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
-def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[str]) -> str | None:
+def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[str], check: bool = False) -> str | None:
     """Why a build or download must not be used, the first reason found; empty if there is no such folder, None if
     nothing is wrong with it.
 
     Of its binaries only ``names`` are looked at, and all else that came along; ``go`` is None where there is no
-    compiler to compare with. A file looked at that others may write to is made 0755 first. FleetError
-    ``unwritable-folder`` where the folder cannot be looked at.
+    compiler to compare with. A file looked at that others may write to is made 0755 first; with ``check`` it keeps its
+    mode, and is judged as it would be then. FleetError ``unwritable-folder`` where the folder cannot be looked at.
     """
     with unwritable_as_error(folder.parent):
         try:
@@ -111,22 +111,24 @@ def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[st
             if sorted(kept) != _shipped(one, folder):
                 return "files are missing, or there are more than were put there"
             wanted |= kept
-        return next(filter(None, (_file_fault(path, sum_) for path, sum_ in wanted.items())), None)
+        return next(filter(None, (_file_fault(path, sum_, check) for path, sum_ in wanted.items())), None)
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return "its manifest or a file is missing or cannot be read"
 
 
-def _file_fault(path: Path, wanted: str) -> str:
+def _file_fault(path: Path, wanted: str, check: bool) -> str:
     """Why the file is not the one with that SHA-256 (in hexadecimal), or others can write to it, in words; empty if
-    nothing is wrong. One that others may write to is made 0755 before. OSError if that fails, or it cannot be read."""
+    nothing is wrong. One that others may write to is made 0755 before; with ``check`` one of this user's is passed over
+    in that. OSError if it fails, or the file cannot be read."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return f"{path.name} is no file"
-    if others_may_write(path):
+    found = path.lstat()
+    if others_may_write(path) and not check:
         path.chmod(0o755)  # as some umasks leave it; what was done to it by then, the sum tells
-    why = others_may_write(path)
+        found = path.lstat()
+    why = "" if check and found.st_uid == os.geteuid() else others_may_write(path)
     if why:
         return f"{path.name}: {why}"
-    found = path.lstat()
     told = _known_sha256(path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
     return "" if told == wanted else f"{path.name} is not the file that was built: its SHA-256 is another"
 

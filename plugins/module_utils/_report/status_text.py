@@ -7,6 +7,7 @@ runs."""
 from __future__ import annotations
 
 import typing as t
+from datetime import datetime
 
 from .._core.objects.placements.cluster_resource_placement import PlacementStatus
 from .._core.overview.matrix import is_late
@@ -44,6 +45,15 @@ def placements_text(
             rows.append((f"  {len(clusters) - SHOWN} more", "", "all of them in the result"))
         rows += [_run(each) for each in by_placement.get(name, ())]
     return table(("PLACEMENT", "STATE", "WHY"), rows, "") if rows else [f"no placement is recorded in {place}"]
+
+
+def unfinished_text(name: str, why: str, since: datetime | None) -> str:
+    """A sentence about a placement that was begun and is not through, ``why`` and since when, where that is known; a
+    schedule has not carried it on unless it was given its manifests."""
+    as_of = f", since {write_time(since, SECONDS)}" if since else ""
+    return (
+        f"placement {name} is not through ({why}{as_of}); a tick carries it on only with its placements and resources"
+    )
 
 
 def _run(run: RunStanding) -> Row:

@@ -100,6 +100,7 @@ def _cluster(settings: Settings, cluster: Cluster) -> Reached:
         region=cluster.region,
         root=str(settings.folder / "clusters"),
         ports=settings.ports,
+        owner=settings.owner,
         opts=pulumi.ResourceOptions(protect=settings.protect),
     )
     return Reached(kubeconfig=made.kubeconfig, context=made.context, version=made.running_version, made=made)

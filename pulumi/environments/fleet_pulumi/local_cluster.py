@@ -24,7 +24,7 @@ from .collection import make_importable, quiet_server
 from .engine_gone import end_with_engine
 
 Properties = dict[str, t.Any]
-_INPUTS = ("name", "version", "profile", "nodes", "region", "root", "ports", "binaries_dir")
+_INPUTS = ("name", "version", "profile", "nodes", "region", "root", "ports", "binaries_dir", "owner")
 # Of another name, or in another folder, it is another cluster. All else is changed while its objects stay.
 _REPLACING = ("name", "root")
 
@@ -37,14 +37,16 @@ class LocalClusterProvider(ResourceProvider):
 
     serialize_as_secret_always = False
 
-    def check(self, _olds: Properties, news: Properties) -> CheckResult:
+    def check(self, olds: Properties, news: Properties) -> CheckResult:
         """The inputs with whole numbers; a failure for each thing that is wrong with them, such as a version that the
-        cluster's data cannot go to."""
+        cluster's data cannot go to, or a cluster there that was made for another stack."""
         _collection()
         from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 
         inputs = _inputs(news)
+        inputs["owner"] = _one_owner(olds.get("owner") or "", inputs["owner"])
         try:
+            _refuse_foreign(inputs, olds.get("owner") or "")
             _refuse_bad(inputs)
         except FleetError as error:
             return CheckResult(inputs, [CheckFailure("", str(each)) for each in error.problems])
@@ -58,21 +60,31 @@ class LocalClusterProvider(ResourceProvider):
         return DiffResult(changes=changes, replaces=replaces, delete_before_replace=True)
 
     def create(self, props: Properties) -> CreateResult:
-        """Makes the cluster and starts it; its id is its folder. FleetError as of ``local_clusters``."""
+        """Makes the cluster and starts it; its id is its folder. FleetError as of ``local_clusters`` and ``claim``."""
         return CreateResult(_identity(_inputs(props)), _made(_inputs(props)))
 
     def read(self, id_: str, props: Properties) -> ReadResult:
-        """What its folder and processes tell now; an empty id if it is absent."""
+        """What its folder and processes tell now; an empty id if it is absent, or was made for another stack."""
+        _collection()
+        from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+
         inputs = _inputs(props)
         now = _outputs(inputs)
+        try:
+            _refuse_foreign(inputs)
+        except FleetError:
+            return ReadResult("", now)
         return ReadResult("" if now["state"] == "absent" else id_, now)
 
-    def update(self, _id: str, _olds: Properties, news: Properties) -> UpdateResult:
-        """Changes it in place, and starts what does not run; its objects stay. FleetError as of ``local_clusters``."""
-        return UpdateResult(_made(_inputs(news)))
+    def update(self, _id: str, olds: Properties, news: Properties) -> UpdateResult:
+        """Changes it in place, and starts what does not run; its objects stay. FleetError as of ``local_clusters`` and
+        ``claim``."""
+        return UpdateResult(_made(_inputs(news), olds.get("owner") or ""))
 
     def delete(self, _id: str, props: Properties) -> None:
-        """Stops it and removes its folder with all its data; absent is fine."""
+        """Stops it and removes its folder with all its data; absent is fine. FleetError ``cluster-of-others`` for one
+        that was made for another stack: a refresh takes it out of this one."""
+        _refuse_foreign(_inputs(props))
         _collection().absent(props["name"], Path(props["root"]))
 
 
@@ -100,6 +112,7 @@ class LocalCluster(Resource, module="fleet", name="LocalCluster"):
         root: str,
         ports: str,
         binaries_dir: str = "",
+        owner: str = "",
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         inputs: Properties = {
@@ -111,6 +124,7 @@ class LocalCluster(Resource, module="fleet", name="LocalCluster"):
             "root": root,
             "ports": ports,
             "binaries_dir": binaries_dir,
+            "owner": owner,
         }
         told = ("state", "running_version", "server", "kubeconfig", "context", "audit_log")
         super().__init__(LocalClusterProvider(), resource_name, inputs | dict.fromkeys(told), opts)
@@ -131,6 +145,23 @@ def _inputs(props: Properties) -> Properties:
     found: Properties = {key: props.get(key) or "" for key in _INPUTS}
     rows = [{key: int(v) if isinstance(v, float) else v for key, v in row.items()} for row in found["nodes"] or []]
     return {**found, "nodes": rows}
+
+
+def _one_owner(old: str, new: str) -> str:
+    """A stack is the same whether or not a run of it is told where its state is."""
+    return old if new and old.startswith(f"{new} in ") else new
+
+
+def _marks() -> t.Any:
+    _collection()
+    from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments import made_for
+
+    return made_for
+
+
+def _refuse_foreign(inputs: Properties, before: str = "") -> None:
+    """FleetError ``cluster-of-others``."""
+    _marks().refuse_foreign(Path(inputs["root"]), inputs["name"], (inputs["owner"], before))
 
 
 def _identity(inputs: Properties) -> str:
@@ -169,7 +200,9 @@ def _steps(inputs: Properties) -> tuple[str, ...]:
     return tuple(_carry_out(inputs, check=True).changes)
 
 
-def _made(inputs: Properties) -> Properties:
+def _made(inputs: Properties, before: str = "") -> Properties:
+    if inputs["owner"]:
+        _marks().claim(Path(inputs["root"]), inputs["name"], inputs["owner"], before)
     _carry_out(inputs, check=False)
     return _outputs(inputs)
 

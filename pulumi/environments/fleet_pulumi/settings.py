@@ -110,7 +110,8 @@ class PlacedKind:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All that a stack is made from. ``folder`` is absolute; ``token_days`` says how long a member's login is good."""
+    """All that a stack is made from. ``folder`` is absolute; ``token_days`` says how long a member's login is good;
+    ``owner`` tells the stack from others of its name, for people too."""
 
     stack: str
     folder: Path
@@ -125,6 +126,7 @@ class Settings:
     protect: bool = False
     skip_unreachable: bool = False
     take_over: bool = False
+    owner: str = ""
 
     def kind_kubeconfig(self, cluster: Cluster) -> Path:
         """Where the administrator's kubeconfig of a cluster of kind is kept."""

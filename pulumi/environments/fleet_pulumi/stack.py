@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import typing as t
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pulumi
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -19,6 +21,21 @@ from .settings import Settings, read_settings
 _TEXTS = ("backend", "ports")
 _FLAGS = ("protect", "skipUnreachable", "takeOver")
 _OBJECTS = ("hub", "members", "placedKinds", "applications", "updateStrategies")
+
+
+def stack_owner(stack: str, environ: t.Mapping[str, str]) -> str:
+    """The stack with its project, organization and, as far as ``PULUMI_BACKEND_URL`` tells it, the place of its state,
+    without what may be secret: what tells it from others of its name. Who is logged in otherwise does not tell."""
+    name = f"stack {stack} of project {pulumi.get_organization()}/{pulumi.get_project()}"
+    try:
+        parts = urlsplit(environ.get("PULUMI_BACKEND_URL") or "")
+    except ValueError:
+        return name
+    if parts.scheme == "file":
+        place = os.path.realpath(os.path.expanduser(unquote(parts.netloc + parts.path)))
+    else:
+        place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+    return f"{name} in {place}" if parts.scheme else name
 
 
 def settings() -> Settings:
@@ -34,6 +51,6 @@ def settings() -> Settings:
         raw |= {name: config.get_object(name) for name in _OBJECTS}
         raw["tokenDays"] = config.get_int("tokenDays")
         raw |= {name: config.get_bool(name) for name in _FLAGS}
-        return read_settings(stack, Path(place).absolute(), raw)
+        return replace(read_settings(stack, Path(place).absolute(), raw), owner=stack_owner(stack, os.environ))
     except (FleetError, pulumi.ConfigTypeError) as error:
         raise pulumi.RunError(f"the configuration of stack {stack} is refused: {error}") from None

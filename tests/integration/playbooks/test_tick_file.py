@@ -10,7 +10,7 @@ import typing as t
 from datetime import UTC, datetime
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import FLEET_API, PLACEMENT_API
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from playing import Played, Player
 
@@ -51,9 +51,29 @@ def test_a_tick_with_nothing_to_do_is_done_and_makes_the_folder_of_its_file(play
     assert told["fleet"] == {"outcome": "done", "code": "", "resume_at": ""}
 
 
-@pytest.mark.parametrize("name", ["plan.json", ".", "history.db", "told.txt"])
+def test_a_placement_that_it_was_not_given_is_named_with_the_command_that_carries_it_on(play: Player):
+    records = SqliteRecords(play.folder / "records.db", lambda: datetime.now(UTC))
+    metadata = {"name": "web", "annotations": {"gitops.fleet/source": "files:fleet/placements"}}
+    spec = {"resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "web"}]}
+    kind = {"apiVersion": PLACEMENT_API, "kind": "ClusterResourcePlacement"}
+    made = records.create({**kind, "metadata": metadata, "spec": spec})
+    at, why = "2026-01-01T00:00:00Z", "resources are available on 1 of 2 clusters"
+    late = {"status": "False", "reason": "Late", "message": why, "observedGeneration": 1, "lastTransitionTime": at}
+    condition = {"type": "ClusterResourcePlacementAvailable", **late}
+    records.replace({**made, "status": {"conditions": [condition]}})
+    records.close()
+    done = tick(play, read_members=False).clean()
+    assert f"placement web is not through ({why}, since {at})" in done.output
+    command = "ansible-playbook gitops.fleet.rollout -e names=web -e placements=fleet/placements"
+    assert f"to go on: {command}" in done.output and "-e resources=FOLDER" in done.output
+    told = json.loads((play.folder / "result.json").read_text())
+    assert told["unfinished"] == [{"name": "web", "why": why, "since": at}] and told["fleet"]["outcome"] == "done"
+
+
+@pytest.mark.parametrize("name", ["plan.json", ".", "history.db", "told.txt", "gathered.json"])
 def test_what_is_no_result_is_left_there_and_nothing_is_done(play: Player, name: str):
-    """In records there are outcomes, too: the history has one in each entry."""
+    """In records there are outcomes, too: the history has one in each entry; so has what somebody made of results."""
+    (play.folder / "gathered.json").write_text(f'{{"yesterday": {YESTERDAY}}}')
     (play.folder / "plan.json").write_text('{"digest": "x", "about": {"outcome": "done"}}')
     (play.folder / "told.txt").write_text(f"once more\n{YESTERDAY}")
     records = SqliteRecords(play.folder / "history.db", lambda: datetime.now(UTC))

@@ -14,6 +14,8 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments import made_for
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 from pulumi.dynamic.dynamic import serialize_provider
 
@@ -45,6 +47,51 @@ def test_what_cannot_be_is_refused_before_anything_is_made(wanted: Properties, c
     failures = LocalClusterProvider().check({}, {**wanted, **change}).failures
     assert code_ in failures[0].reason
     assert cluster.status(Path(wanted["root"]), NAME).state == "absent"
+
+
+OURS, THEIRS = "stack dev of project ours/fleet in /srv/ours", "stack dev of project theirs/fleet in /srv/theirs"
+
+
+def test_a_cluster_that_was_made_for_another_stack_of_the_name_is_neither_taken_nor_deleted(wanted: Properties):
+    """Its folder is that of both, for it has the name of the stack."""
+    provider, folder = LocalClusterProvider(), Path(wanted["root"], wanted["name"])
+    made_for.claim(folder.parent, folder.name, THEIRS)
+    ours = {**wanted, "owner": OURS}
+    (failure,) = provider.check({}, ours).failures
+    assert "cluster-of-others" in failure.reason and f"was made for {THEIRS}" in failure.reason
+    with pytest.raises(FleetError, match="cluster-of-others"):
+        provider.create(ours)
+    with pytest.raises(FleetError, match="cluster-of-others"):
+        provider.update("id", wanted, ours)
+    for ours_by_its_state in (ours, wanted):  # also one of a state that is older than marks
+        assert provider.read("id", ours_by_its_state).id == ""
+        with pytest.raises(FleetError, match="cluster-of-others"):
+            provider.delete("id", ours_by_its_state)
+    assert (folder / "fleet").read_text() == f"{THEIRS}\n"
+    provider.delete("id", {**wanted, "owner": THEIRS})
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("mark", "old", "new", "asked"),
+    [
+        (OURS, OURS, "stack dev of project ours/fleet in /srv/moved", "stack dev of project ours/fleet in /srv/moved"),
+        (OURS, OURS, "stack dev of project ours/fleet", OURS),
+        (OURS, "", OURS, OURS),
+        ("", "", OURS, OURS),
+    ],
+    ids=["the state was moved", "a run was not told where it is", "a run was killed", "there were no marks then"],
+)
+def test_a_stack_knows_its_own_clusters_again(wanted: Properties, mark: str, old: str, new: str, asked: str):
+    root, olds = Path(wanted["root"]), {**wanted, "owner": old} if old else {}
+    if mark:
+        made_for.claim(root, NAME, mark)
+    else:
+        (root / NAME).mkdir(parents=True)
+    found = LocalClusterProvider().check(olds, {**wanted, "owner": new})
+    assert (found.failures, found.inputs["owner"]) == ([], asked)
+    made_for.claim(root, NAME, asked, old)
+    assert (root / NAME / "fleet").read_text() == f"{asked}\n"
 
 
 def test_the_state_of_a_stack_names_the_class_and_holds_no_code():

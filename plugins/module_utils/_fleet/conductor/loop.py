@@ -21,6 +21,7 @@ from ..._store.records import Lease, Records
 from ..leases import acquire
 from .interrupts import wait_unless
 from .journal import Book, Change, Journal
+from .outage import Outage
 
 LEASE_SECONDS = 60
 POLL = 1.0
@@ -207,9 +208,9 @@ class Conductor(t.Generic[S, X, A]):
         self._telling = telling
         self._limits = limits
         self._read = self._loaded = self._renewed = clock()
-        # How long it has been running by now, and had been when it was busy last, and when records failed first.
+        # How long it has been running by now, and had been when it was busy last.
         self._ran = self._busy = timedelta(0)
-        self._failing_since: timedelta | None = None
+        self._outage = Outage(telling.say, timedelta(seconds=LEASE_SECONDS))
         self._begun: set[str] = set()
         self._changed = False
         self._told = False
@@ -237,7 +238,7 @@ class Conductor(t.Generic[S, X, A]):
         try:
             ending = self._tick(now)
             if not self._wait_failed:
-                self._failing_since = None
+                self._outage.answered(self._ran)
         except FleetError as error:
             self._tolerate_outage(error, now)
             ending = None
@@ -257,10 +258,13 @@ class Conductor(t.Generic[S, X, A]):
     def through(self, step: t.Callable[[bool], T]) -> T:
         """What ``step`` gives, which is done again while records cannot be reached, as a turn is; once only if the
         conductor is to end. It is told whether it was tried before. FleetError as of ``conduct``."""
-        self._failing_since, again = None, False
+        self._outage.begin_anew()
+        again = False
         while True:
             try:
-                return step(again)
+                found = step(again)
+                self._outage.answered(self._ran)
+                return found
             except FleetError as error:
                 if self._limits.interrupted():
                     raise
@@ -355,14 +359,10 @@ class Conductor(t.Generic[S, X, A]):
         self._steering.keep(self.journal.state, now)
 
     def _tolerate_outage(self, error: FleetError, now: datetime) -> None:
-        """Bears records that do not answer; raises the error if not PASSING, or once that lasts LEASE_SECONDS."""
+        """Bears records that do not answer, as of ``Outage.failed``; raises the error if not PASSING."""
         if error.code not in PASSING:
             raise error
-        if self._failing_since is None:
-            self._failing_since = self._ran
-            self._telling.say(f"the records cannot be reached, trying again: {error.message}")
-        if self._ran >= self._failing_since + timedelta(seconds=LEASE_SECONDS):
-            raise error
+        self._outage.failed(error, self._ran, now)
         self._loaded = now - RELOAD
 
     def _at_rest(self, decision: Decision[S, A], now: datetime) -> Ending[S] | None:

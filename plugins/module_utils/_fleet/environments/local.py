@@ -70,7 +70,7 @@ def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
     return LocalFleet(
         outcomes=outcomes,
         kubeconfig=str(Path(folder).parent / "kubeconfig") if folder else "",
-        kubectl=_kubectl(options) if options["state"] in ("present", "started") else "",
+        kubectl=_kubectl(options, check) if options["state"] in ("present", "started") else "",
         others=others,
     )
 
@@ -107,11 +107,12 @@ def _ended(outcomes: t.Sequence[LocalOutcome], others: t.Sequence[str], options:
     return lines
 
 
-def _kubectl(options: Options) -> str:
-    """Path of a kubectl that is at hand, nothing is built for it; empty if there is none."""
+def _kubectl(options: Options, check: bool) -> str:
+    """Path of a kubectl that is at hand, nothing is built for it, and with ``check`` no mode is changed; empty if there
+    is none."""
     try:
         given = Path(options["binaries_dir"]) if options["binaries_dir"] else None
-        path = get_binaries(["kubectl"], "1.36", given, build=False)["kubectl"].path
+        path = get_binaries(["kubectl"], "1.36", given, build=False, check=check)["kubectl"].path
     except FleetError:
         return ""
     return str(path) if path.exists() else ""

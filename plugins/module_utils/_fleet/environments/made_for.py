@@ -1,12 +1,13 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which fleet a local cluster was made for: a mark in its folder, which is there first and goes with the cluster; all
-clusters of a fleet, half removed ones, those of others refused."""
+"""Which fleet, or stack, a local cluster was made for: a mark in its folder, which is there first and goes with the
+cluster; all clusters of a fleet, half removed ones, those of others refused."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import typing as t
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from ..._local.locks import make_folder, unwritable_as_error
 from ..._local.private import write_private
 
 _MARK, _MOST = "fleet", 4096
+# Binaries may be built under the lock of a cluster.
+_WAIT = 1800.0
 
 
 def clusters_of(root: Path, fleet: str) -> tuple[str, ...]:
@@ -47,6 +50,29 @@ def mark(root: Path, name: str, fleet: str) -> None:
     folder = make_folder(states.cluster_dir(root, name), 0o700)
     with unwritable_as_error(folder):
         write_private(folder / _MARK, f"{fleet}\n".encode())
+
+
+def claim(root: Path, name: str, owner: str, before: str = "") -> None:
+    """Marks the cluster, which is there or about to be made, as the ``owner``'s, while nobody else works on it;
+    ``before`` is what the owner was called earlier, empty for nothing. FleetError as of ``refuse_foreign``, ``mark``
+    and ``state.cluster_lock``."""
+    with states.cluster_lock(root, name, lambda: None, _WAIT):
+        refuse_foreign(root, name, (owner, before))
+        mark(root, name, owner)
+
+
+def refuse_foreign(root: Path, name: str, owners: t.Container[str]) -> None:
+    """FleetError ``cluster-of-others`` if the cluster is marked as made for anybody but these; one without a mark does
+    not tell, and passes, as none does that is not there. ``bad-name``."""
+    folder = states.cluster_dir(root, name)
+    whose = _made_for(folder) or ("others, for its mark cannot be read" if os.path.lexists(folder / _MARK) else "")
+    if whose and whose not in owners:
+        hint = (
+            "give this stack a folder of its own (its setting folder), or remove that cluster first, with all that is"
+            f" in it: ansible-playbook gitops.fleet.local_down -e clusters={name} -e local_root={root}"
+        )
+        text = f"a cluster of this name in {root} was made for {whose}, and is left alone"
+        raise FleetError("cluster-of-others", text, name, hint)
 
 
 def _is_free(folder: Path, fleet: str) -> bool:

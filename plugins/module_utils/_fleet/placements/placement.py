@@ -64,7 +64,7 @@ from .plan import (
     make_plans,
     plan_again,
 )
-from .recorded import all_placements
+from .recorded import FROM_FILES, all_placements
 from .rollout_words import Waiting
 from .sources import (
     LoadedPlacement,
@@ -348,7 +348,7 @@ def plan_request(
         resources=catalogued(files) if files is not None else None,
         facts=facts,
         limits=replace(asked.limits, max_facts_age=age),
-        source=Source(name=f"files:{','.join(src)}" if src else "", revision=revision, folder=folder),
+        source=Source(name=f"{FROM_FILES}{','.join(src)}" if src else "", revision=revision, folder=folder),
         members={name: each.cluster for name, each in members.items()},
         credentials=held.credentials if held else credentials_of(each.fleet for each in members.values()),
         prune_kinds=asked.ways.prune_kinds,

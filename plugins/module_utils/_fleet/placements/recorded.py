@@ -30,6 +30,8 @@ from ..._store.records import Lease, Records
 from ..recorded import DAMAGED, decoded, recorded
 
 SOURCE = "gitops.fleet/source"
+# What stands there before the paths of files, with commas between them.
+FROM_FILES = "files:"
 REVISION = "gitops.fleet/revision"
 # The digest under which a placement was last begun to be carried out: until that is done it needs no other approval.
 APPROVED = "gitops.fleet/approved"

@@ -16,6 +16,7 @@ from ..._core.errors import FleetError, Problem
 from ..._core.values.canonical import is_unicode
 from ..._core.values.listed import listed
 from ..._local.pulumi_engine import get_engine
+from .alone import alone
 from .command import UNREADABLE, Commands, Say
 from .events import StackStep, Story
 from .place import StackPlace, as_json, environment, files_url, place, project_name, ready_folder, workspace
@@ -55,12 +56,12 @@ class StackReport:
 
 def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
     """Carries out the state that is asked for by the options of the verb ``pulumi_stack``; with ``check`` only looks,
-    though an engine is built and the folder of a state in files made if need be. FleetError: ``stack-failed`` with what
-    the engine says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``,
-    ``stack-timeout``, ``bad-config``, and those of ``place`` and ``opened_stack``; OSError as of ``workspace`` and
-    ``Commands.told``."""
+    though an engine is built and the folder of a state in files made if need be. It is ``alone`` from its preview to
+    its end, unless it only looks. FleetError: ``stack-failed`` with what the engine says, ``stack-locked``,
+    ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``, ``stack-timeout``, ``bad-config``, and as
+    of ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and ``Commands.told``."""
     where = place(options)
-    with opened_stack(where, options, environ, say) as commands:
+    with opened_stack(where, options, environ, say) as commands, contextlib.nullcontext() if check else alone(where):
         if options.get("force_unlock") and not check and commands.known():
             commands.told("cancel", "--yes")
         if options["state"] == "present":

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ..._core.plan.going_on.ways_on import WaysOn
 from ..._core.plan.looked import Looked
 from .next_steps import FILES, MOST, NextStep, one_or_all, short_digest
@@ -76,6 +78,16 @@ def after_placement(
         found += by_run + _late(given, variables, ways)
         found += _after_readmission() if given.get("readmit") else []
     return found + back
+
+
+def after_unfinished(name: str, src: t.Sequence[str], deleting: bool, on_hub: bool) -> NextStep:
+    """How a recorded placement goes on that was begun and is not through, or, if it is being deleted, comes to its end.
+    ``src`` are the paths that its manifest came from; without any it is ``on_hub``, or people know where."""
+    if deleting:
+        return NextStep(to="end it", playbook="end", variables={"names": name})
+    variables: Variables = {"names": name, **({"placements": one_or_all(list(src))} if src else {})}
+    wanted = () if on_hub and not src else ("resources",) if src else ("placements", "resources")
+    return NextStep(to="go on", playbook="rollout", variables=variables, blanks=dict.fromkeys(wanted, "FOLDER"))
 
 
 def _back(given: Variables, ways: WaysOn) -> list[NextStep]:

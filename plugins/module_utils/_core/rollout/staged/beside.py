@@ -1,19 +1,20 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Other staged update runs of the same placement: which has taken clusters from this one, which is the newest after it,
-and which are open beside a new one. KubeFleet asks none of it."""
+"""Other staged update runs of the same placement: which has taken clusters from this one, which are open beside a new
+one, and when that begins. KubeFleet asks none of it."""
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ...errors import Problem
 from ...objects.staged.update_run import ClusterStagedUpdateRun, ClusterUpdatingStatus, StageUpdatingStatus
 from ...schema.meta import find_condition
 from ...values.listed import listed
+from ...windows.clocks import shifted
 from ..conditions import FALSE
 from .marks import STARTED, Marks
 from .standing import FAILED, SUCCEEDED, begun_at, cluster_state, state_of
@@ -51,15 +52,20 @@ def superseded(scene: RunContext) -> RunRefused | None:
     return RunRefused(RunFailure(code=SUPERSEDED, message=message), status)
 
 
+def beginning_of(scene: RunContext) -> datetime:
+    """When a run that begins now is recorded to have begun: now, or a second after the last other run of its placement
+    where that is later. So the order in which they began, one at a time under the placement's lease, is the same by the
+    clocks of all who carry them on."""
+    last = max(filter(None, map(begun_at, scene.world.runs)), default=None)
+    return scene.now if last is None else max(scene.now, shifted(last, timedelta(seconds=1)))
+
+
 def taker_of(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStagedUpdateRun | None:
-    """The run of the same placement that was the last to begin this cluster, after this run has, or after this run
-    began where it has not come to the cluster; None where no run is known to have done so."""
-    mine, found = started_at(cluster) or begun_at(scene.run), []
-    for each in scene.world.runs:
-        at = next((started_at(one) for one in clusters_of(each) if one.cluster_name == cluster.cluster_name), None)
-        if mine is not None and at is not None and at > mine:
-            found.append((at, str(each.key), each))
-    return max(found, key=lambda each: each[:2])[2] if found else None
+    """The newest run of the same placement that began after this one and has begun this cluster; without one the last
+    that has begun it after this run has; None where no run is known to have done so."""
+    mine = started_at(cluster) or begun_at(scene.run)
+    later = [each for each in _begun_by(scene, cluster) if mine is not None and each[0] > mine]
+    return _newer(scene, cluster) or (max(later, key=lambda each: (each[0], str(each[1].key)))[1] if later else None)
 
 
 def open_beside(run: ClusterStagedUpdateRun, others: t.Iterable[ClusterStagedUpdateRun]) -> tuple[Problem, ...]:
@@ -80,17 +86,37 @@ def open_beside(run: ClusterStagedUpdateRun, others: t.Iterable[ClusterStagedUpd
 
 
 def _taken(scene: RunContext) -> dict[str, ClusterStagedUpdateRun]:
-    """By cluster of this run that is to hold something else by now: the newer run that was the last to begin it."""
-    since, bindings = begun_at(scene.run), {each.cluster: each for each in scene.selected}
+    """By cluster of this run that is to hold something else by now: the newest of the newer runs that have begun it."""
+    bindings = {each.cluster: each for each in scene.selected}
     found = {}
     for cluster in clusters_of(scene.run):
-        held, taker = bindings.get(cluster.cluster_name), taker_of(scene, cluster)
-        began = begun_at(taker) if taker else None
-        if held is None or taker is None or since is None or began is None or scene.has_content(held, cluster):
-            continue
-        if began >= since:
+        held, taker = bindings.get(cluster.cluster_name), _newer(scene, cluster)
+        if held is not None and taker is not None and not scene.has_content(held, cluster):
             found[cluster.cluster_name] = taker
     return found
+
+
+def _newer(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStagedUpdateRun | None:
+    """The newest of the runs that began after this one and have begun this cluster; None without one. Of two that began
+    in one second the newer one is that which has begun the cluster later."""
+    since = begun_at(scene.run)
+    if since is None:
+        return None
+    mine = since, started_at(cluster) or since
+    found = [((began, at), str(each.key), each) for at, each in _begun_by(scene, cluster) if (began := begun_at(each))]
+    newer = [each for each in found if each[0] > mine]
+    return max(newer, key=lambda each: each[:2])[2] if newer else None
+
+
+def _begun_by(scene: RunContext, cluster: ClusterUpdatingStatus) -> list[tuple[datetime, ClusterStagedUpdateRun]]:
+    """The other runs that have begun this cluster, with when they did."""
+    name = cluster.cluster_name
+    return [
+        (at, each)
+        for each in scene.world.runs
+        for one in clusters_of(each)
+        if one.cluster_name == name and (at := started_at(one)) is not None
+    ]
 
 
 def clusters_of(run: ClusterStagedUpdateRun) -> tuple[ClusterUpdatingStatus, ...]:

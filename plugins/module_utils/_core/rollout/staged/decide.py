@@ -29,7 +29,7 @@ from ...windows.clocks import shifted
 from ..conditions import FALSE, TRUE, Conditions, Row
 from . import tasks as staged_tasks
 from .begin import begin
-from .beside import superseded
+from .beside import beginning_of, superseded
 from .deletion import deletion_step, deletions_under_way
 from .flight import finish_clusters, stage_after, update_clusters
 from .layout import concurrency
@@ -173,9 +173,10 @@ def is_over(run: ClusterStagedUpdateRun) -> bool:
 
 
 def _begun(scene: RunContext) -> RunContext:
-    """The scene of a run that begins, as of ``begin``, with Initialized True. RunRefused or NotYet if it cannot."""
+    """The scene of a run that begins, as of ``begin``, with Initialized True, as of ``beginning_of`` but for upstream.
+    RunRefused or NotYet if it cannot."""
     scene = begin(scene)
-    marks = Marks(scene.generation, scene.now)
+    marks = Marks(scene.generation, scene.now if scene.upstream else beginning_of(scene))
     return replace(scene, run=_with(scene, marks.on_run(scene.status, INITIALIZED, RUN_BEGUN)))
 
 

@@ -2,41 +2,68 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What besides update runs a schedule carries on: staged update runs and node rotations that were begun and have not
-ended, and rotations by age, which begin again as nodes grow old."""
+ended, and rotations by age, which begin again as nodes grow old; and placements that are not through, which need their
+manifests."""
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
+from datetime import datetime
 
-from ...._core.errors import FleetError
+from ...._core.errors import FleetError, Problem
 from ...._core.objects.clusters.node_rotation import NodeRotation
+from ...._core.objects.placements.key import PLACEMENT_KINDS
 from ...._core.objects.staged.key import RUN_KINDS, RunKey
 from ...._core.objects.staged.update_run import RUN, STOP
 from ...._core.rollout.staged.decide import StagedState, acts_in_flight, is_over
+from ...._core.values.instants import SECONDS, write_time
 from ...._store.kinds import record_name
 from ...._store.records import Record, Records
 from ...nodes.rotation_record import is_waiting
 from ...nodes.sources import KIND as ROTATION
+from ...placements.recorded import FROM_FILES, SOURCE, placement_of
 from ...placements.staged.typed_records import recorded_run
-from ...recorded import recorded
+from ...recorded import DAMAGED, recorded
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnfinishedPlacement:
+    """A placement that was begun and is not through: ``why`` in words, so since ``since`` (None: not known). Records
+    tell the ``src`` that its manifest came from, none for one that has always been on the hub; not its resources."""
+
+    name: str
+    why: str
+    since: datetime | None = None
+    src: tuple[str, ...] = ()
+    deleting: bool = False
+
+    def as_dict(self) -> dict[str, str]:
+        """As results have it: ``name``, ``why``, and ``since`` in RFC 3339, empty where it is not known."""
+        return {"name": self.name, "why": self.why, "since": write_time(self.since, SECONDS) if self.since else ""}
 
 
 @dataclass(frozen=True, kw_only=True)
 class WaitingWork:
-    """Names in order; ``unread`` are kinds that the account may not list."""
+    """Names, and placements by name, in order; ``unread`` are kinds that the account may not list, ``problems`` why
+    placements are not known that it may."""
 
     staged: tuple[str, ...] = ()
     rotations: tuple[str, ...] = ()
+    placements: tuple[UnfinishedPlacement, ...] = ()
     unread: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
-    def as_dict(self) -> dict[str, list[str]]:
-        """The names as results have them: ``staged_runs``, ``rotations``, ``unread``."""
-        return {"staged_runs": list(self.staged), "rotations": list(self.rotations), "unread": list(self.unread)}
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it: ``staged_runs``, ``rotations`` and ``unread`` as names, ``placements`` as mappings."""
+        names = {"staged_runs": self.staged, "rotations": self.rotations, "unread": self.unread}
+        found = {"placements": [each.as_dict() for each in self.placements]}
+        return {**{name: list(each) for name, each in names.items()}, **found}
 
 
 def waiting(records: Records) -> WaitingWork:
-    """What is to be carried on now. One whose record cannot be read is among them: whoever takes it up is told why.
+    """What is to be carried on now. A run or rotation whose record cannot be read is among them: whoever takes it up is
+    told why.
     FleetErrors of the records but ``forbidden``."""
     unread: list[str] = []
     staged = [
@@ -50,7 +77,14 @@ def waiting(records: Records) -> WaitingWork:
         for each in _listed(records, ROTATION, unread)
         if _goes_on_or_unreadable(_rotation_goes_on, each)
     ]
-    return WaitingWork(staged=tuple(sorted(staged)), rotations=tuple(sorted(rotations)), unread=tuple(unread))
+    placements, problems = _placements(records, unread)
+    return WaitingWork(
+        staged=tuple(sorted(staged)),
+        rotations=tuple(sorted(rotations)),
+        placements=tuple(sorted(placements, key=lambda each: each.name)),
+        unread=tuple(unread),
+        problems=tuple(problems),
+    )
 
 
 def _listed(records: Records, kind: str, unread: list[str]) -> list[Record]:
@@ -85,3 +119,38 @@ def _staged_goes_on(document: Record) -> bool:
 def _rotation_goes_on(document: Record) -> bool:
     """Whether a rotation is carried on, as of ``is_waiting``. FleetError ``record-damaged``."""
     return is_waiting(recorded(NodeRotation, document))
+
+
+def _placements(records: Records, unread: list[str]) -> tuple[list[UnfinishedPlacement], list[Problem]]:
+    """Those that are not through, and what is wrong with records that cannot be read: it keeps no run from going on.
+    FleetErrors of the records but ``forbidden`` and ``records-damaged``; ``unread`` as of ``_listed``."""
+    found: list[UnfinishedPlacement] = []
+    problems: list[Problem] = []
+    for kinds in PLACEMENT_KINDS:
+        try:
+            for each in _listed(records, kinds.placement, unread):
+                unfinished = _unfinished(each)
+                found += [unfinished] if unfinished else []
+        except FleetError as error:
+            if error.code not in (DAMAGED, "records-damaged"):
+                raise
+            problems += error.problems
+    return found, problems
+
+
+def _unfinished(document: Record) -> UnfinishedPlacement | None:
+    """The placement, if it is being taken away, or a condition of its rollout does not hold; None where all hold,
+    nobody has applied it, or staged runs give it to its clusters. That fewer clusters are picked than are asked for is
+    no reason. FleetError ``record-damaged``."""
+    name, placement = record_name(document), placement_of(document)
+    origin = placement.metadata.annotations.get(SOURCE, "")
+    src = tuple(origin.removeprefix(FROM_FILES).split(",")) if origin.startswith(FROM_FILES) else ()
+    gone = placement.metadata.deletion_timestamp
+    if gone is not None:
+        why = "it is being deleted, and clusters hold it"
+        return UnfinishedPlacement(name=name, why=why, since=gone, src=src, deleting=True)
+    rollout = [each for each in placement.status.conditions if not each.type.endswith("Scheduled")]
+    lacking = next((each for each in rollout if each.status != "True"), None)
+    if lacking is None or placement.spec.strategy.type == "External":
+        return None
+    return UnfinishedPlacement(name=name, why=lacking.message, since=lacking.last_transition_time, src=src)

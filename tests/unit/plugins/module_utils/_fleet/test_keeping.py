@@ -106,6 +106,11 @@ def test_records_that_cannot_be_asked_any_more_end_it_too(
         with pytest.raises(FleetError, match="no route") as lost:
             keeper.check()
         assert lost.value.code == "lease-lost"
+        assert lost.value.message == (
+            "the records have not answered for 3 min 20 s, so that leases may be others' by now, and nothing more is"
+            " written: no route"
+        )
+        assert lost.value.hint.startswith("nothing is lost: ")
 
 
 def test_every_lease_of_several_is_renewed(records: SqliteRecords, clock: Time) -> None:

@@ -77,6 +77,27 @@ def test_a_holder_is_heard_whatever_stands_beside_it(change: dict[str, t.Any]) -
     assert caught.value.code == "lease-held" and "ci-1" in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("acquired", "renewed", "told"),
+    [
+        ("11:50:00", "11:59:55", "ci-1 holds it since 10 min 0 s (last sign of life 5 s ago, free in 55 s without"),
+        (
+            "11:50:00",
+            "11:59:20",
+            "ci-1 holds it since 10 min 0 s (last sign of life 40 s ago, which is late: it has died, or was cut off"
+            " from this API server, free in 20 s without another, epoch 3)",
+        ),
+        ("", "", "ci-1 holds it (never renewed, epoch 3)"),
+    ],
+)
+def test_who_holds_it_is_told_with_since_when_and_when_it_is_free(acquired: str, renewed: str, told: str) -> None:
+    times = {"acquireTime": acquired, "renewTime": renewed}
+    at = {name: f"2026-01-01T{each}.000000Z" if each else None for name, each in times.items()}
+    with pytest.raises(LeaseHeld) as caught:
+        taken(Server({**SPEC, **at}))
+    assert told in caught.value.message
+
+
 @pytest.mark.parametrize("spec", [None, [], {}, {**SPEC, "leaseTransitions": None}, {**SPEC, "holderIdentity": 5}])
 def test_a_lease_that_lost_its_form_is_lost(spec: t.Any) -> None:
     server = Server(dict(SPEC))

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._local import binaries, kept_builds
+from ansible_collections.gitops.fleet.plugins.module_utils._local import binaries, cluster, kept_builds
 from ansible_collections.gitops.fleet.plugins.module_utils._local.progress_note import noted, passed_on
 from ansible_collections.gitops.fleet.plugins.module_utils._local.recipes import recipe
+from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec
 
 ETCD, KWOK = recipe("etcd"), recipe("kwok")
 GO = """#!/bin/sh
@@ -141,6 +142,22 @@ def test_a_build_under_a_wide_umask_is_used_and_nobody_else_may_change_it(go, tm
     said: list[str] = []
     binaries.provide(ETCD, tmp_path / "cache", said.append)
     assert said == [] and (folder / "etcd").stat().st_mode & 0o777 == 0o755
+
+
+def test_check_mode_changes_no_mode_and_finds_what_would_be_used(go, tmp_path, monkeypatch):
+    """Also where nothing could be built anew, and of a file that was changed nothing is believed."""
+    cache, spec = tmp_path / "cache", ClusterSpec("hub")
+    wide = [binaries.get_binaries([name], "1.36", cache=cache)[name].path for name in ("etcd", "kube-apiserver")]
+    for each in wide:
+        each.chmod(0o777)
+    told = cluster.present(spec, tmp_path / "root", cache=cache, check=True)
+    assert told.changed and not (tmp_path / "root").exists()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert binaries.get_binaries(["etcd"], "1.36", cache=cache, check=True)["etcd"].path == wide[0]
+    tampered(wide[0])
+    with pytest.raises(FleetError, match="its SHA-256 is another"):
+        binaries.get_binaries(["etcd"], "1.36", cache=cache, check=True)
+    assert [each.stat().st_mode & 0o777 for each in wide] == [0o777, 0o777]
 
 
 def test_a_cache_that_others_may_write_to_is_refused(go, tmp_path):

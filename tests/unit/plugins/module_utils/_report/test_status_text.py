@@ -11,7 +11,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import RunStanding
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition
-from ansible_collections.gitops.fleet.plugins.module_utils._report.status_text import placements_text
+from ansible_collections.gitops.fleet.plugins.module_utils._report.status_text import placements_text, unfinished_text
 
 PREFIX = "ClusterResourcePlacement"
 
@@ -94,3 +94,14 @@ def test_staged_runs_stand_below_their_placement():
         "  run web-2  Waiting     1/2 stages, 2/5 clusters",
         "  run web-3  NotStarted  no one has begun it",
     ]
+
+
+def test_an_unfinished_placement_is_a_sentence_with_why_and_since_when():
+    since = datetime(2026, 1, 1, tzinfo=UTC)
+    end = "; a tick carries it on only with its placements and resources"
+    assert unfinished_text("web", "on 1 of 2 clusters", since) == (
+        f"placement web is not through (on 1 of 2 clusters, since 2026-01-01T00:00:00Z){end}"
+    )
+    assert (
+        unfinished_text("web", "on 1 of 2 clusters", None) == f"placement web is not through (on 1 of 2 clusters){end}"
+    )

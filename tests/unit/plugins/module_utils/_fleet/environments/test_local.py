@@ -74,6 +74,24 @@ def test_a_fleet_ends_with_all_that_was_made_for_it_and_what_is_named_and_nothin
     assert ended(tmp_path)[1][0] == "removed: nothing"
 
 
+def test_a_cluster_is_claimed_once_and_one_that_does_not_tell_whose_it_is_becomes_the_claimants(tmp_path: Path):
+    (tmp_path / "unmarked").mkdir()
+    for name in ("new", "unmarked"):
+        made_for.claim(tmp_path, name, "stack dev in /a")
+        made_for.claim(tmp_path, name, "stack dev in /a")
+        with pytest.raises(FleetError) as refused:
+            made_for.claim(tmp_path, name, "stack dev in /b")
+        assert refused.value.code == "cluster-of-others" and "made for stack dev in /a" in refused.value.message
+        assert f"-e clusters={name} -e local_root={tmp_path}" in refused.value.hint
+        made_for.claim(tmp_path, name, "stack dev in /b", before="stack dev in /a")
+        with pytest.raises(FleetError):
+            made_for.refuse_foreign(tmp_path, name, ("stack dev in /a",))
+    made_for.refuse_foreign(tmp_path, "absent", ())
+    (tmp_path / "damaged" / "fleet").mkdir(parents=True)
+    with pytest.raises(FleetError, match="its mark cannot be read"):
+        made_for.claim(tmp_path, "damaged", "stack dev in /a")
+
+
 def test_of_the_fleet_of_a_playbook_the_command_is_told_and_no_word_beside_it(tmp_path: Path):
     made_for.mark(tmp_path, "south", "other")
     assert ended(tmp_path, fleet="local_up")[1] == [

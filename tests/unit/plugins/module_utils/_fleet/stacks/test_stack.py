@@ -6,12 +6,17 @@
 from __future__ import annotations
 
 import json
+import os
 import typing as t
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.alone import alone
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.events import StackStep
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.place import place
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.stack import StackReport, stack
 
 # Each resource is new; ``known`` are the stacks that there are. A file with the name of a command is run with it.
@@ -88,6 +93,42 @@ def test_what_another_run_has_written_since_the_preview_is_not_undone(asked, tmp
         asked(known=True)
     assert refused.value.code == "stack-moved" and UP not in (tmp_path / "engine" / "asked").read_text()
     assert asked(known=True, allow_delete=True) == [UP]
+
+
+@pytest.mark.parametrize("state", ["present", "absent", "refreshed"])
+def test_two_runs_never_pass_each_other_between_a_preview_and_what_follows_it(asked, tmp_path, state):
+    """What the second one were to write by then, the first one would take for something to be deleted."""
+    engine = tmp_path / "engine"
+    wait = 'echo > "$here/previews"; while ! test -e "$here/second"; do sleep 0.05; done'
+    (engine / "preview").write_text(wait)
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(asked, known=True)
+        try:
+            while not (engine / "previews").exists() and not first.done():
+                first_ended(first, 0.05)
+            with pytest.raises(FleetError) as refused:
+                asked(known=True, state=state)
+            assert (engine / "asked").read_text() == "", "the engine is asked for nothing"
+        finally:
+            (engine / "second").write_text("")
+        assert UP in first.result()
+    assert refused.value.code == "stack-locked" and f"(process {os.getpid()}) since 20" in refused.value.message
+    (engine / "preview").unlink()
+    assert asked(known=True) == [PREVIEW, UP]
+
+
+def first_ended(first: Future[t.Any], seconds: float) -> None:
+    """Waits until it has ended, at most so long."""
+    wait_for([first], timeout=seconds)
+
+
+def test_who_only_looks_is_not_kept_from_it_by_a_run(asked, tmp_path):
+    where = {"project_dir": str(tmp_path / "project"), "stack": "dev", "backend_url": f"file://{tmp_path}/state"}
+    with alone(place({**where, "home": str(tmp_path / "home")})):
+        assert asked(known=True, check=True) == [PREVIEW]
+    other = place({**where, "stack": "prod", "home": str(tmp_path / "home")})
+    with alone(other):
+        assert asked(known=True) == [PREVIEW, UP]
 
 
 def test_a_deletion_that_no_preview_has_shown_ends_the_engine(asked, tmp_path):

@@ -16,7 +16,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next_steps import (
     next_lines,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.placement_steps import after_placement
+from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.placement_steps import (
+    after_placement,
+    after_unfinished,
+)
 from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import PLAYBOOKS
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._report.commands.typed import told
 from ansible_collections.gitops.fleet.tools import playbooks
@@ -112,6 +115,25 @@ def test_what_was_applied_without_waiting_is_waited_for_by_a_rollout() -> None:
     ]
     assert after_placement({**GIVEN, "wait": True}, "done", True, DIGEST, None, late) == []
     assert after_placement(GIVEN, "done", True, DIGEST, None, WaysOn()) == []
+
+
+@pytest.mark.parametrize(
+    ("src", "on_hub", "variables", "blanks"),
+    [
+        ((), True, {}, ()),
+        ((), False, {}, ("placements", "resources")),
+        (("p",), True, {"placements": "p"}, ("resources",)),
+        (("p", "q"), False, {"placements": ["p", "q"]}, ("resources",)),
+    ],
+)
+def test_an_unfinished_placement_goes_on_by_a_rollout_with_what_is_not_recorded(
+    src: tuple[str, ...], on_hub: bool, variables: dict[str, object], blanks: tuple[str, ...]
+) -> None:
+    step = after_unfinished("web", src, False, on_hub)
+    assert (step.to, step.playbook, step.variables) == ("go on", "rollout", {"names": "web", **variables})
+    assert tuple(step.blanks) == blanks
+    ended = after_unfinished("web", src, True, on_hub)
+    assert (ended.playbook, ended.variables, ended.blanks) == ("end", {"names": "web"}, {})
 
 
 REPAIR = "to repair what drifted (it writes)"

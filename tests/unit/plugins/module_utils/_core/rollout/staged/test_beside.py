@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
+import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.beside import open_beside
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import begun_at
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import (
     ALL,
     Play,
@@ -42,7 +45,12 @@ def waiting(upstream: bool = False) -> Play:
 def beside(game: Play, index: str = "2", **minutes: int) -> Play:
     """A newer run in the same world: it goes everywhere at once."""
     newer = Play(
-        replace(game.world, strategy=AT_ONCE, resource_snapshots=(resources(1), resources(2, latest=True))),
+        replace(
+            game.world,
+            strategy=AT_ONCE,
+            resource_snapshots=(resources(1), resources(2, latest=True)),
+            runs=(game.run,),
+        ),
         run(metadata={"name": "newer"}, resourceSnapshotIndex=index),
         game.upstream,
     )
@@ -68,6 +76,22 @@ def test_a_run_whose_cluster_a_newer_one_has_given_other_content_gives_nothing_m
     assert out.acts == () and out.state.failure is not None
     assert (out.state.failure.code, out.state.failure.message) == ("superseded", SAID)
     assert (game.succeeded, game.states()) == ("False", {"a": "done", "b": "waiting", "c": "waiting"})
+
+
+@pytest.mark.parametrize("behind", [{"minutes": 5}, {"hours": 2}], ids=str)
+def test_the_newer_one_counts_although_the_clock_of_who_carries_it_on_is_behind(behind: dict[str, int]) -> None:
+    """The older one is carried on by somebody whose clock is ahead, and had begun a cluster by it."""
+    game = waiting()
+    ahead = game.now
+    game.now -= timedelta(**behind)
+    newer = beside(game)
+    began = begun_at(newer.run)
+    assert began is not None and newer.now < ahead < began
+    ended_by(newer, game).approve("older-before-eu")
+    game.now = ahead + timedelta(minutes=2)
+    out = game.steps()
+    assert out.acts == () and out.state.failure is not None and out.state.failure.message == SAID
+    assert game.states() == {"a": "done", "b": "waiting", "c": "waiting"}
 
 
 def test_as_upstream_it_goes_on_and_takes_them_back() -> None:

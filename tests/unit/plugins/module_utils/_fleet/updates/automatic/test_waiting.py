@@ -101,8 +101,64 @@ def test_kinds_that_may_not_be_listed_are_named():
         def list(self, kind: str) -> list[Document]:
             raise FleetError("forbidden", f"{kind} may not be listed")
 
-    assert waiting(t.cast(SqliteRecords, Few())).unread == ("ClusterStagedUpdateRun", "StagedUpdateRun", "NodeRotation")
+    assert waiting(t.cast(SqliteRecords, Few())).unread == (
+        *("ClusterStagedUpdateRun", "StagedUpdateRun", "NodeRotation"),
+        *("ClusterResourcePlacement", "ResourcePlacement"),
+    )
+
+
+def placed(records: SqliteRecords, name: str, *conditions: Document, **more: t.Any) -> None:
+    """A placement as an apply has recorded it."""
+    metadata = {"name": name, **more.pop("metadata", {})}
+    spec = {"resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": name}], **more}
+    body = {"apiVersion": PLACEMENT_API, "kind": "ClusterResourcePlacement", "metadata": metadata, "spec": spec}
+    made = records.create(body)
+    if conditions:
+        records.replace({**made, "status": {"conditions": list(conditions)}})
+
+
+def said(kind: str, status: str, message: str = "") -> Document:
+    at = {"lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1, "message": message}
+    return {"type": f"ClusterResourcePlacement{kind}", "status": status, "reason": "Known", **at}
+
+
+def test_placements_that_were_applied_and_are_not_through_are_named_with_why_and_since_when(records: SqliteRecords):
+    """They are not carried on without their manifests: whose content, and what was approved, these alone tell."""
+    late = said("Available", "False", "resources are available on 1 of 2 clusters")
+    marked = {"annotations": {"gitops.fleet/source": "files:fleet/placements,more"}}
+    placed(records, "web", said("Scheduled", "True"), said("Applied", "True"), late, metadata=marked)
+    placed(records, "in-files-alone")
+    placed(records, "through", said("Scheduled", "True"), said("Available", "True"))
+    placed(records, "fewer-than-asked-for", said("Scheduled", "False"), said("Available", "True"))
+    placed(records, "staged", said("RolloutStarted", "False"), strategy={"type": "External"})
+    found = waiting(records)
+    (web,) = found.placements
+    assert web.src == ("fleet/placements", "more") and not web.deleting
+    since = "2026-01-01T00:00:00Z"
+    told = {"name": "web", "why": "resources are available on 1 of 2 clusters", "since": since}
+    assert found.as_dict() == {"staged_runs": [], "rotations": [], "unread": [], "placements": [told]}
+
+
+def test_a_placement_that_is_being_deleted_is_named(records: SqliteRecords):
+    placed(records, "leaving", said("Available", "True"), metadata={"finalizers": ["gitops.fleet/cleanup"]})
+    records.delete("ClusterResourcePlacement", "leaving")
+    (leaving,) = waiting(records).placements
+    assert leaving.deleting and leaving.since is not None and leaving.why.startswith("it is being deleted")
 
 
 def over(_records: SqliteRecords) -> Document:
     return {"nodes": [{**WAITS["nodes"][0], "phase": "Rotated"}]}
+
+
+def test_placements_that_cannot_be_read_are_told_and_keep_no_run_from_going_on(records: SqliteRecords):
+    staged(records, "started", "Run")
+    placed(records, "damaged")
+    kept = records.get("ClusterResourcePlacement", "damaged")
+    assert kept is not None
+    records.replace({**kept, "status": {"conditions": "none"}})
+    found = waiting(records)
+    assert (found.staged, found.placements, [each.code for each in found.problems]) == (
+        ("started",),
+        (),
+        ["records-damaged"],
+    )

@@ -1,0 +1,56 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Records that do not answer for a while, as where their API server is started anew: since when, for how long that is
+borne, and what people are told of it."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ..._core.errors import FleetError
+from ..._core.values.duration import span_words
+from ..._core.values.instants import SECONDS, write_time
+
+GOES_ON = "nothing is lost: what was begun is on record, and goes on from there when it is started again"
+
+
+def out_of_reach(error: FleetError, code: str, since: str) -> FleetError:
+    """The error with which one ends as the records have not answered for so long, to be raised; ``since`` in words,
+    ``error`` is the last that they gave. It says that nothing is lost, and what comes next."""
+    hint = "; ".join(filter(None, (error.hint, GOES_ON)))
+    return FleetError(code, f"the records have not answered {since}: {error.message}", error.where, hint)
+
+
+@dataclass
+class Outage:
+    """While records do not answer; for ``most`` that is borne. ``say`` tells people a line when it begins and ends."""
+
+    say: t.Callable[[str], None]
+    most: timedelta
+    _since: tuple[timedelta, datetime] | None = None
+
+    def failed(self, error: FleetError, ran: timedelta, now: datetime) -> None:
+        """They have not answered, ``now`` and after ``ran`` of running. FleetError with the same code once that has
+        lasted for ``most`` of running."""
+        if self._since is None:
+            self._since = ran, now
+            self.say(
+                f"the records do not answer since {write_time(now, SECONDS)}, and are asked again for"
+                f" {span_words(self.most)}; nothing is lost, and what is in flight goes on: {error.message}"
+            )
+        began, at = self._since
+        if ran - began >= self.most:
+            raise out_of_reach(error, error.code, f"since {write_time(at, SECONDS)}, for {span_words(ran - began)}")
+
+    def answered(self, ran: timedelta) -> None:
+        """They have answered, after ``ran`` of running; said if they had not before."""
+        if self._since is not None:
+            self.say(f"the records answer again, after {span_words(ran - self._since[0])}; it goes on")
+        self._since = None
+
+    def begin_anew(self) -> None:
+        """What was before does not count; nothing is said."""
+        self._since = None
