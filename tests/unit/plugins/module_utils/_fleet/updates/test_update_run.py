@@ -24,6 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.source
     UpdateManifests,
     update_manifests,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.other_rotations import in_hand
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
     asked_runs,
     delete_run,
@@ -86,6 +87,25 @@ def test_a_run_takes_the_rotations_of_its_pools_with_it_and_no_others(records: R
     assert delete_run(session(records), "whole", force=True, write=True)
     assert records.names("NodeRotation") == others and not records.names("UpdateRun")
     assert not delete_run(session(records), "whole", force=True, write=True)
+
+
+@pytest.mark.parametrize("node", [{"phase": "Draining"}, {"phase": "GivenUp", "release": "it was not drained in time"}])
+def test_a_run_whose_rotations_have_nodes_in_hand_is_not_deleted_although_no_upgrade_is_in_flight(
+    records: Records, node: dict[str, str]
+) -> None:
+    """Its attempt has ended; without the record nobody would drain them to the end, or let them go."""
+    run = define_run(records, "one", update_manifests([], [control_planes("one")], strict=False), write=True).run
+    own = f"one-{run.metadata.uid[:8]}.a.1.pool.0123abcd"
+    nodes = [{"name": "a/n1", "uid": "u", "pool": "a/p", "attempts": 1, **node}]
+    keep(records, "NodeRotation", own, {"members": ["a"]})
+    stored = records.get("NodeRotation", own)
+    assert stored is not None
+    records.replace({**stored, "status": {"phase": "Running", "state": {"nodes": nodes}}})
+    with pytest.raises(FleetError) as refused:
+        delete_run(session(records), "one", force=False, write=True)
+    assert refused.value.code == "run-in-flight" and own in refused.value.message and "a/n1" in refused.value.message
+    assert in_hand(records) and records.names("UpdateRun") == {"one"}
+    assert delete_run(session(records), "one", force=True, write=True) and not in_hand(records)
 
 
 def session(records: Records) -> Session:
