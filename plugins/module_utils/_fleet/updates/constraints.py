@@ -162,9 +162,7 @@ def _site(member: Record, labels: t.Mapping[str, str] | None) -> MaintainedMembe
     )
 
 
-def _freezes_or_less(
-    told: t.Callable[[MaintainedMember], T], member: Record, labels: t.Mapping[str, str] | None
-) -> T:
+def _freezes_or_less(told: t.Callable[[MaintainedMember], T], member: Record, labels: t.Mapping[str, str] | None) -> T:
     """What ``told`` says of the freezes of the member; of those of the fleet alone where the member cannot be read, and
     of those of the fleet that are for all where its labels are not known: its view says that it may not begin."""
     try:

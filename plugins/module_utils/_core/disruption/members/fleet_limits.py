@@ -89,8 +89,8 @@ def window_answer(
     and without freezes in the next 400 days. ``kind`` is the type of run whose windows these are. ``until`` is when
     that turns, None if not within 400 days. A freeze is told before a closed window.
 
-    FleetError ``no-such-maintenance``, ``labels-unknown``, KeyError for a ``kind`` that is none, ValueError for a zone, a
-    date or a selector that is none.
+    FleetError ``no-such-maintenance``, ``labels-unknown``, KeyError for a ``kind`` that is none, ValueError for a zone,
+    a date or a selector that is none.
     """
     site = _site(member)
     spans = times.open(site, kind, now, now + AHEAD)

@@ -43,8 +43,8 @@ _Dated = tuple[MaintenanceConfiguration, date | None]  # pylint: disable=unsuppo
 @dataclass(frozen=True, kw_only=True)
 class MaintainedMember:
     """A member, as far as maintenance looks at it. ``labels`` None: they are not known, as of a member without a
-    MemberCluster. ``maintenance`` is the FleetMaintenance that it names, ``own`` what the cluster says itself: it may be
-    upgraded when both permit it."""
+    MemberCluster. ``maintenance`` is the FleetMaintenance that it names, ``own`` what the cluster says itself: it may
+    be upgraded when both permit it."""
 
     name: str
     labels: Mapping[str, str] | None = field(default_factory=dict, hash=False)

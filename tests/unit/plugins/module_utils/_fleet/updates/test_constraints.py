@@ -122,7 +122,9 @@ BY_LABEL = {"memberSelector": {"byLabel": "env=prod"}}
 def test_a_member_whose_labels_are_not_known_is_held_where_labels_choose(records, spec):  # D3-41
     """Its MemberCluster was deleted by hand, or it leaves and was half forgotten: no freeze is lost by that."""
     keep(records, "FleetMaintenance", "chosen", spec)
-    keep(records, "FleetMaintenance", "all", {"freezes": [{"name": "later", "start": "2027-01-01", "end": "2027-01-02"}]})
+    keep(
+        records, "FleetMaintenance", "all", {"freezes": [{"name": "later", "start": "2027-01-01", "end": "2027-01-02"}]}
+    )
     member(records, "a", "prod")
     member(records, "b", "test")
     assert obstacle(views(records)["a"], NOW) is not None
@@ -139,7 +141,9 @@ def test_a_member_whose_labels_are_not_known_is_held_where_labels_choose(records
 
 def test_a_member_whose_labels_are_not_known_may_begin_where_no_labels_choose(records):
     nights(records)
-    keep(records, "FleetMaintenance", "all", {"freezes": [{"name": "later", "start": "2027-01-01", "end": "2027-01-02"}]})
+    keep(
+        records, "FleetMaintenance", "all", {"freezes": [{"name": "later", "start": "2027-01-01", "end": "2027-01-02"}]}
+    )
     member(records, "a")
     records.delete("MemberCluster", "a")
     assert obstacle(views(records)["a"], NOW) is None

@@ -16,6 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms, kept_terms
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import Journal
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.other_rotations import in_hand
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run, retried
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import outlooks
@@ -24,7 +25,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.source
     UpdateManifests,
     update_manifests,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.other_rotations import in_hand
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
     asked_runs,
     delete_run,
