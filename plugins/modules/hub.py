@@ -13,6 +13,8 @@ version_added: 0.1.0
 description:
   - Installs the CustomResourceDefinitions of the fleet, the namespace of its leases, and the admission policies by
     which the hub vouches for who approved a gate, and who made and who started a run. Nothing runs there.
+  - A policy that differs from the one that is shipped, as an older one does, is made anew. Where proof is wanted,
+    approvals that were given before that do not count any more, and are asked for anew.
   - Refuses an API server where these definitions exist without our label, or where a fleet hub agent is at home.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)

@@ -72,7 +72,7 @@ options:
     type: bool
     default: false
   force:
-    description: With O(state=absent), delete a run with upgrades in flight too. They go on unobserved, nodes cordoned.
+    description: With O(state=absent), delete a run with upgrades or nodes in flight too, which nobody follows any more.
     type: bool
     default: false
   drivers:

@@ -44,6 +44,11 @@ BAD_MAINTENANCE: tuple[Row, ...] = (
         rotation(nodes={"byLabel": "a in b"}),
         ("invalid-label-selector spec.nodes.byLabel",),
     ),
+    Row(
+        "a rotation that is called as a person is on nodes",
+        named(rotation(nodes={"byLabel": "a in b"}), name="by-hand"),
+        ("reserved-name metadata.name", "invalid-label-selector spec.nodes.byLabel"),
+    ),
     Row("more than all nodes", rotation({"nodes": "101%"}), ("wrong-form spec.budgets[0].nodes",)),
     Row("a schedule without an end", rotation({"schedule": "@daily"}), ("half-a-window spec.budgets[0]",)),
     Row("an end without a schedule", rotation({"duration": "1h"}), ("half-a-window spec.budgets[0]",)),

@@ -7,6 +7,7 @@ on while a machine sleeps."""
 from __future__ import annotations
 
 import contextlib
+import mmap
 import threading
 import time
 import typing as t
@@ -23,13 +24,35 @@ LEASE_SECONDS = 300
 LOST, INTERRUPTED = "lease-lost", "interrupted"
 STOPS = (LOST, INTERRUPTED)
 _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+STEP = 0.5
 _START = (time.clock_gettime(_BOOTTIME), time.time())
 
 
-def running_time() -> float:
-    """Seconds since this module was loaded, by whichever clock ran faster: the one that counts on while a machine
-    sleeps, or the one that is set right when a machine was paused from outside."""
-    return max(time.clock_gettime(_BOOTTIME) - _START[0], time.time() - _START[1])
+class RunningTime:
+    """Seconds since it was made, which never stand still: those of the clock that counts on while a machine sleeps, and
+    all that the wall clock has gained on that at once, for it is set right when a machine was paused from outside. What
+    it falls back again takes nothing away.
+
+    Processes that are forked from the one that made it have the same time. One gain that several of them, or several
+    threads, notice may count more than once: leases are renewed too early then, never too late.
+    """
+
+    def __init__(self) -> None:
+        self._ahead = 0.0
+        self._gained = memoryview(mmap.mmap(-1, 8)).cast("d")
+
+    def __call__(self) -> float:
+        """The seconds. A gain of less than STEP is none."""
+        own = time.clock_gettime(_BOOTTIME) - _START[0]
+        ahead = time.time() - _START[1] - own
+        if ahead >= self._ahead + STEP:
+            self._gained[0] += ahead - self._ahead
+            self._ahead = ahead
+        self._ahead = min(self._ahead, ahead)
+        return own + self._gained[0]
+
+
+running_time = RunningTime()
 
 
 class Keeper:

@@ -23,6 +23,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join i
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import present as present_time
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approval_policy import (
+    OF_STAGED_RUNS,
+    OF_UPDATES,
     path_of,
     shipped,
     vouched_since,
@@ -274,17 +276,24 @@ class UpdateFleet:
         for each in shipped():
             self.client.delete(path_of(each))
         until(self._takes_any_name, 60, 0.1)
+        with self.policies_as_shipped():
+            yield
+
+    @contextlib.contextmanager
+    def policies_as_shipped(self) -> t.Iterator[None]:
+        """The hub holds names by our policies when it is left, whatever was done to them."""
         try:
             yield
         finally:
             install(self.client, write=True)
             until(lambda: not self._takes_any_name(), 60, 0.1)
             # What is made in the second in which the policies were made could be older than they are.
-            until(
-                lambda: datetime.now(UTC) >= t.cast(datetime, vouched_since(self.client)) + timedelta(seconds=1),
-                60,
-                0.1,
-            )
+            until(lambda: datetime.now(UTC) >= self._vouched_since() + timedelta(seconds=1), 60, 0.1)
+
+    def _vouched_since(self) -> datetime:
+        """For names in runs of either kind."""
+        found = [vouched_since(self.client, names) for names in (OF_UPDATES, OF_STAGED_RUNS)]
+        return max(t.cast(list[datetime], found))
 
     def _takes_any_name(self) -> bool:
         probe = self.run()

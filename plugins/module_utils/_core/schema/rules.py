@@ -284,6 +284,7 @@ RULES: tuple[Rule, ...] = (
     Rule("duplicate-name", SCHEMA, _MAINTENANCE, "Two freezes or two budgets have one name."),
     Rule("budget-of-nothing", SCHEMA, _MAINTENANCE, "A budget limits neither members nor nodes."),
     Rule("start-date-missing", WARNING, _MAINTENANCE, "An interval of more than one is counted from no stated day."),
+    Rule("reserved-name", CORE, _ROTATION, "The name means on nodes that a person drains them."),
     Rule("half-a-window", SCHEMA, _ROTATION, "A budget has a schedule without a duration, or the other way round."),
     Rule("unreadable-schedule", CORE, _ROTATION, "A budget's schedule cannot be read, or never comes."),
     Rule("duplicate-location", SCHEMA, _CATALOG, "Two locations have one name."),

@@ -30,6 +30,12 @@ from ..updates.approval_policy import (
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CRD_FOLDER = Path(__file__).resolve().parents[4] / "roles" / "hub" / "files" / "crds"
 AGENT_NAMESPACE = "fleet-system"
+# Parts of the metadata of a policy that stay when it is made anew.
+_KEPT = ("labels", "annotations")
+OLDER = (
+    "what is older than an updated policy counts as unverified: where proof is wanted, approvals that were given before"
+    " are asked for anew"
+)
 CREATED, UPDATED, UNCHANGED, NOT_SERVED = "created", "updated", "unchanged", "not served"
 
 
@@ -85,6 +91,8 @@ def told(outcome: HubOutcome, check: bool) -> list[str]:
         found += [f"{count} {kind}" for kind, count in sorted(kinds.items())]
         found += [f"namespace {NAMESPACE}"] if outcome.namespace == what else []
         lines += [f"{words}: {', '.join(found)}"] if found else []
+    if UPDATED in outcome.policies.values():
+        lines.append(OLDER)
     return lines
 
 
@@ -96,10 +104,10 @@ def installed(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], writ
 
 
 def install(client: KubeClient, write: bool) -> HubOutcome:
-    """Installs or updates CRDs and policies, and makes our namespace; only looks without ``write``. It does not wait
-    until CRDs are served. Before anything is written: FleetError ``crds-missing``; ``foreign-crds`` for each CRD of
-    these names that is not ours, ``foreign-hub`` where an agent's namespace is. ApiError of the requests, which can
-    leave a part done."""
+    """Installs CRDs and policies, updates CRDs, makes policies that differ anew, and makes our namespace; only looks
+    without ``write``. It does not wait until CRDs are served. Before anything is written: FleetError ``crds-missing``;
+    ``foreign-crds`` for each CRD of these names that is not ours, ``foreign-hub`` where an agent's namespace is.
+    ApiError of the requests, which can leave a part done."""
     definitions = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(CRD_FOLDER.glob("*.json"))]
     if not definitions:
         raise FleetError("crds-missing", f"no CRD files lie in {CRD_FOLDER}", hint="run make crds")
@@ -160,8 +168,10 @@ def not_established(client: KubeClient, names: t.Iterable[str]) -> tuple[str, ..
 
 
 def _policy(client: KubeClient, policy: Policy, write: bool) -> str:
-    """What was done about it, or would be: ``created``, ``updated``, ``unchanged``, ``not served``. Its spec is written
-    whole, for what somebody added to ours could let others through; metadata stay, with our labels. ApiError."""
+    """What was done about it, or would be: ``created``, ``updated``, ``unchanged``, ``not served``. One with another
+    spec, which could have let others through, is deleted and made anew, with its labels and annotations besides ours:
+    the hub vouches for nothing that is older than its policies. Killed in between, this leaves none, and the hub
+    vouches for nothing. ApiError."""
     path = path_of(policy)
     kind, _slash, _name = path.rpartition("/")
     if not _exists(client, kind):
@@ -169,11 +179,12 @@ def _policy(client: KubeClient, policy: Policy, write: bool) -> str:
     live = live_object(client, path)
     if is_shipped(policy, live):
         return UNCHANGED
-    if write and live is None:
+    if write and live is not None:
+        client.delete(path)
+        both = {each: {**(live["metadata"].get(each) or {}), **policy["metadata"].get(each, {})} for each in _KEPT}
+        policy = {**policy, "metadata": {**policy["metadata"], **both}}
+    if write:
         client.post(kind, policy)
-    elif write and live is not None:
-        metadata = {**live["metadata"], "labels": {**(live["metadata"].get("labels") or {}), **MANAGED_BY}}
-        client.put(path, {**policy, "metadata": metadata})
     return CREATED if live is None else UPDATED
 
 

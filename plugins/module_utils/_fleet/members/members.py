@@ -41,10 +41,12 @@ SECRET_PATH = "/api/v1/namespaces/{namespace}/secrets/{name}"
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A MemberCluster and its FleetMember, which share their name."""
+    """A MemberCluster and its FleetMember, which share their name. ``labels_known`` is False where no MemberCluster is
+    recorded, and ``cluster`` stands for it."""
 
     cluster: MemberCluster
     fleet: FleetMember
+    labels_known: bool = True
 
     @property
     def name(self) -> str:
@@ -58,7 +60,11 @@ def recorded_members(records: Records) -> dict[str, Member]:
     fleet = all_decoded(FleetMember, records.list("FleetMember"))
     clusters = all_decoded(MemberCluster, records.list("MemberCluster"))
     return {
-        name: Member(cluster=clusters.get(name) or MemberCluster(metadata=ObjectMeta(name=name)), fleet=fleet[name])
+        name: Member(
+            cluster=clusters.get(name) or MemberCluster(metadata=ObjectMeta(name=name)),
+            fleet=fleet[name],
+            labels_known=name in clusters,
+        )
         for name in sorted(fleet)
     }
 

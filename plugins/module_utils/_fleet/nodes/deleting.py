@@ -14,7 +14,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._core.errors import FleetError, Problem
-from ..._core.objects.clusters.node_rotation import NodeRotation, NodeRotationSpec
+from ..._core.objects.clusters.node_rotation import BY_HAND, NodeRotation, NodeRotationSpec
 from ..._core.schema.meta import ObjectMeta
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import PASSING
@@ -24,7 +24,6 @@ from .draining import NodeWork, retried_while_passing, the_node, uncordon
 from .replacing import NodeReplacer, ReplacementWish
 from .workers import MemberHolds, NodeWorkers, WorkerHands
 
-OPERATION = "by-hand"
 LOOK, LET_GO = 0.5, 30.0
 
 
@@ -39,16 +38,16 @@ class NodeDeletion:
 
     def work(self, name: str) -> NodeWork:
         """What is done with the Node of that name, which must be among ``uids``."""
-        return NodeWork(member=self.member, node=name, uid=self.uids[name], operation=f"{OPERATION}/{name}")
+        return NodeWork(member=self.member, node=name, uid=self.uids[name], operation=f"{BY_HAND}/{name}")
 
 
 def delete_nodes(session: Session, clients: Clients, wish: NodeDeletion) -> tuple[Problem, ...]:
     """Drains and deletes them, all at once, and waits until they are gone, or ``timeout`` is over, or this process is
     told to end. By name a ``node-stays`` for each that stayed, which is uncordoned unless this process was told to end,
     or a ``node-held`` for one that could not be uncordoned. What fails at one node is its problem, and not raised."""
-    rotation = NodeRotation(metadata=ObjectMeta(name=OPERATION), spec=NodeRotationSpec())
+    rotation = NodeRotation(metadata=ObjectMeta(name=BY_HAND), spec=NodeRotationSpec())
     replacer = NodeReplacer(rotation=rotation, wish=wish.replacement)
-    workers = NodeWorkers(MemberHolds(clients, OPERATION), session.clock, session.say)
+    workers = NodeWorkers(MemberHolds(clients, BY_HAND), session.clock, session.say)
     deletion = _Deletion(clients, wish, workers)
     with Interrupts() as told:
         try:

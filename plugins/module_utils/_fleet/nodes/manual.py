@@ -30,7 +30,7 @@ from ..._core.objects.audit.audit_entry import (
     POOL_STOPPED,
 )
 from ..._core.objects.audit.audit_entry import POOL_DELETED as POOL_GONE
-from ..._core.objects.clusters.node_rotation import NodeRotation, NodeRotationSpec
+from ..._core.objects.clusters.node_rotation import BY_HAND, NodeRotation, NodeRotationSpec
 from ..._core.objects.karpenter.node_pool import API_VERSION
 from ..._core.objects.karpenter.node_pool import KIND as NODE_POOL
 from ..._core.schema.meta import ObjectMeta
@@ -45,7 +45,7 @@ from ..audit.evidence import Deed, Testimony, attested
 from ..keeping import Keeper
 from ..members.members import Clients, Member, members_to_write, open_clients, recorded_members
 from ..session import Session
-from .deleting import OPERATION, NodeDeletion, delete_nodes
+from .deleting import NodeDeletion, delete_nodes
 from .draining import MERGE, NODES, Document
 from .reading import ReadingWish, read_members
 from .replacing import ReplacementWish, driver_of, driver_problems
@@ -67,7 +67,7 @@ _ATTESTED = {
     UNPROTECTED: NODES_MARKED,
 }
 # A deletion by hand waits for no node before it drains another.
-NO_PACE = NodeRotation(metadata=ObjectMeta(name=OPERATION), spec=NodeRotationSpec())
+NO_PACE = NodeRotation(metadata=ObjectMeta(name=BY_HAND), spec=NodeRotationSpec())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,7 +236,7 @@ class _Manual:
         """While entered, nobody else deletes nodes of the member by hand, or FleetError ``lease-held``: what one lets
         go the other might just be emptying."""
         with Keeper(self._session.records, self._session.holder, lambda: "", HELD) as keeper:
-            keeper.take(f"{OPERATION}/{self._member.name}")
+            keeper.take(f"{BY_HAND}/{self._member.name}")
             yield
 
     def _told(self, node: StateNode, driver: str) -> str:
@@ -254,7 +254,7 @@ class _Manual:
             raise FleetError(NO_POOL, "no NodePool has that name", self._wish.pool)
         if self._write:
             with (
-                self._clients.holding(self._member.name, OPERATION),
+                self._clients.holding(self._member.name, BY_HAND),
                 self._attested(POOL_GONE, sorted(names), pool=found.name),
             ):
                 known = {"preconditions": {"uid": found.metadata.uid}} if found.metadata.uid else {}
@@ -372,7 +372,7 @@ class _Manual:
         written: list[str] = []
         paths = [path.rpartition("/")[2] for path in patches]
         with (
-            self._clients.holding(self._member.name, OPERATION) as keep,
+            self._clients.holding(self._member.name, BY_HAND) as keep,
             self._attested(_ATTESTED.get(self._wish.state, POOL_PATCHED), paths, pool=self._wish.pool),
         ):
             for path, patch in patches.items():

@@ -81,10 +81,11 @@ def in_flight_beside(records: Records, name: str) -> tuple[OtherNode, ...]:
     return tuple(rows)
 
 
-def in_hand(records: Records) -> tuple[OtherNode, ...]:
-    """The nodes that rotations have in flight by their records, or still have to let go. FleetError
-    ``record-damaged``."""
-    return tuple(row for each in records.list(KIND) for row in _in_flight(each, released=True))
+def in_hand(records: Records, named: str = "") -> tuple[OtherNode, ...]:
+    """The nodes that rotations whose names begin with ``named`` have in flight by their records, or still have to let
+    go. FleetError ``record-damaged``."""
+    documents = (each for each in records.list(KIND) if each["metadata"]["name"].startswith(named))
+    return tuple(row for each in documents for row in _in_flight(each, released=True))
 
 
 def _in_flight(document: Record, released: bool = False) -> t.Iterator[OtherNode]:

@@ -180,6 +180,7 @@ class _MemberReader:
             member.name,
             self._found,
             labels=dict(member.cluster.metadata.labels),
+            labels_known=member.labels_known,
             maintenance=member.fleet.spec.maintenance,
             own_maintenance=own,
             karpenter=karpenter,

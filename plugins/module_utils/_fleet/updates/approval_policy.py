@@ -51,7 +51,8 @@ def is_shipped(policy: Policy, live: t.Mapping[str, t.Any] | None) -> bool:
 
 
 def vouched_since(hub: KubeClient | None, names: t.Container[str] = OF_UPDATES) -> datetime | None:
-    """From when on the hub has refused what names somebody else: the latest creation of these policies and bindings.
+    """From when on the hub has refused what names somebody else: the latest creation of these policies and bindings,
+    which ``hub.install`` makes anew where it finds others.
     None without a hub, if it lacks one of them or has another, or if that cannot be read. ``names`` are the policies
     and bindings that this hangs on; None if no shipped one is among them.
 

@@ -45,7 +45,8 @@ class StartConstraints:
         Where it is not known when it may begin, it has windows of which none opens. FleetError as of the class."""
         times, known = self._read()
         labels = self._labels() if times.windows or times.freezes else {}
-        return {each["metadata"]["name"]: self._view(each, _known(each, labels), times, known, now) for each in members}
+        sites = [(each, _known(each, labels.get(each["metadata"]["name"]))) for each in members]
+        return {each["metadata"]["name"]: self._view(each, site, times, known, now) for each, site in sites}
 
     def times(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberTimes]:
         """As ``views``, each with whose windows the FleetMember is held by, when all of them are open, and its freezes
@@ -54,13 +55,12 @@ class StartConstraints:
         labels = self._labels() if windows.windows or windows.freezes else {}
         found = {}
         for each in members:
-            site = _known(each, labels)
+            own = labels.get(each["metadata"]["name"])
+            site = _known(each, own)
             view = self._view(each, site, windows, known, now)
-            told = MemberTimes(view=view, horizon=_span(now)[1], permitted=())
-            if isinstance(site, FleetError):
-                told = replace(told, freezes=windows.named_freezes(_site({**each, "status": {}}, labels)))
-            else:
-                told = replace(told, freezes=windows.named_freezes(site))
+            freezes = _freezes_or_less(windows.named_freezes, each, own)
+            told = MemberTimes(view=view, horizon=_span(now)[1], permitted=(), freezes=freezes)
+            if not isinstance(site, FleetError):
                 with contextlib.suppress(FleetError):  # of which the view tells
                     sides = windows.sides(site, self.run_type, now)
                     told = replace(told, sides=sides, permitted=windows.permitted(site, self.run_type, *_span(now)))
@@ -72,7 +72,9 @@ class StartConstraints:
         alone where it cannot be read. FleetError as of the class."""
         times, _known = self._read()
         labels = self._labels() if times.freezes else {}
-        return {each["metadata"]["name"]: _freezes(times, each, labels) for each in members}
+        names = [each["metadata"]["name"] for each in members]
+        rows = zip(names, members, strict=True)
+        return {name: _freezes_or_less(times.freezes_of, each, labels.get(name)) for name, each in rows}
 
     def permitted(self, members: t.Sequence[Record], now: datetime) -> dict[str, Spans | None]:
         """When the windows of each FleetMember are open, by its name, whatever freezes say; None without windows, none
@@ -118,7 +120,8 @@ class StartConstraints:
         return {name: recorded(cls, each) for name, each in found.items() if name not in besides}
 
     def _labels(self) -> dict[str, t.Mapping[str, str]]:
-        """Labels of recorded MemberClusters, by name."""
+        """Labels of recorded MemberClusters, by name. Those of a member that has none are not known: it was deleted by
+        hand, or a member that leaves was half forgotten."""
         found = self.records.list("MemberCluster")
         return {each["metadata"]["name"]: each["metadata"].get("labels") or {} for each in found}
 
@@ -152,7 +155,7 @@ class StartConstraints:
         return MemberView(name=member["metadata"]["name"], windows=windows, shut=shut, closed=closed, obstacles=held)
 
 
-def _known(member: Record, labels: t.Mapping[str, t.Mapping[str, str]]) -> MaintainedMember | FleetError:
+def _known(member: Record, labels: t.Mapping[str, str] | None) -> MaintainedMember | FleetError:
     """The member as maintenance looks at it, or why it cannot be read."""
     try:
         return _site(member, labels)
@@ -160,28 +163,25 @@ def _known(member: Record, labels: t.Mapping[str, t.Mapping[str, str]]) -> Maint
         return error
 
 
-def _site(member: Record, labels: t.Mapping[str, t.Mapping[str, str]]) -> MaintainedMember:
-    """The member as maintenance looks at it, with its labels out of ``labels``. FleetError ``record-damaged`` if it has
-    windows of its own and cannot be read."""
-    name = member["metadata"]["name"]
+def _site(member: Record, labels: t.Mapping[str, str] | None) -> MaintainedMember:
+    """The member as maintenance looks at it, with these labels. FleetError ``record-damaged`` if it has windows of its
+    own and cannot be read."""
     own = (member.get("status") or {}).get("maintenance")
     return MaintainedMember(
-        name=name,
-        labels=labels.get(name, {}),
+        name=member["metadata"]["name"],
+        labels=labels,
         maintenance=member["spec"].get("maintenance", ""),
         own=recorded(FleetMember, member).status.maintenance if own else None,
     )
 
 
-def _freezes(
-    times: Calendar, member: Record, labels: t.Mapping[str, t.Mapping[str, str]]
-) -> tuple[tuple[str, Span], ...]:
-    """The freezes of one member: names, and when they hold. Those of the fleet alone where the member cannot be read:
-    its view says that it may not begin."""
+def _freezes_or_less(told: t.Callable[[MaintainedMember], T], member: Record, labels: t.Mapping[str, str] | None) -> T:
+    """What ``told`` says of the freezes of the member; of those of the fleet alone where the member cannot be read, and
+    of those of the fleet that are for all where its labels are not known: its view says that it may not begin."""
     try:
-        return times.freezes_of(_site(member, labels))
+        return told(_site(member, labels))
     except FleetError:
-        return times.freezes_of(_site({**member, "status": {}}, labels))
+        return told(_site({**member, "status": {}}, labels or {}))
 
 
 def _span(now: datetime) -> tuple[datetime, datetime]:

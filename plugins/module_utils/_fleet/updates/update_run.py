@@ -11,7 +11,9 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from itertools import groupby
 
+from ..._core.disruption.rotation.input import cluster_in_name
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.audit.audit_entry import RUN_SKIPPED, RUN_STARTED, RUN_STOPPED
 from ..._core.objects.updates.run_status import NodeImageSelectionStatus
@@ -38,6 +40,7 @@ from ..._store.records import Lease, Record, Records, replaced
 from ..audit.update_runs import commanded
 from ..conductor import kept_terms
 from ..keeping import Keeper
+from ..nodes.other_rotations import in_hand
 from ..nodes.sources import KIND as ROTATION
 from ..recorded import recorded
 from ..session import Session
@@ -280,8 +283,8 @@ def _delete(records: Records, name: str, state: RunState, lease: Lease | None) -
 
 
 def _deletable(records: Records, name: str, force: bool) -> RunState | None:
-    """The run's state, None where there is no run. FleetError ``run-in-flight`` and ``record-damaged``, unless
-    ``force``, which makes an empty state of a run that cannot be read."""
+    """The run's state, None where there is no run. FleetError as of ``_refuse_in_flight``, and ``record-damaged``,
+    unless ``force``, which makes an empty state of a run that cannot be read."""
     document = records.get(KIND, name)
     if document is None:
         return None
@@ -291,12 +294,27 @@ def _deletable(records: Records, name: str, force: bool) -> RunState | None:
         if not force:
             raise
         state = RunState(name=name, uid=document["metadata"]["uid"], stages=())
-    rows = state.members
-    flying = [row.name for row in rows if row.state == RUNNING]
-    if flying and not force:
-        hint = "stop it and conduct it to its end, or say force: true; the upgrades go on unobserved then"
-        raise FleetError("run-in-flight", f"upgrades are in flight: {', '.join(flying)}", name, hint)
+    if not force:
+        _refuse_in_flight(records, name, state)
     return state
+
+
+def _refuse_in_flight(records: Records, name: str, state: RunState) -> None:
+    """FleetError ``run-in-flight`` where upgrades are, or where rotations of the run have nodes in hand of members
+    whose upgrades have ended; ``record-damaged`` of a rotation of the run."""
+    problems = []
+    flying = [row.name for row in state.members if row.state == RUNNING]
+    if flying:
+        hint = "stop it and conduct it to its end, or say force: true; the upgrades go on unobserved then"
+        problems.append(Problem("run-in-flight", f"upgrades are in flight: {', '.join(flying)}", name, hint))
+    left = [each for each in in_hand(records, operations_of(state)) if cluster_in_name(each.name) not in flying]
+    for rotation, nodes in groupby(left, key=lambda each: each.rotation):
+        text = f"rotation {rotation} has nodes in hand: {listed([each.name for each in nodes], 5)}"
+        hint = f"carry rotation {rotation} on, or stop it, until that has ended, or say force: true;"
+        hint += " nodes that are cordoned stay so then"
+        problems.append(Problem("run-in-flight", text, name, hint))
+    if problems:
+        raise FleetError.of(problems)
 
 
 def _commanded(

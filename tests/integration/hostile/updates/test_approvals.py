@@ -304,13 +304,32 @@ WEAKENED: dict[str, tuple[str, Document]] = {
 def test_a_policy_that_was_weakened_vouches_for_nothing(fleet: UpdateFleet, how: str, names: tuple[str, ...]) -> None:
     kind, body = WEAKENED[how]
     policy = next(each for each in shipped() if each["kind"] == kind and each["metadata"]["name"] in names)
-    assert vouched_since(fleet.client, names)
-    try:
+    before = vouched_since(fleet.client, names)
+    assert before
+    with fleet.policies_as_shipped():
         fleet.patch(path_of(policy), body)
         assert vouched_since(fleet.client, names) is None
-    finally:
         assert install(fleet.client, write=True).policies[f"{kind}/{policy['metadata']['name']}"] == "updated"
-    assert vouched_since(fleet.client, names) and not install(fleet.client, write=True).changed
+    since = vouched_since(fleet.client, names)
+    assert since and since > before, "what was written meanwhile is not vouched for"
+    assert not install(fleet.client, write=True).changed
+
+
+def test_approvals_from_before_an_update_of_the_policies_are_asked_for_anew(
+    fleet: UpdateFleet, drivers: t.Any, anna: User
+) -> None:
+    """Who made the gate and who approved it could have been anybody under the policy that was there."""
+    (policy,) = (
+        each for each in shipped() if each["metadata"]["name"] == OF_UPDATES[0] and "Binding" not in each["kind"]
+    )
+    with fleet.policies_as_shipped():
+        fleet.patch(path_of(policy), {"spec": {"failurePolicy": "Ignore"}})
+        gate = opened(fleet, drivers, terms=VERIFIED)
+        anna.writes("gates", gate["metadata"]["name"], approval(gate, "anna"))
+    assert fleet.conduct(drivers=drivers, terms=VERIFIED).code == "awaiting-approval"
+    assert fleet.file_upgrades() == []
+    assert approve(fleet, anna).verified
+    assert fleet.conduct(drivers=drivers, terms=VERIFIED).outcome == "done"
 
 
 def test_who_may_not_read_the_policies_verifies_nothing(fleet: UpdateFleet, drivers: t.Any, anna: User) -> None:

@@ -122,8 +122,8 @@ def budget_answers(
     fleet: FleetLabels = EMPTY,
 ) -> tuple[PoolAnswer, ...]:
     """The answers at an aware instant, in the order of ``members``, then of pools as of ``budgeted_pools``, then of
-    ``reasons``; ``fleet`` as of ``fleet_limits``. FleetError ``no-such-maintenance``, ValueError for a selector, an
-    amount, a zone or a date that is none."""
+    ``reasons``; ``fleet`` as of ``fleet_limits``. FleetError ``no-such-maintenance``, ``labels-unknown``, ValueError
+    for a selector, an amount, a zone or a date that is none."""
     given, windows = tuple(members), tuple(maintenance)
     wanted = tuple(rotations)
     censuses = {each.name: member_census(each) for each in given}

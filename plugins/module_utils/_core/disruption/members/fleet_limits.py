@@ -89,8 +89,8 @@ def window_answer(
     and without freezes in the next 400 days. ``kind`` is the type of run whose windows these are. ``until`` is when
     that turns, None if not within 400 days. A freeze is told before a closed window.
 
-    FleetError ``no-such-maintenance``, KeyError for a ``kind`` that is none, ValueError for a zone, a date or a
-    selector that is none.
+    FleetError ``no-such-maintenance``, ``labels-unknown``, KeyError for a ``kind`` that is none, ValueError for a zone,
+    a date or a selector that is none.
     """
     site = _site(member)
     spans = times.open(site, kind, now, now + AHEAD)
@@ -109,7 +109,7 @@ def window_answer(
 def fleet_closures(times: Calendar, member: MemberNodes, start: datetime, end: datetime) -> tuple[FleetClosure, ...]:
     """When in [start, end) freezes and closed windows for node images keep our verbs from the member, cut to it, by
     start. Each freeze is a row, so that they may overlap; windows that are closed are told where no freeze is.
-    FleetError ``no-such-maintenance``, ValueError for a zone, a date or a selector that is none."""
+    FleetError ``no-such-maintenance``, ``labels-unknown``, ValueError for a zone, a date or a selector that is none."""
     site = _site(member)
     spans = times.open(site, NODE_IMAGE_ONLY, start, end)
     if spans is None:
@@ -124,5 +124,8 @@ def fleet_closures(times: Calendar, member: MemberNodes, start: datetime, end: d
 def _site(member: MemberNodes) -> MaintainedMember:
     """The member as calendars of maintenance ask for it."""
     return MaintainedMember(
-        name=member.name, labels=member.labels, maintenance=member.maintenance, own=member.own_maintenance
+        name=member.name,
+        labels=member.labels if member.labels_known else None,
+        maintenance=member.maintenance,
+        own=member.own_maintenance,
     )

@@ -107,10 +107,10 @@ def _is_schema(value: t.Any) -> bool:
 
 def _member(member: MemberNodes, documents: Mapping[str, t.Sequence[Document]]) -> Document:
     """A member as a row of the file: kinds without documents are left out, as are ``ownMaintenance`` and ``missing``
-    where there is none."""
+    where there is none; ``labels`` are null where they are not known."""
     row: Document = {
         "name": member.name,
-        "labels": dict(member.labels),
+        "labels": dict(member.labels) if member.labels_known else None,
         "maintenance": member.maintenance,
         "karpenter": member.karpenter,
         "podsRead": member.pods_read,
@@ -139,6 +139,7 @@ def _read_member(row: Mapping[str, t.Any]) -> MemberNodes:
         name,
         found,
         labels={str(key): str(value) for key, value in (row.get("labels") or {}).items()},
+        labels_known=row.get("labels", {}) is not None,
         maintenance=str(row.get("maintenance") or ""),
         own_maintenance=kept_maintenance(own, f"{name} ownMaintenance") if (own := row.get("ownMaintenance")) else None,
         karpenter=row.get("karpenter") is True,

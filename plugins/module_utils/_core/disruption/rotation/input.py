@@ -229,7 +229,8 @@ def scopes_left(state: RotationState, sight: RotationInput, now: datetime) -> li
     The nodes are counted as places: one that is gone and awaits its replacement still counts, and is disrupted; a
     replacement beside its old node counts once. So does one that has come for a node which was let go, or that nobody
     asked for, while a node of its pool waits: that takes it as soon as it is begun, and budgets have to hold then, too.
-    Everything begun is disrupted until it ends, whoever of us began it.
+    A new one that is ``lost`` spends budgets as any other does. Everything begun is disrupted until it ends, whoever of
+    us began it.
     """
     places, disrupted = _places(state, sight)
     out = []
@@ -253,11 +254,12 @@ def _places(state: RotationState, sight: RotationInput) -> tuple[dict[str, int],
     for node in sight.nodes:
         if node.name in beside or not (node.initialized or node.name in flying):
             continue
-        if early[family(node.pool)] > 0 and node.name not in known and node.name not in assigned:
+        gone = lost(node, sight.rotation)
+        if early[family(node.pool)] > 0 and not gone and node.name not in known and node.name not in assigned:
             early[family(node.pool)] -= 1  # comes in the place of one that has not gone yet
             continue
         places[node.pool] += 1
-        disrupted[node.pool] += lost(node, sight.rotation) or node.name in flying
+        disrupted[node.pool] += gone or node.name in flying
     for each in flying.values():
         if each.name not in there:
             places[each.pool] += 1

@@ -154,7 +154,8 @@ class RotationProgress:
             node = dataclasses.replace(node, release=text)
         if old is None or node.attempts >= self._settings.attempts:
             return self._end(node, GIVEN_UP, code, text)
-        later = self._now + timedelta(seconds=self._settings.retry_after)
+        # Later than now in any case: begun in one step with its release, one of the two would end the other.
+        later = self._now + timedelta(seconds=max(self._settings.retry_after, 1))
         return dataclasses.replace(self._turn(node, WAITING), not_before=later, replacement="", code=code, text=text)
 
     def _old(self, node: NodeProgress) -> RotationNode | None:

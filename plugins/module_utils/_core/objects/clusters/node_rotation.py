@@ -25,6 +25,8 @@ from ..updates.strategy import MemberSelector
 
 # Whether a new node comes before the old one goes, after it, or not at all.
 BEFORE, AFTER, NONE = "before", "after", "none"
+# Who has a node in hand that a person's verb drains; a rotation is named there by its name.
+BY_HAND = "by-hand"
 COUNT = r"^((100|[0-9]{1,2})%|[0-9]{1,9})$"
 SCHEDULE = r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|[^ ]+( [^ ]+){4})$"
 HOURS = r"^([0-9]{1,6}[hm]|[0-9]{1,6}h[0-9]{1,6}m)(0s)?$"

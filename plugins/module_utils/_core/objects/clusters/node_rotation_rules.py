@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of NodeRotation over several fields: label selectors of members and nodes, schedule and duration of budgets."""
+"""Rules of NodeRotation: a name that means somebody else, label selectors of members and nodes, schedule and duration
+of budgets."""
 
 from __future__ import annotations
 
@@ -12,14 +13,17 @@ from ...schema.rules import Found
 from ...values.schedules.cron import CronSchedule, parse_utc
 from ...values.selector_text import parse_selector
 from ..updates.strategy_rules import check_member_selector
-from .node_rotation import NodeRotation, RotationBudget
+from .node_rotation import BY_HAND, NodeRotation, RotationBudget
 
 _LONG_AGO = datetime(2000, 1, 1)
 
 
 def check_node_rotation(obj: NodeRotation) -> t.Iterator[Found]:
-    """What is wrong with a NodeRotation: ``invalid-label-selector`` of members and of nodes, and of each budget
-    ``half-a-window`` and ``unreadable-schedule``."""
+    """What is wrong with a NodeRotation: ``reserved-name``, ``invalid-label-selector`` of members and of nodes, and of
+    each budget ``half-a-window`` and ``unreadable-schedule``."""
+    if obj.name == BY_HAND:
+        message = f"on nodes {BY_HAND} means that a person drains them, and the rotation would take those for its own"
+        yield Found("reserved-name", "metadata.name", message, "give it another name, such as by-age")
     yield from check_member_selector(obj.spec.member_selector, "spec.memberSelector.byLabel")
     if obj.spec.nodes is not None:
         try:

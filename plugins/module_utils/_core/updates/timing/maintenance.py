@@ -42,11 +42,12 @@ _Dated = tuple[MaintenanceConfiguration, date | None]  # pylint: disable=unsuppo
 
 @dataclass(frozen=True, kw_only=True)
 class MaintainedMember:
-    """A member, as far as maintenance looks at it. ``maintenance`` is the FleetMaintenance that it names, ``own`` what
-    the cluster says itself: it may be upgraded when both permit it."""
+    """A member, as far as maintenance looks at it. ``labels`` None: they are not known, as of a member without a
+    MemberCluster. ``maintenance`` is the FleetMaintenance that it names, ``own`` what the cluster says itself: it may
+    be upgraded when both permit it."""
 
     name: str
-    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    labels: Mapping[str, str] | None = field(default_factory=dict, hash=False)
     maintenance: str = ""
     own: ClusterMaintenance | None = None
 
@@ -126,8 +127,9 @@ class Calendar:
         time around freezes of a member without windows is. What a freeze leaves of a window and lies wholly beyond
         them is left out. None: at any time; empty: never.
 
-        KeyError for another type. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there:
-        whether it may start is not known then.
+        KeyError for another type. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there,
+        ``labels-unknown`` if its labels are not known and windows or freezes are chosen by labels: whether it may start
+        is not known then.
         """
         permitted = self.permitted(site, run_type, start, end)
         frozen = joined(each.span for each in self._frozen(site) if each.span[0] < end and each.span[1] > start)
@@ -181,12 +183,13 @@ class Calendar:
         )
 
     def named_freezes(self, site: MaintainedMember) -> tuple[NamedFreeze, ...]:
-        """Each freeze of the member, past ones too, with the object that says it, in no order of time."""
+        """Each freeze of the member, past ones too, with the object that says it, in no order of time. FleetError
+        ``labels-unknown`` as of ``open``."""
         return tuple(NamedFreeze(each.words, each.span, each.clock) for each in self._frozen(site))
 
     def frozen(self, site: MaintainedMember, now: datetime) -> MemberBlocker | None:
         """The freeze that holds for the member at ``now``, in words for people; of several the one that ends last, None
-        without one."""
+        without one. FleetError ``labels-unknown`` as of ``open``."""
         found = [each for each in self._frozen(site) if each.span[0] <= now < each.span[1]]
         if not found:
             return None
@@ -197,7 +200,7 @@ class Calendar:
 
     def freezes_of(self, site: MaintainedMember) -> tuple[tuple[str, Span], ...]:
         """Each freeze of the member, past ones too, in no order of time: its name with its reason, and when it
-        holds."""
+        holds. FleetError ``labels-unknown`` as of ``open``."""
         return tuple(
             (f"{each.freeze.name}: {each.freeze.reason}" if each.freeze.reason else each.freeze.name, each.span)
             for each in self._frozen(site)
@@ -205,8 +208,8 @@ class Calendar:
 
     def _windows_of(self, site: MaintainedMember, name: str) -> tuple[_Window, ...]:
         """The windows of that configuration, of the object that the member names (those with labels only if they
-        match), else those of any with labels that match. FleetError ``no-such-maintenance`` for one that is not
-        there."""
+        match), else those of any with labels that match. FleetError ``no-such-maintenance`` for one that is not there,
+        ``labels-unknown``."""
         if site.maintenance and site.maintenance not in self.owners:
             hint = f"there are: {', '.join(sorted(self.owners)) or 'none'}"
             message = f"there is no FleetMaintenance {site.maintenance}"
@@ -216,7 +219,7 @@ class Calendar:
             each
             for each in named
             if each.dated[0].configuration == name
-            and (bool(site.maintenance) if each.matches is None else each.matches(site.labels))
+            and (bool(site.maintenance) if each.matches is None else _matches(each.matches, site))
         )
 
     def _sides(self, site: MaintainedMember, name: str) -> list[tuple[str, tuple[_Dated, ...]]]:
@@ -231,8 +234,9 @@ class Calendar:
         return [(whose, found) for whose, found in ((words, ours), (itself, own)) if found]
 
     def _frozen(self, site: MaintainedMember) -> t.Iterator[_Frozen]:
-        """The freezes of all FleetMaintenance objects that are for the member, then those of the cluster itself."""
-        yield from (each for each in self.freezes if each.matches is None or each.matches(site.labels))
+        """The freezes of all FleetMaintenance objects that are for the member, then those of the cluster itself.
+        FleetError ``labels-unknown``."""
+        yield from (each for each in self.freezes if each.matches is None or _matches(each.matches, site))
         if site.own:
             yield from (
                 one for each in site.own.freezes for one in _frozen(each, f"the cluster itself ({site.own.source})")
@@ -290,6 +294,15 @@ def _created(owner: FleetMaintenance, window: MaintenanceConfiguration) -> date 
     """The day on which the object was made, by the window's clock; None where that is not known."""
     at = owner.metadata.creation_timestamp
     return None if at is None else at.astimezone(_clock(window)).date()
+
+
+def _matches(matches: Matcher, site: MaintainedMember) -> bool:
+    """Whether the labels of the member match. FleetError ``labels-unknown`` where they are not known."""
+    if site.labels is None:
+        message = "it has no MemberCluster, so that nobody knows which windows and freezes by label hold for it;"
+        message += " join it again with its labels (gitops.fleet.join), or let it go (gitops.fleet.leave)"
+        raise FleetError("labels-unknown", message, f"FleetMember/{site.name}")
+    return matches(site.labels)
 
 
 def _matcher(selector: MemberSelector | None) -> Matcher | None:

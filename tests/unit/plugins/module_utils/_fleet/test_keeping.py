@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import mmap
+import os
+import struct
 import time
 import typing as t
 from datetime import UTC, datetime, timedelta
@@ -149,6 +152,22 @@ def test_time_goes_on_while_the_machine_sleeps(monkeypatch: pytest.MonkeyPatch) 
     wall = time.time()
     monkeypatch.setattr(time, "time", lambda: wall + 3600)
     assert running_time() - before >= 3599
+
+
+def test_a_clock_that_is_set_ahead_by_one_process_of_a_holder_counts_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until when writes are permitted is said by one of them and looked up by others, who slept in between."""
+    told = mmap.mmap(-1, 8)
+    before, wall = running_time(), time.time
+    child = os.fork()
+    if not child:
+        try:
+            monkeypatch.setattr(time, "time", lambda: wall() + 3600)
+            told[:] = struct.pack("d", running_time())
+        finally:
+            os._exit(0)
+    assert os.waitpid(child, 0) == (child, 0)
+    (there,) = struct.unpack("d", told[:])
+    assert there - before >= 3599 and running_time() >= there
 
 
 def open_until(page: PermitPage, clock: Time) -> float:

@@ -5,15 +5,30 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import typing as t
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import NAMESPACE
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import MANAGED_BY
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import write_time
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments import hub
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approval_policy import (
+    OF_UPDATES,
+    path_of,
+    shipped,
+    vouched_since,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 
 Document = dict[str, t.Any]
+LOOSE, NAME = next(
+    (path_of(each), f"{each['kind']}/{each['metadata']['name']}")
+    for each in shipped()
+    if each["kind"] == "ValidatingAdmissionPolicy" and each["metadata"]["name"] in OF_UPDATES
+)
 
 
 class Server:
@@ -41,6 +56,64 @@ def server(monkeypatch: pytest.MonkeyPatch) -> t.Any:
 
     monkeypatch.setattr(hub, "apply_object", apply)
     return made
+
+
+class PolicyServer(Server):
+    """Serves policies, too: what is made bears the present as its creation time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now, self.killed = datetime(2026, 3, 1, tzinfo=UTC), False
+        self.kept |= {path_of(each).rpartition("/")[0]: {} for each in shipped()}
+
+    def post(self, path: str, body: Document) -> None:
+        assert f"{path}/{body['metadata']['name']}" not in self.kept
+        if self.killed:
+            raise KeyboardInterrupt
+        metadata = {**body["metadata"], "creationTimestamp": write_time(self.now), "resourceVersion": "7", "uid": "u"}
+        self.kept[f"{path}/{body['metadata']['name']}"] = copy.deepcopy({**body, "metadata": metadata})
+
+    def delete(self, path: str) -> None:
+        del self.kept[path]
+
+
+@pytest.fixture
+def policies(server: t.Any, monkeypatch: pytest.MonkeyPatch) -> PolicyServer:
+    """With our policies for an hour by now, the second of which lets one more through."""
+    made = PolicyServer()
+    monkeypatch.setattr(hub, "_namespace", lambda *_each: hub.UNCHANGED)
+    assert set(hub.install(t.cast(t.Any, made), write=True).policies.values()) == {hub.CREATED}
+    made.now += timedelta(hours=1)
+    loose = made.kept[LOOSE]
+    loose["spec"] = {**loose["spec"], "failurePolicy": "Ignore"}
+    loose["metadata"] |= {"labels": {"team": "a"}, "annotations": {"why": "b"}}
+    return made
+
+
+def test_a_policy_with_another_spec_is_made_anew_so_that_nothing_older_is_vouched_for(policies: t.Any) -> None:
+    """Put right in place it kept its creation time, and what was written under the looser one counted as true."""
+    assert vouched_since(policies) is None
+    foretold = hub.install(policies, write=False)
+    assert policies.kept[LOOSE]["spec"]["failurePolicy"] == "Ignore"
+    done = hub.install(policies, write=True)
+    assert done == foretold and [name for name, what in done.policies.items() if what == hub.UPDATED] == [NAME]
+    assert vouched_since(policies) == policies.now
+    metadata = policies.kept[LOOSE]["metadata"]
+    assert metadata["labels"] == {"team": "a", **MANAGED_BY} and metadata["annotations"]["why"] == "b"
+    assert hub.told(done, check=False)[-1] == hub.OLDER and hub.OLDER not in hub.told(
+        hub.install(policies, True), False
+    )
+    assert not hub.install(policies, write=True).changed
+
+
+def test_an_installation_that_was_killed_while_a_policy_is_made_anew_vouches_for_nothing(policies: t.Any) -> None:
+    policies.killed = True
+    with pytest.raises(KeyboardInterrupt):
+        hub.install(policies, write=True)
+    assert vouched_since(policies) is None
+    policies.killed, policies.now = False, policies.now + timedelta(minutes=5)
+    assert hub.install(policies, write=True).policies[NAME] == hub.CREATED
+    assert vouched_since(policies) == policies.now
 
 
 def test_the_namespace_is_a_change_too(server: t.Any):

@@ -12,7 +12,12 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import FLEET_API
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import _refuse_busy
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import (
+    LeaveRequest,
+    _refuse_busy,
+    leave,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 
@@ -21,6 +26,17 @@ def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
     made = SqliteRecords(tmp_path / "records.db", lambda: datetime.now(UTC))
     yield made
     made.close()
+
+
+def test_a_member_that_was_half_forgotten_when_it_left_is_forgotten_by_the_next_run(
+    records: SqliteRecords, tmp_path: Path
+) -> None:
+    """Killed between the two: what is left is the one by which it is still known."""
+    spec = {"connection": {"kubeconfig": str(tmp_path / "gone")}}
+    records.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": "east"}, "spec": spec})
+    session = Session(records=records, holder="me", clock=lambda: datetime.now(UTC))
+    assert leave(session, LeaveRequest(names=("east",), forget_unreachable=True), write=True).left == ("east",)
+    assert not records.names("FleetMember") and not records.names("MemberCluster")
 
 
 @pytest.mark.parametrize("node", [{"phase": "Draining"}, {"phase": "GivenUp", "release": "too late"}])

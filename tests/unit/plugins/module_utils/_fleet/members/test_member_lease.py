@@ -5,18 +5,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import time
 import typing as t
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet import keeping
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import member_lease
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import (
+    KeptLease,
     MemberLeases,
     records_id,
     running_time,
@@ -109,3 +113,22 @@ def test_a_lease_that_cannot_be_given_up_runs_out(tmp_path: Path) -> None:
     with leases.holding(server, "placement/web"):
         server.logged_out = True
     held.release()
+
+
+def test_a_lease_is_renewed_in_time_although_the_clock_was_set_ahead_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was taken while the clock was an hour ahead. Right again, that clock had an hour to go to be as far."""
+    boot, wall = time.clock_gettime(keeping._BOOTTIME), time.time()
+    passed, set_ahead = 0.0, 3600.0
+    monkeypatch.setattr(time, "clock_gettime", lambda _which: boot + passed)
+    monkeypatch.setattr(time, "time", lambda: wall + passed + set_ahead)
+    renewed: list[float] = []
+    monkeypatch.setattr(member_lease, "at_home", lambda _client, _take: SimpleNamespace(seconds=300))
+    monkeypatch.setattr(member_lease, "renew", lambda _client, lease: renewed.append(passed) or lease)
+    lease = KeptLease(SimpleNamespace(unhurried=contextlib.nullcontext), None, 300)  # type: ignore[arg-type]
+    set_ahead = 0.0
+    for _second in range(1800):
+        passed += 1
+        lease.keep()
+    assert max(later - earlier for earlier, later in pairwise([0.0, *renewed, passed])) <= 101
+    set_ahead = 3600.0
+    assert lease.due, "the machine was paused for an hour"

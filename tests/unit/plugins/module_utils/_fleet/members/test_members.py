@@ -38,6 +38,12 @@ def test_a_member_that_cannot_be_read_has_not_left_the_fleet() -> None:
     assert {each.code for each in refused.value.problems} == {"record-damaged"}
 
 
+def test_the_labels_of_a_member_without_a_member_cluster_are_not_known() -> None:
+    """They are not none: a freeze may be for it."""
+    (member,) = recorded_members(t.cast(t.Any, Kept(m1={}))).values()
+    assert not member.labels_known and member.cluster.metadata.labels == {}
+
+
 class Client:
     """One that only knows whether it is open."""
 

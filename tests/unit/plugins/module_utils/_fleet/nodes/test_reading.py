@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import MemberNodes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.nodes_snapshot import (
     NodesSnapshot,
+    read_nodes,
     write_nodes,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
@@ -64,10 +65,11 @@ class Server:
         return {"kind": "NodeList", "metadata": {"continue": "x"}, "items": rows[:1]}, 1
 
 
-def test_a_list_that_is_begun_anew_is_kept_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(*_each: t.Any) -> t.Any:
-        raise ApiError("unknown-kind", "no Karpenter")
+def unknown(*_each: t.Any) -> t.Any:
+    raise ApiError("unknown-kind", "no Karpenter")
 
+
+def test_a_list_that_is_begun_anew_is_kept_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "resource_for", unknown)
     fleet = decode(FleetMember, {"metadata": {"name": "m"}, "spec": {"connection": {"kubeconfig": "x"}}})
     member = Member(cluster=MemberCluster(metadata=ObjectMeta(name="m")), fleet=fleet)
@@ -75,6 +77,16 @@ def test_a_list_that_is_begun_anew_is_kept_once(monkeypatch: pytest.MonkeyPatch)
     found = read_members({"m": member}, t.cast(t.Any, Server()), wish, NOW)
     assert found.problems == () and [each.name for each in found.members[0].nodes] == ["a", "b"]
     assert [each["metadata"]["name"] for each in found.documents["m"]["Node"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_snapshot_says_of_a_member_whether_its_labels_are_known(monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
+    monkeypatch.setattr(reading, "resource_for", unknown)
+    fleet = decode(FleetMember, {"metadata": {"name": "m"}, "spec": {"connection": {"kubeconfig": "x"}}})
+    member = Member(cluster=MemberCluster(metadata=ObjectMeta(name="m")), fleet=fleet, labels_known=known)
+    found = read_members({"m": member}, t.cast(t.Any, Server()), ReadingWish(pods=False, keep=True), NOW)
+    (again,) = read_nodes(write_nodes(found), "nodes.json", NOW).members
+    assert found.members[0].labels_known is again.labels_known is known
 
 
 def test_windows_of_a_member_that_no_clock_has_let_nothing_be_read_of_it() -> None:

@@ -12,7 +12,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.openings import UNKNOWN, permission
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, MemberView
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.obstacles import obstacle
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Observation
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import monitor
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.constraints import StartConstraints
@@ -104,6 +106,47 @@ def test_a_member_that_names_no_maintenance_that_there_is_never_counts_as_free(r
     assert view.windows == (), "it is held, and not without windows"
     (problem,) = StartConstraints(records, "ControlPlaneOnly", "1.36.3").problems(records.list("FleetMember"), NOW)
     assert (problem.code, problem.where) == ("no-such-maintenance", "FleetMember/a spec.maintenance")
+
+
+BY_LABEL = {"memberSelector": {"byLabel": "env=prod"}}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"freezes": [{"name": "sales", "start": "2026-08-01", "end": "2026-08-30", **BY_LABEL}]},
+        {"windows": [{"name": "kubernetes", "maintenanceWindow": NIGHTS, **BY_LABEL}]},
+    ],
+    ids=["freeze", "window"],
+)
+def test_a_member_whose_labels_are_not_known_is_held_where_labels_choose(records, spec):  # D3-41
+    """Its MemberCluster was deleted by hand, or it leaves and was half forgotten: no freeze is lost by that."""
+    keep(records, "FleetMaintenance", "chosen", spec)
+    keep(
+        records, "FleetMaintenance", "all", {"freezes": [{"name": "later", "start": "2027-01-01", "end": "2027-01-02"}]}
+    )
+    member(records, "a", "prod")
+    member(records, "b", "test")
+    assert obstacle(views(records)["a"], NOW) is not None
+    records.delete("MemberCluster", "a")
+    found = views(records)
+    held = obstacle(found["a"], NOW)
+    assert held is not None and held.reason == "WindowClosed" and found["a"].windows == ()
+    assert "MemberCluster" in held.message and "gitops.fleet.join" in held.message
+    assert obstacle(found["b"], NOW) is None
+    times = StartConstraints(records, "ControlPlaneOnly", "1.36.3").times(records.list("FleetMember"), NOW)["a"]
+    assert permission(times, NOW, NOW + timedelta(days=9)).state == UNKNOWN
+    assert [each.words for each in times.freezes] == ["freeze later of FleetMaintenance all"], "those for all are told"
+
+
+def test_a_member_whose_labels_are_not_known_may_begin_where_no_labels_choose(records):
+    nights(records)
+    keep(
+        records, "FleetMaintenance", "all", {"freezes": [{"name": "later", "start": "2027-01-01", "end": "2027-01-02"}]}
+    )
+    member(records, "a")
+    records.delete("MemberCluster", "a")
+    assert obstacle(views(records)["a"], NOW) is None
 
 
 def test_a_version_that_a_location_lacks_is_waited_for_there(records):  # D3-49

@@ -16,6 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms, kept_terms
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import Journal
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.other_rotations import in_hand
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run, retried
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import outlooks
@@ -86,6 +87,25 @@ def test_a_run_takes_the_rotations_of_its_pools_with_it_and_no_others(records: R
     assert delete_run(session(records), "whole", force=True, write=True)
     assert records.names("NodeRotation") == others and not records.names("UpdateRun")
     assert not delete_run(session(records), "whole", force=True, write=True)
+
+
+@pytest.mark.parametrize("node", [{"phase": "Draining"}, {"phase": "GivenUp", "release": "it was not drained in time"}])
+def test_a_run_whose_rotations_have_nodes_in_hand_is_not_deleted_although_no_upgrade_is_in_flight(
+    records: Records, node: dict[str, str]
+) -> None:
+    """Its attempt has ended; without the record nobody would drain them to the end, or let them go."""
+    run = define_run(records, "one", update_manifests([], [control_planes("one")], strict=False), write=True).run
+    own = f"one-{run.metadata.uid[:8]}.a.1.pool.0123abcd"
+    nodes = [{"name": "a/n1", "uid": "u", "pool": "a/p", "attempts": 1, **node}]
+    keep(records, "NodeRotation", own, {"members": ["a"]})
+    stored = records.get("NodeRotation", own)
+    assert stored is not None
+    records.replace({**stored, "status": {"phase": "Running", "state": {"nodes": nodes}}})
+    with pytest.raises(FleetError) as refused:
+        delete_run(session(records), "one", force=False, write=True)
+    assert refused.value.code == "run-in-flight" and own in refused.value.message and "a/n1" in refused.value.message
+    assert in_hand(records) and records.names("UpdateRun") == {"one"}
+    assert delete_run(session(records), "one", force=True, write=True) and not in_hand(records)
 
 
 def session(records: Records) -> Session:

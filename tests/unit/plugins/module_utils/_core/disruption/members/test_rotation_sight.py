@@ -229,6 +229,16 @@ def test_in_a_freeze_nothing_begins_and_the_end_is_known() -> None:
     assert begins == [] and held["m1/a"].code == "window" and "2026-03-30T00:00:00Z" in held["m1/a"].text
 
 
+def test_nodes_of_a_member_whose_labels_are_not_known_wait_where_labels_choose_freezes_or_windows() -> None:
+    """Without its MemberCluster nobody knows whether a freeze is for it."""
+    frozen = maintenance(freezes=[freeze(start="2026-03-28", end="2026-03-29", memberSelector={"byLabel": "env=prod"})])
+    unknown, known = member("m1", node("a"), labels_known=False), member("m2", node("b"))
+    begins, held = first(ground(rotation({"nodes": "1"}, **ALL), frozen), unknown, known)
+    assert begins == ["m2/b"] and held["m1/a"].code == "window" and "no MemberCluster" in held["m1/a"].text
+    later = maintenance(freezes=[freeze(start="2027-03-28", end="2027-03-29")])
+    assert first(ground(rotation({"nodes": "1"}, **ALL), later), unknown, known)[0] == ["m1/a", "m2/b"]
+
+
 def test_a_member_that_cannot_be_read_has_not_lost_its_nodes() -> None:
     """Whoever is in flight there stays so, and whoever waits goes on waiting (a failed read is no empty answer)."""
     one, two = member("m1", node("a"), node("b")), member("m2", node("c"))

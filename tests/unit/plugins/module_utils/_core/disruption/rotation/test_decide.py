@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import typing as t
 from datetime import timedelta
 
 import pytest
@@ -138,6 +139,20 @@ def test_a_node_that_another_rotation_empties_is_left_to_it_and_consumes_the_bud
     assert "1 disrupted" in waits["p-1"][0]
     own = dataclasses.replace(sight, rotation="other")
     assert drained(decide(begin(["x"], own, ALL_AT_ONCE, NOW), own, NOW)) == ["x"]
+
+
+@pytest.mark.parametrize("lost", [{"ready": False}, {"deleting": True}, {"disruptor": "other"}])
+@pytest.mark.parametrize("count", [1, 3])
+def test_new_nodes_that_are_lost_consume_the_budget_while_nodes_wait_d0_65(lost: dict[str, t.Any], count: int) -> None:
+    """None of them takes the place of one that waits: they are gone themselves."""
+    sight = RotationInput(nodes=a_pool_of(3), scopes=(scope(Budget("1")),), rotation="mine")
+    state = begin([each.name for each in sight.nodes], sight, ALL_AT_ONCE, NOW)
+    new = tuple(dataclasses.replace(each, **lost) for each in a_pool_of(count, "new-p"))
+    new = tuple(dataclasses.replace(each, pool="p") for each in new)
+    found = decide(state, dataclasses.replace(sight, nodes=(*sight.nodes, *new)), NOW)
+    assert (drained(found), told(found, "p-0")) == ([], ["budget"])
+    well = tuple(dataclasses.replace(each, ready=True, deleting=False, disruptor="") for each in new)
+    assert drained(decide(state, dataclasses.replace(sight, nodes=(*sight.nodes, *well)), NOW)) == ["p-0"]
 
 
 def test_a_place_stays_disrupted_until_the_replacement_is_ready() -> None:
@@ -293,6 +308,17 @@ def test_a_failed_node_is_released_and_tried_again_later_then_given_up() -> None
         "GivenUp",
         "the machine does not answer",
     )
+
+
+def test_a_node_that_is_to_be_tried_again_at_once_does_not_begin_in_the_step_that_lets_it_go() -> None:
+    """Its release and its next drain, begun together, would end one another, and nobody drain it."""
+    sight = RotationInput(nodes=a_pool_of(1))
+    found = everything(sight, RotationSettings(attempts=3, retry_after=0, node_timeout=600))
+    late = NOW + 10 * MINUTE
+    found = decide(found.state, sight, late)
+    assert [each.operation for each in found.acts] == ["p-0.1.release"]
+    assert decide(found.state, sight, late).acts == () and found.wake_at == late + timedelta(seconds=1)
+    assert [each.operation for each in decide(found.state, sight, found.wake_at).acts] == ["p-0.2.drain"]
 
 
 def test_a_drain_that_takes_too_long_is_given_up_with_what_holds_it() -> None:
