@@ -25,6 +25,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
     NodeRotationSpec,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.clock_skew import clock_skew_words
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.replacing import ReplacementWish
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating import (
     RotationReport,
@@ -179,3 +180,12 @@ def test_a_plan_from_a_file_takes_no_member_of_it_for_one_that_has_left(session:
     snapshot = NodesSnapshot(captured_at=NOW, members=(member,))
     wish = RotationWish(replacement=OWN)
     assert _foreseen(asked, snapshot, (), NOW, wish).begins == ("east/a",)
+
+
+def test_a_plan_by_a_wrong_clock_begins_nothing_and_says_so(session: Session):
+    member = MemberNodes(name="east", nodes=(Node(name="a", uid="u"),))
+    wanted = NodeRotation(metadata=ObjectMeta(name="green"), spec=NodeRotationSpec())
+    asked = _asked(session, "green", NodeManifests(rotations={"green": wanted}))
+    snapshot = NodesSnapshot(captured_at=NOW, members=(member,))
+    found = _foreseen(asked, snapshot, (), NOW, RotationWish(replacement=OWN), clock_skew_words(timedelta(minutes=-10)))
+    assert not found.begins and "our clock is 10 min ahead of those" in found.waits[0].blockers[0].text

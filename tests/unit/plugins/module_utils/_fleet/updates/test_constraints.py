@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, MemberView
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Observation
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import LIST_AFTER
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import monitor
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.constraints import StartConstraints
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import (
-    LIST_AFTER,
     ControlPlaneJudge,
     MemberMonitor,
 )
