@@ -17,6 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.memb
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import begin
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import RotationState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.node_rotation import NodeRotation
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending, RunLimits, conduct
@@ -38,6 +39,8 @@ from ansible_collections.gitops.fleet.tests.data.maintenance_parts import mainte
 START = datetime(2026, 3, 28, 12, tzinfo=UTC)
 FAST = {"firstWave": 99, "growth": 1, "nodeTimeoutSeconds": 600}
 ONE_NODE = maintenance(budgets=[{"name": "one", "nodes": "1"}])
+FROZEN = {"name": "emergency", "start": "2026-03-01", "end": "2026-04-30"}
+SITES = "cluster.kubernetes-fleet.io/v1beta1"
 Document = dict[str, t.Any]
 
 
@@ -176,3 +179,12 @@ class Conducted:
 def named(name: str, **spec: t.Any) -> Document:
     document = rotation({"nodes": "100%"}, **{"pace": FAST, **spec})
     return {**document, "metadata": {"name": name}}
+
+
+def join(records: SqliteRecords, name: str, **labels: str) -> None:
+    member = {"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": name}}
+    records.create({**member, "spec": {"connection": {"kubeconfig": "x"}}})
+    identity = {"identity": {"kind": "User", "name": "fleet"}}
+    records.create(
+        {"apiVersion": SITES, "kind": "MemberCluster", "metadata": {"name": name, "labels": labels}, "spec": identity}
+    )

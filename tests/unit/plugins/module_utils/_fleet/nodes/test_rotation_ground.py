@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.rotation_sight import RotationGround
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import (
     LIST_AFTER,
@@ -28,15 +27,15 @@ from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import 
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import maintenance
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.nodes.conducted_rotation import (
     BY_ONE,
+    FROZEN,
     ONE_NODE,
     START,
     Conducted,
     Document,
     Fleet,
+    join,
     named,
 )
-
-FROZEN = {"name": "emergency", "start": "2026-03-01", "end": "2026-04-30"}
 
 
 @pytest.fixture
@@ -150,18 +149,6 @@ def test_nothing_begins_by_a_clock_that_is_wrong(records: SqliteRecords) -> None
     one.around.ahead = timedelta(minutes=5)
     one.run(seconds=9)
     assert fleet.begun == ["m1/a.1.drain"]
-
-
-SITES = "cluster.kubernetes-fleet.io/v1beta1"
-
-
-def join(records: SqliteRecords, name: str, **labels: str) -> None:
-    member = {"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": name}}
-    records.create({**member, "spec": {"connection": {"kubeconfig": "x"}}})
-    identity = {"identity": {"kind": "User", "name": "fleet"}}
-    records.create(
-        {"apiVersion": SITES, "kind": "MemberCluster", "metadata": {"name": name, "labels": labels}, "spec": identity}
-    )
 
 
 def around(records: SqliteRecords, document: Document, *members: str, stay: str = "") -> RotationAround:
