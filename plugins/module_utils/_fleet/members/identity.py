@@ -86,7 +86,17 @@ class Identities:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        for name, uid in (recorded_uids(self.members) | self.seen).items():
+        self._name(recorded_uids(self.members) | self.seen)
+
+    def welcome(self, members: t.Mapping[str, FleetMember]) -> None:
+        """Adds members that have joined since."""
+        with self._lock:
+            self.members = {**self.members, **members}
+            self._name(recorded_uids(members))
+
+    def _name(self, uids: t.Mapping[str, str]) -> None:
+        """Notes that these are the clusters of members, by name."""
+        for name, uid in uids.items():
             self._names.setdefault(uid, set()).add(name)
 
     def admit(self, name: str, client: KubeClient) -> None:

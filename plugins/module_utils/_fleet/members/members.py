@@ -36,6 +36,8 @@ from .identity import (
 )
 from .member_lease import Keep, MemberLeases
 
+# For how long what the records say of the fleet is good where something may begin by it.
+LIST_AFTER = timedelta(seconds=15)
 SECRET_PATH = "/api/v1/namespaces/{namespace}/secrets/{name}"
 
 
@@ -158,6 +160,14 @@ class Clients:
         except BaseException:
             client.close()
             raise
+
+    def welcome(self, members: t.Mapping[str, FleetMember]) -> None:
+        """Adds those that it does not have, who have joined since it was made; what it has of others stays."""
+        with self._lock:
+            new = {name: each for name, each in members.items() if name not in self.members}
+            if new:
+                self.members = {**self.members, **new}
+                self.identities.welcome(new)
 
     def connection(self, name: str) -> Connection:
         """Where the member is, which is not asked. FleetError ``not-a-member``, and as of ``connection_of``."""

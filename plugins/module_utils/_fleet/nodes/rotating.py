@@ -22,6 +22,7 @@ from ..._core.machine import HeldBack
 from ..._core.objects.audit.audit_entry import ROTATION_BEGUN, ROTATION_STOPPED
 from ..._core.objects.clusters.node_rotation import DueNodes, NodeRotation
 from ..._core.schema.codec import encode
+from ..._core.values.clock_skew import clock_skew_words
 from ..._kube.client import Timeouts
 from ..._store.records import Record
 from ..audit.actor import user
@@ -29,18 +30,13 @@ from ..audit.evidence import failing
 from ..audit.rotations import commanded, conducting
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import Ending, RunLimits, conduct
-from ..members.members import (
-    Clients,
-    Member,
-    members_to_write,
-    open_clients,
-    recorded_members,
-)
+from ..members.members import Member, members_to_write, open_clients, recorded_members
 from ..recorded import recorded
 from ..session import Session
 from .other_rotations import OtherRotations, in_flight_beside, kept_meanwhile
 from .reading import ReadingWish, nodes_file, read_members
 from .replacing import NodeReplacer, ReplacementWish, driver_problems
+from .rotation_ground import RecordedFleet, RotationAround
 from .rotation_record import (
     RotationBook,
     ask_to_stop,
@@ -104,9 +100,9 @@ def planned(session: Session, name: str, given: NodeManifests, wish: RotationWis
     asked = _asked(session, name, given)
     if asked.is_left(wish):
         return asked.as_it_stands
-    snapshot = _snapshot(session, asked, wish)
+    snapshot, ahead = _snapshot(session, asked, wish)
     others = in_flight_beside(session.records, name)
-    return _foreseen(asked, snapshot, others, session.clock(), wish)
+    return _foreseen(asked, snapshot, others, session.clock(), wish, clock_skew_words(ahead))
 
 
 def conducted(session: Session, name: str, given: NodeManifests, wish: RotationWish) -> RotationReport:
@@ -118,9 +114,9 @@ def conducted(session: Session, name: str, given: NodeManifests, wish: RotationW
     if asked.is_left(wish):
         return asked.as_it_stands
     members = _taking(members_to_write(session), asked)
-    fleet = {each: member.fleet for each, member in members.items()}
+    known = {each: member.fleet for each, member in members.items()}
     waits = Timeouts.connecting(wish.reading.timeout)
-    with open_clients(session, fleet, timeout=waits, strict=True) as clients:
+    with open_clients(session, known, timeout=waits, strict=True) as clients:
         foreseen = None
         if not asked.going:
             first = read_members(members, clients, wish.reading, session.clock())
@@ -140,7 +136,9 @@ def conducted(session: Session, name: str, given: NodeManifests, wish: RotationW
                 holder=session.holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=told
             )
             heard = replace(session, say=folding(session.say, f"{name}:"))
-            ending, steering = carried(heard, asked.ground, members, clients, wish, limits, asked.uid)
+            fleet = RecordedFleet(session.records)
+            around = RotationAround(asked.ground, members, clients, wish.reading, fleet, given.maintenance)
+            ending, steering = carried(heard, around, wish, limits, asked.uid)
     return RotationReport(
         rotation=steering.book.rotation,
         state=ending.state,
@@ -169,32 +167,26 @@ def stopped(session: Session, name: str, write: bool) -> RotationReport:
 
 
 def carried(
-    session: Session,
-    ground: RotationGround,
-    members: t.Mapping[str, Member],
-    clients: Clients,
-    wish: RotationWish,
-    limits: RunLimits,
-    uid: str = "",
+    session: Session, around: RotationAround, wish: RotationWish, limits: RunLimits, uid: str = ""
 ) -> tuple[Ending[RotationState], RotationSteering]:
     """Conducts a rotation that is recorded, by this ``uid`` if it is known, with evidence of it; how that ended, and
     the steering as it is then. FleetError as of ``conductor.loop.conduct``."""
-    name = ground.rotation.name
+    rotation = around.at_first.rotation
+    name = rotation.name
     lease = f"rotation/{name}"
 
     def look(now: datetime, names: t.Collection[str] | None) -> NodesSnapshot:
         """What the members of these names hold, all for None, while the lease of the rotation is kept."""
-        wanted = members if names is None else {each: members[each] for each in names if each in members}
         with kept_meanwhile(session.records, lease, limits.holder):
-            return read_members(wanted, clients, wish.reading, now)
+            return around.look(now, names)
 
-    workers = NodeWorkers(MemberHolds(clients, lease), session.clock, session.say)
-    book, replacer = RotationBook(name, uid), NodeReplacer(rotation=ground.rotation, wish=wish.replacement)
+    workers = NodeWorkers(MemberHolds(around.clients, lease), session.clock, session.say)
+    book, replacer = RotationBook(name, uid), NodeReplacer(rotation=rotation, wish=wish.replacement)
     others = OtherRotations(session.records, name, limits.holder)
-    steering = RotationSteering(book, ground, look, workers, replacer, others, wish.interval)
+    steering = RotationSteering(book, around, look, workers, replacer, others, wish.interval)
     event = partial(session.journal, KIND, name)
     telling = RotationTelling(name, session.say, event, lambda: steering.waits, limits.stays)
-    attested = conducting(session, telling, ground.rotation)
+    attested = conducting(session, telling, rotation)
     with failing(attested.testimony):
         ending = conduct(session.records, lease, steering, session.clock, attested, limits)
     return ending, steering
@@ -293,22 +285,28 @@ def _taking(members: t.Mapping[str, Member], asked: _AskedRotation) -> dict[str,
     return found
 
 
-def _snapshot(session: Session, asked: _AskedRotation, wish: RotationWish) -> NodesSnapshot:
-    """What members that take part hold, now or as the file has it. FleetError as of ``nodes_file``, or ``_taking`` and
-    ``read_members``."""
+def _snapshot(session: Session, asked: _AskedRotation, wish: RotationWish) -> tuple[NodesSnapshot, timedelta]:
+    """What members that take part hold, now or as the file has it, and how far clocks are ahead of ours. FleetError as
+    of ``nodes_file``, or ``_taking`` and ``read_members``."""
     if wish.snapshot:
-        return nodes_file(wish.snapshot, session.clock())
+        return nodes_file(wish.snapshot, session.clock()), timedelta(0)
     members = _taking(recorded_members(session.records), asked)
     waits = Timeouts.connecting(wish.reading.timeout)
     with open_clients(session, {name: each.fleet for name, each in members.items()}, timeout=waits) as clients:
-        return read_members(members, clients, wish.reading, session.clock())
+        return read_members(members, clients, wish.reading, session.clock()), clients.clock_ahead()
 
 
 def _foreseen(
-    asked: _AskedRotation, snapshot: NodesSnapshot, others: tuple[OtherNode, ...], now: datetime, wish: RotationWish
+    asked: _AskedRotation,
+    snapshot: NodesSnapshot,
+    others: tuple[OtherNode, ...],
+    now: datetime,
+    wish: RotationWish,
+    wait: str = "",
 ) -> RotationReport:
-    """The first step, or the next one of a rotation that goes on; nothing is written. FleetError ``members-unread`` and
-    ``rotation-too-large`` for the first, and as of ``driver_problems`` and ``begin``."""
+    """The first step, or the next one of a rotation that goes on, in which nothing begins if there is a ``wait`` for
+    something; nothing is written. FleetError ``members-unread`` and ``rotation-too-large`` for the first, and as of
+    ``driver_problems`` and ``begin``."""
     ground, rotation = asked.ground, asked.ground.rotation
     unknown = unreadable(snapshot)
     members = [each for each in snapshot.members if each.name not in unknown]
@@ -329,7 +327,7 @@ def _foreseen(
     flying = {each.pool for each in state.nodes if not each.ended}
     stop = asked.before.status.stop_requested and asked.going
     left = members_left(state, {*ground.fleet, *unknown, *(each.name for each in snapshot.members)})
-    seen = ground.sight(members, now, unknown=unknown, flying=flying, others=others, stop=stop, left=left)
+    seen = ground.sight(members, now, unknown=unknown, flying=flying, others=others, wait=wait, stop=stop, left=left)
     found = decide(state, seen, now)
     return RotationReport(
         rotation=asked.before if asked.going else rotation,

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A rotation in the conductor's loop: members read again and again, drains and replacements begun, nodes let go;
-members not wholly read."""
+"""A rotation in the conductor's loop: members, and what the records say of them and of maintenance, read again and
+again; drains and replacements begun, nodes let go; members not wholly read, or leaving."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from ..._core.disruption.members.member_nodes import (
     MemberNodes,
 )
 from ..._core.disruption.members.nodes_snapshot import NodesSnapshot
-from ..._core.disruption.members.rotation_sight import RotationGround
 from ..._core.disruption.rotation import decide as machine
 from ..._core.disruption.rotation.input import OtherNode, RotationInput, cluster_in_name, scopes_left
 from ..._core.disruption.rotation.progress import ADD_NODE, RELEASE, RotationAct
@@ -23,13 +22,17 @@ from ..._core.disruption.rotation.state import RETURNING, RotationState, limit_e
 from ..._core.disruption.rotation.wake import all_waiting_shut_in
 from ..._core.errors import FleetError
 from ..._core.machine import Blocker, Decision, HeldBack
-from ..._core.values.clock_skew import is_over
+from ..._core.values.clock_skew import clock_skew_words, is_over
+from ..._core.windows.fleet_windows import WindowAnswer
 from ..._store.records import Lease
 from ..conductor.journal import Change
+from ..conductor.loop import PASSING
+from ..leases import leaving_problem
 from ..recorded import DAMAGED
 from .draining import NodeWork, retried_while_passing, uncordon
 from .other_rotations import OtherRotations
 from .replacing import NodeReplacer
+from .rotation_ground import Around, unknown_ground
 from .rotation_record import RotationBook
 from .workers import NodeWorkers, WorkerHands
 
@@ -67,12 +70,13 @@ class _Stuck:
 
 
 class RotationSteering:
-    """A rotation for the loop. ``look`` reads the members; ``interval`` is for how long what was read is good."""
+    """A rotation for the loop. ``around`` and ``look`` read what the records say, and the members; ``interval`` is for
+    how long what was read of these is good."""
 
     def __init__(
         self,
         book: RotationBook,
-        ground: RotationGround,
+        around: Around,
         look: Look,
         workers: NodeWorkers,
         replacer: NodeReplacer,
@@ -80,13 +84,17 @@ class RotationSteering:
         interval: timedelta = LOOK,
     ) -> None:
         self.book = book
-        self._ground, self._look, self._workers, self._replacer = ground, look, workers, replacer
+        self._around, self._look, self._workers, self._replacer = around, look, workers, replacer
+        self._ground = around.at_first
         self._others, self._interval = others, interval
         self._members: dict[str, MemberNodes] = {}
         self._unknown: dict[str, str] = {}
         self._unknown_since: dict[str, datetime] = {}
         self._beside: tuple[OtherNode, ...] = ()
         self._wait = ""
+        self._doubts: tuple[str, ...] = ()
+        self._leaving: t.Mapping[str, str] = {}
+        self._decided: RotationState | None = None
         self._looked: datetime | None = None
         self._ended: set[str] = set()
         self._fresh = False
@@ -103,8 +111,8 @@ class RotationSteering:
 
     def see(self, state: RotationState, now: datetime) -> RotationInput:
         """Members as they were read last: all of them anew after ``interval``, else those where work has ended.
-        FleetErrors of the records and of ``look``; while records of other rotations are damaged, nothing begins
-        instead."""
+        FleetErrors of the records and of ``look``; while records of other rotations are damaged, or it is not known
+        what holds this one back, nothing begins instead."""
         self._fresh = is_over(self._looked, self._interval, now)
         if self._fresh:
             self._read(now)
@@ -115,6 +123,7 @@ class RotationSteering:
 
     def decide(self, state: RotationState, seen: RotationInput, now: datetime) -> Decision[RotationState, RotationAct]:
         """As ``_core.disruption.rotation.decide``; keeps who waits for what."""
+        self._decided = state
         found = machine.decide(state, seen, now)
         self._waits = found.waits
         self._shut = lambda: all_waiting_shut_in(found.state, seen, scopes_left(found.state, seen, now))
@@ -135,7 +144,8 @@ class RotationSteering:
     ) -> RotationInput | None:
         """None if what was decided may begin: members were read just now, and it is our turn, or no node begins that
         others would have to count; nodes are let go without either, and the turn is given back then. Else reads
-        members, takes the turn if another rotation does not have it, and gives what is seen by then. FleetErrors as of
+        members, takes the turn if another rotation does not have it, and gives what is seen by then, for the state
+        that was decided: an act that has failed is in flight there, and not in the decision. FleetErrors as of
         ``see``."""
         if all(each.kind == RELEASE for each in decision.acts):
             self._others.end_turn()
@@ -148,9 +158,10 @@ class RotationSteering:
             self._fresh = True
         if begins and self._others.take_turn():
             self._see_others()
+            self._leaving = self._around.leaving()
         elif begins:
             self._wait = COUNTED
-        return self._sight(decision.state, now)
+        return self._sight(self._decided or decision.state, now)
 
     def before_store(self, decision: Decision[RotationState, RotationAct]) -> RotationState:
         """The state as decided; nothing is added to it."""
@@ -174,7 +185,12 @@ class RotationSteering:
         return None
 
     def release(self, state: RotationState) -> None:
-        """Gives back the leases on members on which nothing is in flight."""
+        """Gives back the leases on members on which nothing is in flight, and ends work on those that have left the
+        fleet."""
+        left = members_left(state, self._ground.fleet)
+        for each in state.nodes if left else ():
+            if cluster_in_name(each.name) in left:
+                self._workers.halt(each.name)
         self._workers.holds.keep_only({cluster_in_name(each.node) for each in machine.acts_in_flight(state)})
 
     def record(self, state: RotationState, now: datetime) -> t.Iterator[RotationChange]:
@@ -226,10 +242,13 @@ class RotationSteering:
         self._workers.close()
 
     def _read(self, now: datetime) -> None:
-        """Reads all members anew, and what other rotations have in flight. One that cannot be read is unknown: what was
-        read of it before is not told for the present. FleetErrors as of ``see``."""
+        """Reads all members anew, with what the records say of them, and what other rotations have in flight. One that
+        cannot be read is unknown: what was read of it before is not told for the present. FleetErrors as of ``see``."""
+        blind = self._see_ground(now)
         self._members, self._unknown, self._ended = {}, {}, set()
         self._put(self._look(now, None), ())
+        self._doubts = tuple(filter(None, (blind, clock_skew_words(self._around.clock_ahead()))))
+        self._leaving = {}
         self._see_others()
         self._looked = now
 
@@ -251,6 +270,17 @@ class RotationSteering:
         rows = ((name, limit_end(since, timeout)) for name, since in self._unknown_since.items())
         return {name for name, end in rows if self._looked is not None and limit_passed(end, self._looked)}
 
+    def _see_ground(self, now: datetime) -> str:
+        """Sees what holds the rotation back by now; why nothing may begin where that is not known, empty where it is.
+        FleetErrors of PASSING are raised."""
+        try:
+            self._ground = self._around.ground(now)
+        except FleetError as error:
+            if error.code in PASSING:
+                raise
+            return unknown_ground(error)
+        return ""
+
     def _see_others(self) -> None:
         """Reads what other rotations have in flight. While their records are damaged, nothing begins; other FleetErrors
         are raised."""
@@ -262,19 +292,25 @@ class RotationSteering:
             self._wait = str(error)
 
     def _sight(self, state: RotationState, now: datetime) -> RotationInput:
-        """What was read, with failures of acts that are in flight, for the decision."""
+        """What was read, with failures of acts that are in flight, for the decision. A member that is let go is
+        closed."""
         begun = (each for each in machine.acts_in_flight(state) if each.kind != RELEASE)
-        return self._ground.sight(
+        seen = self._ground.sight(
             tuple(self._members.values()),
             now,
             failed={each.node: self._failed[each.operation] for each in begun if each.operation in self._failed},
             unknown=dict(self._unknown),
             flying={each.pool for each in state.nodes if not each.ended},
             others=self._beside,
-            wait=self._wait,
+            wait="; ".join(filter(None, (*self._doubts, self._wait))),
             stop=self.book.rotation.status.stop_requested,
             left=members_left(state, self._ground.fleet),
         )
+        if not self._leaving:
+            return seen
+        why = {name: leaving_problem(name, holder).message for name, holder in self._leaving.items()}
+        shut = {name: WindowAnswer(False, text, None) for name, text in why.items()}
+        return replace(seen, windows={**seen.windows, **shut})
 
     def _work(self, act: RotationAct, state: RotationState) -> NodeWork:
         """What the act is about: the Node by its uid, and, but for a release, the instant from which its pods are

@@ -19,12 +19,12 @@ from ..._core.objects.clusters.fleet_member import NodePoolStatus
 from ..._core.updates.preflight import Judge
 from ..._core.updates.releases.versions import skewed, view_at_version
 from ..._core.updates.run import Begin, MemberBlocker, MemberView
-from ..._core.values.clock_skew import CLOCK_SKEW as MOST_SKEW
-from ..._core.values.clock_skew import is_due, is_over
+from ..._core.values.clock_skew import clock_skew_words, is_due, is_over
 from ..._core.values.update_states import CLOCK_SKEW, OPERATION_IN_PROGRESS, PRECONDITION_FAILED, VERSION_NOT_AVAILABLE
 from ..._kube.parallel import in_parallel
 from ..._store.records import Lease, Records
 from ..drivers.contract import Driver, Observation
+from ..members.members import LIST_AFTER
 from .claims import (
     LEASE_SECONDS,
     claim,
@@ -38,7 +38,6 @@ from .leases import UpgradeLeases, obstacle
 LOOK_AGAIN = timedelta(seconds=15)
 FRESH = timedelta(seconds=5)
 RENEW_AFTER = timedelta(seconds=LEASE_SECONDS // 3)
-LIST_AFTER = timedelta(seconds=15)
 # Seconds of a turn of the conductor, which keeps its lease between turns only, and how old an answer may be that came
 # after its turn.
 LOOKING, LATE = 20.0, 60.0
@@ -283,9 +282,9 @@ class MemberMonitor:
                 words = f"its platform works on it: {found.busy}"
                 self._blocked(view, MemberBlocker(reason=OPERATION_IN_PROGRESS, message=words), now)
                 return
-        skew = _clock_skew(self.clock_ahead())
+        skew = clock_skew_words(self.clock_ahead())
         if skew:
-            self._blocked(view, skew, now)
+            self._blocked(view, MemberBlocker(reason=CLOCK_SKEW, message=skew), now)
             return
         view = self.judge(view, self.versions[begin.member], self._pools.get(begin.member, ()), now)
         waits = len(view.obstacles) > len(self._plain[begin.member].obstacles)
@@ -318,14 +317,3 @@ class MemberMonitor:
         self._found[view.name] = obstacle
         self.views[view.name] = self._with_obstacle(view)
         self._again[view.name] = now + LOOK_AGAIN
-
-
-def _clock_skew(ahead: timedelta) -> MemberBlocker | None:
-    """The obstacle for all if our clock is more than 5 minutes off, else None: by such a clock nothing can be said of
-    windows, freezes and waits. ``ahead`` is how far theirs are ahead of ours."""
-    if abs(ahead) <= MOST_SKEW:
-        return None
-    where = "ahead of" if ahead < timedelta(0) else "behind"
-    minutes = abs(ahead) // timedelta(minutes=1)
-    words = f"our clock is {minutes} min {where} those of the clusters, so that no window, freeze or wait can be judged"
-    return MemberBlocker(reason=CLOCK_SKEW, message=f"{words}; set the runner's clock")

@@ -15,6 +15,7 @@ import re
 import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from ...._core.cluster.facts.node import POOL_LABELS, image_of, pool_label
 from ...._core.cluster.state_node import Node
@@ -35,14 +36,14 @@ from ...conductor.loop import RunLimits
 from ...conductor.operation import Clock, Closed, Pause
 from ...drivers.contract import Driver, Work
 from ...members.members import Clients, Member
-from ...nodes.reading import read_members
 from ...nodes.replacing import driver_problems
 from ...nodes.rotating import RotationWish, carried
+from ...nodes.rotation_ground import RecordedFleet, RotationAround, unknown_ground
 from ...nodes.rotation_record import has_begun, record_begun, rotation_state
 from ...nodes.rotation_steering import unreadable
 from ...nodes.rotation_words import folding, waits_lines
-from ...nodes.sources import KIND, recorded_maintenance
-from ...recorded import recorded
+from ...nodes.sources import KIND
+from ...recorded import DAMAGED, recorded
 from ...session import Session
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
@@ -81,7 +82,8 @@ class PoolTask:
 
 @dataclass(frozen=True, kw_only=True)
 class PoolRotations:
-    """``holder`` is the same for every conductor of the run. ``members`` are the fleet's, for budgets over it."""
+    """``holder`` is the same for every conductor of the run. ``members`` are those of the fleet when the run was taken
+    up."""
 
     session: Session
     run: UpdateRun
@@ -104,12 +106,14 @@ class PoolRotations:
         left = PoolEnd() if known else self.finish(task, but=ground.rotation.name)
         if left.paused:
             return left
-        members = self._reading(task.work.member, ground)
+        around = self._around(ground, task.work.member)
+        if isinstance(around, PoolEnd):
+            return around
         stored = self.session.records.get(KIND, ground.rotation.name)
         rotation = recorded(NodeRotation, stored) if stored is not None else ground.rotation
         if not has_begun(rotation):
-            rotation = self._begun(ground, members, task.work, task.step, stored)
-        end = self._carried(task, replace(ground, rotation=rotation), members)
+            rotation = self._begun(around, task.work, task.step, stored)
+        end = self._carried(task, replace(around, at_first=replace(around.at_first, rotation=rotation)))
         if not end.paused:
             self._left_nothing.add(operation)
         return end
@@ -129,20 +133,21 @@ class PoolRotations:
             if rotation.spec.members != (task.work.member,) or not has_begun(rotation):
                 continue
             ground = replace(self._ground(task.work, task.step, task.image), rotation=rotation)
-            end = self._carried(task, ground, self._reading(task.work.member, ground))
+            around = self._around(ground, task.work.member)
+            end = around if isinstance(around, PoolEnd) else self._carried(task, around)
             if end.paused:
                 return end
         return PoolEnd()
 
-    def _carried(self, task: PoolTask, ground: RotationGround, members: t.Mapping[str, Member]) -> PoolEnd:
-        """Carries the rotation of the ground on until it is over, and deletes its record then, or until it has to wait.
-        FleetError as of ``carried``, and of the records; Closed when nobody follows any more."""
-        rotation = ground.rotation
+    def _carried(self, task: PoolTask, around: RotationAround) -> PoolEnd:
+        """Carries the rotation on until it is over, and deletes its record then, or until it has to wait. FleetError as
+        of ``carried``, and of the records; Closed when nobody follows any more."""
+        rotation = around.at_first.rotation
         state, paused = rotation_state(rotation), PoolEnd()
         if not state.over:
             session = replace(self.session, say=briefly(task, rotation.name))
             limits = RunLimits(holder=self.holder, max_idle=self.max_idle, interrupted=lambda: _closed(task.pause))
-            ending, steering = carried(session, ground, members, self.clients, self.wish, limits)
+            ending, steering = carried(session, around, self.wish, limits)
             task.pause(0)
             state = ending.state
             lines = (_brief(each, task.work.member, rotation.name) for each in waits_lines(steering.waits, short=True))
@@ -155,8 +160,7 @@ class PoolRotations:
         return PoolEnd(failure=_left(state))
 
     def _ground(self, work: Work, step: UpgradeStep, image: str) -> RotationGround:
-        """The rotation of the step, not recorded, with maintenance and the fleet's labels. FleetError
-        ``record-damaged``."""
+        """The rotation of the step, not recorded, without what the records say that holds it back."""
         wanted = self.run.spec.node_pools or PoolUpgrade()
         rotation = NodeRotation(
             metadata=ObjectMeta(name=pool_step_name(work.operation, step)),
@@ -167,38 +171,42 @@ class PoolRotations:
                 pace=wanted.pace,
             ),
         )
-        maintenance = recorded_maintenance(self.session.records)
-        windows = self.run.spec.managed_cluster_update.upgrade.type
-        fleet = {name: dict(each.cluster.metadata.labels) for name, each in self.members.items()}
-        return RotationGround(rotation=rotation, maintenance=tuple(maintenance.values()), windows=windows, fleet=fleet)
+        return RotationGround(rotation=rotation, windows=self.run.spec.managed_cluster_update.upgrade.type)
 
-    def _reading(self, member: str, ground: RotationGround) -> dict[str, Member]:
-        """The members to read, by name: this one, unless it joined since the run was taken up, and all others where
-        budgets are over the fleet."""
-        return {name: each for name, each in self.members.items() if ground.over_fleet or name == member}
+    @cached_property
+    def _fleet(self) -> RecordedFleet:
+        """What the records say, listed for all pools of the run together."""
+        return RecordedFleet(self.session.records)
 
-    def _begun(
-        self,
-        ground: RotationGround,
-        members: t.Mapping[str, Member],
-        work: Work,
-        step: UpgradeStep,
-        stored: Record | None,
-    ) -> NodeRotation:
+    def _around(self, ground: RotationGround, member: str) -> RotationAround | PoolEnd:
+        """A rotation of nodes of the member, with what the records say by now; while they are damaged it has to wait.
+        The member is one as long as the pool is under way, also if it leaves the fleet, so that no node stays cordoned.
+        Other FleetErrors of the records are raised."""
+        there = {member: self.members[member]} if member in self.members else {}
+        stay = frozenset(there)
+        around = RotationAround(ground, there, self.clients, self.wish.reading, self._fleet, stay=stay)
+        try:
+            return replace(around, at_first=around.ground(self.session.clock()))
+        except FleetError as error:
+            if error.code != DAMAGED:
+                raise
+            return PoolEnd(paused=unknown_ground(error))
+
+    def _begun(self, around: RotationAround, work: Work, step: UpgradeStep, stored: Record | None) -> NodeRotation:
         """The rotation recorded over what is ``stored``, with the nodes that are behind now; as it is, not recorded, if
         none is. FleetError ``members-unread`` if the member's nodes cannot be read now, ``not-a-member`` if it joined
         since the run was taken up, the problems of ``driver_problems``, and as of ``read_members``, ``begin`` of the
         rotation's decider and ``record_begun``."""
-        now = self.session.clock()
-        snapshot = read_members(members, self.clients, self.wish.reading, now)
+        if work.member not in self.members:
+            hint = "it joined while the run was conducted; conduct it again"
+            raise FleetError(NOT_A_MEMBER, "the cluster was no member when the run was taken up", work.member, hint)
+        ground, now = around.at_first, self.session.clock()
+        snapshot = around.look(now, None)
         unknown = unreadable(snapshot)
         if work.member in unknown:
             raise FleetError(UNREAD, unknown[work.member], work.member, "which nodes are due is not known")
         there = [each for each in snapshot.members if each.name not in unknown]
-        mine = next((each for each in there if each.name == work.member), None)
-        if mine is None:
-            hint = "it joined while the run was conducted; conduct it again"
-            raise FleetError(NOT_A_MEMBER, "the cluster was no member when the run was taken up", work.member, hint)
+        mine = next(each for each in there if each.name == work.member)
         due = behind(mine, step)
         if not due:
             return ground.rotation

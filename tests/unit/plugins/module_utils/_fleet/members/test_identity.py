@@ -114,6 +114,12 @@ def test_two_that_were_not_known_before_are_told_apart_as_they_come() -> None:
     assert code(lambda: found.admit("west", cluster(A))) == "double-member"
 
 
+def test_who_joins_later_is_told_apart_from_those_that_were_there() -> None:
+    found = Identities(members(east=A), strict=True)
+    found.welcome(members(west=""))
+    assert code(lambda: found.admit("west", cluster(A))) == "double-member"
+
+
 def test_what_cannot_be_told_is_refused_where_something_is_written_and_noted_where_not() -> None:
     assert code(lambda: Identities(members(east=A), strict=True).admit("east", FORBIDDEN)) == "forbidden"
     reading = Identities(members(east=A))

@@ -24,7 +24,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
     NodeRotation,
     NodeRotationSpec,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.clock_skew import clock_skew_words
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import rotating, rotation_ground
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.replacing import ReplacementWish
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating import (
     RotationReport,
@@ -39,6 +43,15 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.sources import NodeManifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.data.maintenance_parts import maintenance
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.nodes.conducted_rotation import (
+    BY_ONE,
+    FROZEN,
+    START,
+    Fleet,
+    join,
+    named,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MEMBERS = ("east", "north", "west")
@@ -179,3 +192,41 @@ def test_a_plan_from_a_file_takes_no_member_of_it_for_one_that_has_left(session:
     snapshot = NodesSnapshot(captured_at=NOW, members=(member,))
     wish = RotationWish(replacement=OWN)
     assert _foreseen(asked, snapshot, (), NOW, wish).begins == ("east/a",)
+
+
+def test_a_plan_by_a_wrong_clock_begins_nothing_and_says_so(session: Session):
+    member = MemberNodes(name="east", nodes=(Node(name="a", uid="u"),))
+    wanted = NodeRotation(metadata=ObjectMeta(name="green"), spec=NodeRotationSpec())
+    asked = _asked(session, "green", NodeManifests(rotations={"green": wanted}))
+    snapshot = NodesSnapshot(captured_at=NOW, members=(member,))
+    found = _foreseen(asked, snapshot, (), NOW, RotationWish(replacement=OWN), clock_skew_words(timedelta(minutes=-10)))
+    assert not found.begins and "our clock is 10 min ahead of those" in found.waits[0].blockers[0].text
+
+
+def test_a_freeze_that_is_recorded_while_it_is_conducted_holds_it(session: Session, monkeypatch: pytest.MonkeyPatch):
+    """Our own rotation goes by what holds at the time, whatever held when it was begun."""
+    fleet = Fleet(m1="ab")
+    join(session.records, "m1")
+    session = replace(session, clock=fleet.clock)
+    monkeypatch.setattr(rotating, "members_to_write", lambda given: recorded_members(given.records))
+    monkeypatch.setattr(rotating, "NodeWorkers", lambda *_given: fleet)
+    for module in (rotating, rotation_ground):
+        monkeypatch.setattr(module, "read_members", lambda names, _clients, _wish, now: fleet.look(now, names))
+    wait = fleet.wait
+
+    def waited(seconds: float) -> None:
+        wait(seconds)
+        gone = (fleet.time - START).total_seconds()
+        if gone == 3:
+            session.records.create(maintenance(freezes=[FROZEN]))
+        if gone == 20:
+            fleet.nodes["m1"].remove("a")
+
+    monkeypatch.setattr(fleet, "wait", waited)
+    wanted = read(named("one", pace=BY_ONE)).object
+    assert isinstance(wanted, NodeRotation)
+    given = NodeManifests(rotations={"one": wanted})
+    found = conducted(session, "one", given, RotationWish(replacement=OWN))
+    assert fleet.begun == ["m1/a.1.drain"] and found.why == "waiting"
+    assert [each.phase for each in found.state.nodes] == ["Rotated", "Waiting"]
+    assert found.waits[0].blockers[0].text.startswith("freeze emergency")

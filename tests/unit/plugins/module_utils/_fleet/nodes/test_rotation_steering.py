@@ -6,41 +6,23 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import DO_NOT_DISRUPT
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import Node
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import MemberNodes
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.nodes_snapshot import NodesSnapshot
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.rotation_sight import RotationGround
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import begin
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import RotationState
-from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.node_rotation import NodeRotation
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending, RunLimits, conduct
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import other_rotations
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.other_rotations import OtherRotations
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_record import (
-    RotationBook,
-    record_begun,
-    rotation_document,
-    rotation_state,
-)
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_steering import RotationSteering
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_words import RotationTelling
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.workers import WorkEnd
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recorded import recorded
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_record import rotation_document
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
-from ansible_collections.gitops.fleet.tests.data.maintenance_parts import maintenance, rotation
-
-START = datetime(2026, 3, 28, 12, tzinfo=UTC)
-FAST = {"firstWave": 99, "growth": 1, "nodeTimeoutSeconds": 600}
-ONE_NODE = maintenance(budgets=[{"name": "one", "nodes": "1"}])
-Document = dict[str, t.Any]
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.nodes.conducted_rotation import (
+    BY_ONE,
+    FAST,
+    ONE_NODE,
+    START,
+    Conducted,
+    Fleet,
+    named,
+)
 
 
 @pytest.fixture
@@ -48,104 +30,6 @@ def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
     made = SqliteRecords(tmp_path / "records.db", lambda: START)
     yield made
     made.close()
-
-
-class Fleet:
-    """Members ``m1`` and ``m2`` with nodes by name. It plays the workers: what is begun ends as ``failures`` say, by
-    the kind of the act; who waits moves the clock."""
-
-    def __init__(self, **nodes: str) -> None:
-        self.nodes = {name: list(told) for name, told in nodes.items()}
-        self.time = START
-        self.failures: dict[str, str] = {}
-        self.reads: list[t.Collection[str] | None] = []
-        self.begun: list[str] = []
-        self.silent: set[str] = set()
-        self.kept: set[str] = set()
-        self.holds = self
-        self._ends: list[WorkEnd] = []
-
-    def look(self, now: datetime, names: t.Collection[str] | None) -> NodesSnapshot:
-        self.reads.append(names)
-        there = [name for name in self.nodes if names is None or name in names]
-        members = tuple(
-            MemberNodes(name=name, nodes=tuple(self.node(each) for each in self.nodes[name]))
-            for name in there
-            if name not in self.silent
-        )
-        failed = {name: Problem("timeout", "no answer", name) for name in there if name in self.silent}
-        return NodesSnapshot(captured_at=now, members=members, failed=failed)
-
-    def node(self, name: str) -> Node:
-        return Node(name=name, uid=f"u-{name}", annotations={DO_NOT_DISRUPT: "true"} if name in self.kept else {})
-
-    def begin(self, node: str, operation: str, _work: t.Any) -> None:
-        self.begun.append(operation)
-        kind = operation.rpartition(".")[2]
-        if kind in self.failures:
-            self._ends.append(WorkEnd(operation=operation, node=node, failure=self.failures[kind]))
-
-    def end(self, operation: str) -> None:
-        node = operation.rpartition(".")[0].rpartition(".")[0]
-        self._ends.append(WorkEnd(operation=operation, node=node))
-
-    def ended(self) -> tuple[WorkEnd, ...]:
-        found, self._ends = tuple(self._ends), []
-        return found
-
-    def wait(self, _seconds: float) -> None:
-        self.time += timedelta(seconds=1)
-
-    def keep(self) -> None:
-        """Nothing is held."""
-
-    def keep_only(self, _members: t.Any) -> None:
-        """Nothing is held."""
-
-    def close(self) -> None:
-        """Nothing is followed."""
-
-    def clock(self) -> datetime:
-        return self.time
-
-
-class Conducted:
-    """A rotation that is recorded, and its steering."""
-
-    def __init__(self, records: SqliteRecords, fleet: Fleet, document: Document, *maintenances: Document) -> None:
-        self.records, self.fleet = records, fleet
-        wanted = t.cast(NodeRotation, read(document).object)
-        windows = t.cast(t.Any, tuple(read(each).object for each in maintenances))
-        self.ground = RotationGround(rotation=wanted, maintenance=windows, fleet=dict.fromkeys(fleet.nodes, {}))
-        members = fleet.look(START, None).members
-        state = begin(self.ground.due(members, START), self.ground.sight(members, START), wanted.spec.pace, START)
-        record_begun(records, wanted, state, "test", None)
-        self.name = wanted.name
-        self.said: list[str] = []
-        self.steering = self.steered()
-
-    def steered(self) -> RotationSteering:
-        """For a conductor that knows nothing but the record."""
-        others = OtherRotations(self.records, self.name, "me")
-        workers, replacer = t.cast(t.Any, self.fleet), t.cast(t.Any, None)
-        return RotationSteering(RotationBook(self.name), self.ground, self.fleet.look, workers, replacer, others)
-
-    def run(self, seconds: int = 30) -> Ending[RotationState]:
-        def told() -> str:
-            return "enough" if self.fleet.time >= START + timedelta(seconds=seconds) else ""
-
-        telling = RotationTelling(self.name, self.said.append, lambda *_each: None, lambda: self.steering.waits)
-        limits = RunLimits(holder="me", max_idle=timedelta(seconds=20), interrupted=told)
-        return conduct(self.records, f"rotation/{self.name}", self.steering, self.fleet.clock, telling, limits)
-
-    @property
-    def state(self) -> RotationState:
-        return rotation_state(recorded(NodeRotation, rotation_document(self.records, self.name)))
-
-
-def named(name: str, **spec: t.Any) -> Document:
-    document = rotation({"nodes": "100%"}, **{"pace": FAST, **spec})
-    return {**document, "metadata": {"name": name}}
 
 
 def test_rotations_of_one_fleet_keep_to_its_budget_together(records: SqliteRecords) -> None:
@@ -316,7 +200,7 @@ def test_a_member_that_has_left_the_fleet_ends_its_nodes_visibly(records: Sqlite
     one.run(seconds=2)
     assert fleet.begun == ["m1/a.1.drain"]
     del fleet.nodes["m1"]
-    one.ground = replace(one.ground, fleet={"m2": {}})
+    one.on(fleet={"m2": {}})
     one.steering = one.steered()
     one.run(seconds=5)
     ended = {each.name: (each.phase, each.code) for each in one.state.nodes}
@@ -340,3 +224,24 @@ def test_a_member_that_never_answers_again_keeps_no_conductor(records: SqliteRec
     fleet.silent, fleet.nodes["m1"] = set(), ["new"]
     one.steering = one.steered()
     assert one.run(seconds=600).why == "settled" and [each.phase for each in one.state.nodes] == ["Rotated"]
+
+
+@pytest.mark.parametrize(
+    "attempts, most, begun, phases",
+    [
+        (1, 5, ["a.1.drain", "a.1.release", "b.1.drain", "b.1.release", "c.1.drain", "c.1.release"], ["GivenUp"] * 3),
+        (1, 0, ["a.1.drain", "a.1.release"], ["GivenUp"] * 3),
+        (2, 5, ["a.1.drain", "a.1.release", "b.1.drain", "b.1.release", "c.1.drain", "c.1.release"], ["Waiting"] * 3),
+    ],
+)
+def test_a_node_that_fails_is_let_go_and_the_next_one_begins(
+    records: SqliteRecords, attempts: int, most: int, begun: list[str], phases: list[str]
+) -> None:
+    """Members are read once more before the next one begins: what was seen of the first must not be lost by that."""
+    fleet = Fleet(m1="abc")
+    pace = {**BY_ONE, "attempts": attempts, "maxFailures": most, "retryAfterSeconds": 300}
+    one = Conducted(records, fleet, named("one", pace=pace, budgets=[{"nodes": "1"}]))
+    fleet.failures = {"drain": "its machine does not answer", "release": ""}
+    one.run(seconds=60)
+    assert fleet.begun == [f"m1/{each}" for each in begun]
+    assert [each.phase for each in one.state.nodes] == phases and not any(each.release for each in one.state.nodes)

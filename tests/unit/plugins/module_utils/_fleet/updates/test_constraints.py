@@ -16,10 +16,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.openin
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, MemberView
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.obstacles import obstacle
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Observation
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import LIST_AFTER
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import monitor
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.constraints import StartConstraints
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import (
-    LIST_AFTER,
     ControlPlaneJudge,
     MemberMonitor,
 )

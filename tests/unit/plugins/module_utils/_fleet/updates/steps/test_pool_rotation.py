@@ -28,6 +28,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.release
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.command import CommandDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, Member
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import rotating, rotation_ground
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_record import (
     record_begun,
     rotation_document,
@@ -44,7 +45,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.
     briefly,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.data.maintenance_parts import maintenance
 from ansible_collections.gitops.fleet.tests.data.update_parts import update_run
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.nodes.conducted_rotation import Fleet
 
 NOW = datetime(2026, 8, 17, 12, 0, tzinfo=UTC)
 
@@ -170,3 +173,72 @@ def test_what_was_left_and_has_to_wait_holds_the_pool_back(rotations: PoolRotati
     record_begun(rotations.session.records, rotation, RotationState(nodes=(cordoned,)), "UpdateRun r", None)
     again = replace(task, work=replace(task.work, operation="r-0.east.2"))
     assert rotations.upgrade(again).paused
+
+
+class Pool:
+    """A pool under way: node ``a`` drains, and ``b`` waits. After three seconds ``happens``, and after twenty the node
+    that was begun last has gone."""
+
+    def __init__(
+        self, rotations: PoolRotations, folder: Path, patch: pytest.MonkeyPatch, happens: t.Callable[[], t.Any]
+    ) -> None:
+        self.fleet = Fleet(east="ab")
+        self.rotations = replace(rotations, session=replace(rotations.session, clock=self.fleet.clock))
+        self.task = a_task(folder, "east", lambda _text: None)
+        patch.setattr(rotation_ground, "read_members", lambda names, _clients, _wish, now: self.fleet.look(now, names))
+        patch.setattr(rotating, "NodeWorkers", lambda *_given: self.fleet)
+        begun = self.fleet.time
+        wait = self.fleet.wait
+
+        def waited(seconds: float) -> None:
+            wait(seconds)
+            gone = (self.fleet.time - begun).total_seconds()
+            if gone == 3:
+                happens()
+            if gone % 20 == 0 and self.fleet.nodes["east"]:
+                self.fleet.nodes["east"].pop(0)
+
+        patch.setattr(self.fleet, "wait", waited)
+        rotation = rotations._ground(self.task.work, self.task.step, "").rotation
+        spec = replace(rotation.spec, pace=replace(rotation.spec.pace, replacement="none", node_timeout=600))
+        nodes = (
+            NodeProgress(name="east/a", uid="u-a", pool="east/-", phase="Draining", attempts=1, since=begun),
+            NodeProgress(name="east/b", uid="u-b", pool="east/-", since=begun),
+        )
+        state = RotationState(settings=spec.pace, nodes=nodes, known=("east/a", "east/b"))
+        record_begun(rotations.session.records, replace(rotation, spec=spec), state, "UpdateRun r", None)
+
+    def upgraded(self) -> PoolEnd:
+        return self.rotations.upgrade(self.task)
+
+
+def test_a_pool_under_way_keeps_to_a_freeze_that_is_laid_meanwhile(
+    rotations: PoolRotations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node that drains goes, and the next one waits."""
+    frozen = maintenance(freezes=[{"name": "emergency", "start": "2026-03-01", "end": "2026-04-30"}])
+    pool = Pool(rotations, tmp_path, monkeypatch, lambda: rotations.session.records.create(frozen))
+    end = pool.upgraded()
+    assert "freeze emergency" in end.paused and len(pool.fleet.begun) == 1
+    assert pool.fleet.begun == ["east/a.1.drain"] and pool.fleet.nodes["east"] == ["b"]
+
+
+def test_a_pool_under_way_is_brought_to_its_end_where_its_member_leaves_meanwhile(
+    rotations: PoolRotations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of its nodes are, so that none stays cordoned."""
+    records = rotations.session.records
+    member = {"apiVersion": "gitops.fleet/v1alpha1", "kind": "FleetMember", "metadata": {"name": "east"}}
+    records.create({**member, "spec": {"connection": {"kubeconfig": "x"}}})
+    pool = Pool(rotations, tmp_path, monkeypatch, lambda: records.delete("FleetMember", "east"))
+    assert pool.upgraded() == PoolEnd()
+    assert pool.fleet.begun == ["east/a.1.drain", "east/b.1.drain"]
+
+
+def test_a_pool_waits_where_it_is_not_known_what_holds_it_back(rotations: PoolRotations, tmp_path: Path) -> None:
+    """A record that somebody has damaged may be a freeze, and fails no member."""
+    records = rotations.session.records
+    made = records.create(maintenance())
+    records.replace({**made, "spec": {"freezes": "all"}})
+    end = rotations.upgrade(a_task(tmp_path, "east", lambda _text: None))
+    assert "FleetMaintenance/standard" in end.paused and not end.failure
