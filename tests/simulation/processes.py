@@ -16,7 +16,11 @@ from datetime import datetime, timedelta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases import versions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Executor, Pace
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.operation import Operation, OperationMaker
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.operation import (
+    Blocked,
+    Operation,
+    OperationMaker,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Driver, Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import machine
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
@@ -145,9 +149,17 @@ def _subject(arguments: tuple[t.Any, ...]) -> str:
 class FiberExecutor(Executor):
     """The executor with fibers where it has threads."""
 
-    def __init__(self, drivers: t.Mapping[str, Driver], process: Process, follow: OperationMaker = Operation) -> None:
+    def __init__(
+        self,
+        drivers: t.Mapping[str, Driver],
+        process: Process,
+        follow: OperationMaker = Operation,
+        held_back: t.Callable[[Work], Blocked | None] = lambda _work: None,
+    ) -> None:
         time = process.time
-        super().__init__(drivers, versions, PACE, follow=follow, clock=time.seconds, sleep=time.sleep)
+        super().__init__(
+            drivers, versions, PACE, follow=follow, held_back=held_back, clock=time.seconds, sleep=time.sleep
+        )
         self._process = process
         self._conductor: Fiber | None = None
 

@@ -10,7 +10,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import FULL
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import (
+    CONTROL_PLANE_ONLY,
+    FULL,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
     COMPLETED,
@@ -19,16 +22,20 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
     PENDING,
     RUNNING,
     SKIPPED,
+    STOPPED,
     UNREACHABLE,
     UPGRADE_FAILED,
+    WINDOW_CLOSED,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import mark_of
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import stopped
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.members import OLD, Member
 from ansible_collections.gitops.fleet.tests.simulation.node_pools import SimulatedPool
-from ansible_collections.gitops.fleet.tests.simulation.processes import Process
+from ansible_collections.gitops.fleet.tests.simulation.processes import AFTER, BEFORE, Process
 from ansible_collections.gitops.fleet.tests.simulation.virtual_time import BEGINNING
-from ansible_collections.gitops.fleet.tests.simulation.world import World, gone, run_manifest
+from ansible_collections.gitops.fleet.tests.simulation.world import API, World, gone, run_manifest
 
 Interval = tuple[int, int]
 
@@ -256,4 +263,84 @@ class TestHeldByPods:
         first.plan = ((5, True), (600, True))
         world = whole_world_of(new_path(), first, second)
         assert derive(ending_of(world.conducted()).state).state == COMPLETED
+        world.close()
+
+
+def frozen(world: World) -> None:
+    """Nothing may begin any more until an hour after the beginning of the world, which is where that day ends."""
+    freeze = {"name": "sales", "start": "2026-03-02", "end": "2026-03-02", "timeZone": "Pacific/Kiritimati"}
+    world.records.create({"apiVersion": API, "kind": "FleetMaintenance", "metadata": {"name": "sales"},
+                          "spec": {"freezes": [freeze]}})  # fmt: skip
+
+
+class TestFreezes:
+    """U12: windows are permission. What was meant while it might begin, and has not begun, may not begin later on."""
+
+    @pytest.mark.parametrize("kind", [CONTROL_PLANE_ONLY, FULL])
+    def test_killed_between_the_intent_and_the_beginning(self, new_path: t.Callable[[], Path], kind: str) -> None:
+        """The next conductor finds it meant and not begun, in a freeze: it waits for its turn, and takes no slot."""
+        world = world_of(new_path(), member("m-1"), member("m-2"), member("m-3"), kind=kind)
+        world.offer()
+
+        def dies(point: t.Any, process: Process) -> None:
+            if point.what == "begin m-1" and point.side == BEFORE:
+                process.die()
+
+        assert world.conducted(dies).dead and world.row("m-1").state == RUNNING
+        frozen(world)
+        world.time.run_for(1800)
+        ending = ending_of(world.conducted())
+        assert ending.why == "waiting" and not any(each.upgrades for each in world.members.values())
+        assert {world.row(each).reason for each in world.members} == {WINDOW_CLOSED}
+        assert ending.resume_at == BEGINNING + timedelta(hours=1)
+        assert not any(mark_of(each) for each in world.records.list("FleetMember"))
+        world.time.run_for(1800)
+        assert derive(ending_of(world.conducted()).state).state == COMPLETED
+        assert scenario.broken(world) == [] and [world.row(each).attempt for each in world.members] == [1, 1, 1]
+        world.close()
+
+    def test_away_when_it_should_have_begun_and_back_in_a_freeze(self, new_path: t.Callable[[], Path]) -> None:
+        world = world_of(new_path(), member("m-1"))
+        world.people = at(100, frozen)
+
+        def hook(point: t.Any, _process: Process) -> None:
+            first = point.what == "replace UpdateRun/release" and not world.members["m-1"].away
+            if first and RUNNING in scenario.states(world).values():
+                world.members["m-1"].away = ((world.time.now, world.time.now + timedelta(seconds=900)),)
+
+        ending = ending_of(world.conducted(hook))
+        assert ending.why == "waiting" and world.time.seconds() > 900 and not world.members["m-1"].upgrades
+        assert (world.row("m-1").state, world.row("m-1").reason) == (PENDING, WINDOW_CLOSED)
+        world.time.run_for(3000)
+        assert derive(ending_of(world.conducted()).state).state == COMPLETED and scenario.broken(world) == []
+        world.close()
+
+    def test_stopped_while_nobody_conducts(self, new_path: t.Callable[[], Path]) -> None:
+        """What is held back is not in flight: it is stopped as others that wait are, and begins no more."""
+        world = world_of(new_path(), member("m-1"))
+
+        def dies(point: t.Any, process: Process) -> None:
+            if point.what == "begin m-1" and point.side == BEFORE:
+                process.die()
+
+        world.conducted(dies)
+        frozen(world)
+        stopped(world.session, scenario.RUN, write=True)
+        world.time.run_for(60)
+        assert derive(ending_of(world.conducted()).state).state == STOPPED
+        assert world.row("m-1").state == STOPPED and not world.members["m-1"].upgrades
+        world.close()
+
+    def test_frozen_itself_until_after_the_window(self, new_path: t.Callable[[], Path]) -> None:
+        """A conductor that stands still just before it begins, and goes on when nothing may begin any more."""
+        world = world_of(new_path(), member("m-1"))
+        world.people = at(100, frozen)
+
+        def hook(point: t.Any, process: Process) -> None:
+            stored = point.what == "replace UpdateRun/release" and point.side == AFTER
+            if stored and world.time.seconds() < 100 and world.row("m-1").state == RUNNING:
+                process.freeze(1800)
+
+        world.conducted(hook)
+        assert not world.members["m-1"].upgrades and world.row("m-1").state in (PENDING, RUNNING)
         world.close()

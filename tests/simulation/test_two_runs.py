@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -121,4 +122,32 @@ def test_the_other_one_comes_at_any_write(new_path, number):
     world.time.run(lambda: earlier.over and all(each.over for each in others))
     last = others[0] if others else world.conducted(run="later")
     assert {ended(world, earlier), ended(world, last)} <= {COMPLETED, SKIPPED}
+    world.close()
+
+
+def test_a_frozen_conductor_gives_way_to_the_run_that_took_the_member(new_path: t.Callable[[], Path]) -> None:
+    """It stood still between its claim and its intent for longer than a claim holds by itself: it begins nothing on a
+    member that bears the mark of another run, which it waits for as for any other."""
+    world = two_runs(new_path(), {}, seconds=900)
+    stood: list[Point] = []
+
+    def stands_still(point: Point, process: Process) -> None:
+        marks = [mark_of(each) for each in world.records.list("FleetMember")]
+        if (
+            point.what == "replace UpdateRun/earlier"
+            and any(each.startswith("earlier") for each in marks)
+            and not stood
+        ):
+            stood.append(point)
+            process.freeze(400)
+
+    earlier = world.process(stands_still, run="earlier")
+    world.time.run_for(30)
+    later = world.process(run="later", orders={"max_idle": timedelta(hours=1)})
+    world.time.run_for(500)
+    assert {row.state for row in rows(world.state("later"))} == {RUNNING}
+    assert {(row.state, row.reason) for row in rows(world.state("earlier"))} == {(PENDING, OPERATION_IN_PROGRESS)}
+    world.finish(later)
+    assert earlier.over and derive(world.state("later")).state == COMPLETED
+    assert ended(world, world.conducted(run="earlier")) == SKIPPED
     world.close()

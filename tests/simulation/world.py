@@ -36,6 +36,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import holder_name
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.constraints import StartConstraints
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import (
     ControlPlaneJudge,
@@ -235,6 +236,7 @@ class World:
             pools=lambda _member, seen: seen.pools or (),
             holder=f"run/{name}/{run.metadata.uid}",
             members=tuple(row.name for row in rows(run_of(run))),
+            permits=StartConstraints(records, run.spec.managed_cluster_update.upgrade.type, run.target),
         )
         progress = RunProgress(
             run=run,
@@ -246,7 +248,7 @@ class World:
             versions=sight.versions,
         )
         given = RunLimits(holder=process.holder, interrupted=lambda: process.told, **orders)
-        works = FiberExecutor(drivers, process, follow)
+        works = FiberExecutor(drivers, process, follow, lambda work: sight.held_back(work, self.time.now))
         here = process.machine
         return conduct_run(session, name, sight, works, progress, given, lambda: here)
 

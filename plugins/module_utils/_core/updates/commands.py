@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """An update run is started, stopped, or told of an attempt at a member: its driver's reference, what holds it up, how
-it ended; each only in the states in which it is allowed.
+it ended, or that it was never begun; each only in the states in which it is allowed.
 
 Start and stop are those of Azure Fleet Manager; stop is possible in Pending too, start after Stopped and Failed. A
 refusal is a FleetError with code ``conflict-state`` that names the state, and nothing has changed then.
@@ -29,18 +29,21 @@ from ..values.update_states import (
     SYSTEM,
     UPGRADE_FAILED,
 )
+from .dispatch import operation_name
 from .facts import DONE, with_breaches
 from .gates import GateContext, with_skipped_gates
 from .run import (
     GroupRow,
+    MemberBlocker,
     MemberRow,
     RunState,
     StageRow,
 )
-from .skipping import SkipTarget, carried_on_first, skip
+from .skipping import SkipTarget, carried_on_first, skip, with_user_skips
 from .status import derive, stage_look
+from .timing.obstacles import pending
 
-__all__ = ["SkipTarget", "attempt_ended", "referenced", "skip", "start", "stop"]
+__all__ = ["SkipTarget", "attempt_ended", "put_back", "referenced", "skip", "start", "stop"]
 
 STARTABLE = (NOT_STARTED, STOPPED, FAILED)
 STOPPABLE = (RUNNING, PENDING)
@@ -137,6 +140,23 @@ def held_up(run: RunState, operation: str, message: str) -> RunState:
     """The run with what an upgrade in flight waits for, empty once it goes on; the same run if the operation is not in
     flight, or that is known."""
     return _in_flight(run, operation, lambda row: row if row.message == message else replace(row, message=message))
+
+
+def put_back(run: RunState, operation: str, why: MemberBlocker, now: datetime) -> RunState:
+    """The run with an attempt taken back that was meant, was surely not begun, and may not begin now: its member is
+    Pending for the reason ``why``, without a slot. Its next attempt has the same number, and so the same name: should
+    anything of this one come up after all, it is found. As people have said meanwhile it is Stopped, or Skipped with
+    its group or stage. The same run if the operation is not in flight."""
+
+    def back(row: MemberRow) -> MemberRow:
+        """The row as before the attempt, Pending or Stopped."""
+        last = row.attempt - 1
+        name, started = (operation_name(run, row.name, last), row.started) if last else ("", None)
+        idle = pending(MemberRow(name=row.name, attempt=last, operation=name, started=started), why, now)
+        return _stopped(idle) if run.stop_requested else idle
+
+    found = _in_flight(run, operation, back)
+    return found if found is run else with_user_skips(found, now)
 
 
 def _again(stage: StageRow) -> StageRow:

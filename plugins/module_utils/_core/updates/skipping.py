@@ -89,6 +89,13 @@ def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime, reason: 
     return replace(run, stages=tuple(with_skipped_gates(stage, desk) for stage in stages))
 
 
+def with_user_skips(run: RunState, now: datetime) -> RunState:
+    """The run in which members are Skipped that have come to wait in a group or stage which the user has skipped."""
+    wanted = {(STAGE, stage.name) for stage in run.stages if stage.user_skipped}
+    wanted |= {(GROUP, group.name) for stage in run.stages for group in stage.groups if group.user_skipped}
+    return replace(run, stages=tuple(_stage(stage, wanted, ON_REQUEST, now) for stage in run.stages)) if wanted else run
+
+
 def _problem(run: RunState, target: SkipTarget, states: States, state: str) -> Problem | None:
     """Why the target cannot be skipped in a run in that state, None if it can; ``states`` are those of all targets that
     there are."""

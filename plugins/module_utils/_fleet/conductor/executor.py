@@ -42,7 +42,8 @@ class Executor:
 
     Safe to use from one thread; its own threads never keep the process alive.
 
-    ``follow`` makes what follows one operation, where that is more than an ``Operation``.
+    ``follow`` makes what follows one operation, where that is more than an ``Operation``. ``held_back`` is as of
+    ``Attempt``; it is asked in threads of operations.
 
     What was begun goes on when this object, or the whole process, ends: take it up again with ``resumed``.
     ``clock`` gives monotonic seconds; ``sleep`` is for tests, by default sleeping ends at once when it is closed.
@@ -55,6 +56,7 @@ class Executor:
         pace: Pace | None = None,
         *,
         follow: OperationMaker = Operation,
+        held_back: t.Callable[[Work], Blocked | None] = lambda _work: None,
         clock: Clock = time.monotonic,
         sleep: Sleep | None = None,
     ) -> None:
@@ -62,6 +64,7 @@ class Executor:
         self._goal = goal
         self._pace = pace or Pace()
         self._follow = follow
+        self._held_back = held_back
         self._clock = clock
         self._sleep = sleep
         self._events: deque[Event] = deque()
@@ -137,6 +140,7 @@ class Executor:
                     tell=self._tell,
                     clock=self._clock,
                     pause=self._pause,
+                    held_back=lambda: self._held_back(work),
                 )
             )
             self._forget(work, operation.run(resumed, only_follow))

@@ -335,7 +335,7 @@ class Conductor(t.Generic[S, X, A]):
         fresh = {each.operation: each for each in decision.acts}
         flying = self._steering.acts_in_flight(decision.state)
         for act in flying:
-            if act.operation not in self._begun:
+            if act.operation in fresh or act.operation not in self._begun:
                 now = fresh.get(act.operation)
                 self._carry_out_one(now or act, decision.state, resumed=now is None)
                 self._begun.add(act.operation)

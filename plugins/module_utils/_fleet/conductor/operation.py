@@ -81,11 +81,13 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True)
 class Blocked:
-    """Nothing was begun now, and nothing is wrong with it: try later. Reason Unreachable or OperationInProgress."""
+    """Nothing was begun now, and nothing is wrong with it: try later. Reason Unreachable or OperationInProgress; with
+    ``anew`` any, and rather than be tried again it waits for its turn anew."""
 
     operation: str
     reason: str
     message: str = ""
+    anew: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +164,8 @@ class Attempt:
     """One attempt at ``work``, and who follows it.
 
     ``tell`` takes Begun and Said; ``clock`` gives monotonic seconds; ``pause`` sleeps so many seconds, and raises
-    Closed when nobody follows any more.
+    Closed when nobody follows any more. ``held_back`` is asked right before it begins, for it may have been meant long
+    ago: why it is to wait instead, None if it is not.
     """
 
     driver: Driver
@@ -172,6 +175,7 @@ class Attempt:
     tell: t.Callable[[Event], None]
     clock: Clock
     pause: Pause
+    held_back: t.Callable[[], Blocked | None] = lambda: None
 
 
 # Makes what follows the attempt, in the thread that follows it; begins nothing.
@@ -235,6 +239,7 @@ class Operation:
         self._pace = attempt.pace
         self._clock = attempt.clock
         self._pause = attempt.pause
+        self._held_back = attempt.held_back
         self.teller = teller or Teller(attempt.work.operation, attempt.tell)
         self.begun = False
 
@@ -248,9 +253,9 @@ class Operation:
         that there was no answer: after no answer its driver is asked whether it was begun. ValueError as of ``Goal``,
         where the subject tells what is no version; Closed as of ``Attempt``.
 
-        A subject that does not answer or is busy gives Blocked; one with nothing to do is Skipped, one that must not
-        make this step Failed. ``resumed``: its intent was recorded earlier. It is begun then only where it would be
-        seen if it had been, and never with ``only_follow``.
+        A subject that does not answer, is busy or held back gives Blocked; one with nothing to do is Skipped, one that
+        must not make this step Failed. ``resumed``: its intent was recorded earlier. It is begun then only where it
+        would be seen if it had been, and never with ``only_follow``.
         """
         self._pause(0)
         return (self.take_up(only_follow) if resumed else None) or self._start()
@@ -284,6 +289,9 @@ class Operation:
         if refused:
             return self.teller.ended(states.FAILED, refused.reason, refused.message, version_after=seen.version)
         self._pause(0)
+        held = self._held_back()
+        if held is not None:
+            return held
         try:
             reference = self._driver.begin(self._work)
         except FleetError as error:

@@ -151,7 +151,8 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
             steps = MemberSteps(session=session, run=run, clients=clients, permits=permits, pools=pools, holder=task,
                                 max_idle=wish.max_idle, pace=wish.pace, here=place)  # fmt: skip
             follow = steps.parts.follow
-        works = Executor(behind_leases(drivers, leases), versions, wish.pace, follow=follow)
+        works = Executor(behind_leases(drivers, leases), versions, wish.pace, follow=follow,
+                         held_back=lambda work: sight.held_back(work, session.clock()))  # fmt: skip
         with Interrupts() as interrupts, events_file(wish.events, say) as emit:
             progress = RunProgress(
                 run=run, say=say, emit=emit, journal=_journal(session, run.name), versions=sight.versions

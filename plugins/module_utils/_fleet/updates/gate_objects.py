@@ -153,6 +153,7 @@ class GateKeeper:
         for left in reversed(range(_ATTEMPTS)):
             document = self.records.get(KIND, placed.gate.id)
             if document is None:
+                self._shown.pop(placed.gate.id, None)  # somebody deleted it: it opens again, and is shown anew
                 break
             judged = self._judged(run, placed, document, now)
             if not isinstance(judged, UncountedGate):

@@ -19,11 +19,19 @@ from ..._core.objects.clusters.fleet_member import NodePoolStatus
 from ..._core.updates.preflight import Judge
 from ..._core.updates.releases.versions import skewed, view_at_version
 from ..._core.updates.run import Begin, MemberBlocker, MemberView
+from ..._core.updates.timing.obstacles import obstacle as held_by
 from ..._core.values.clock_skew import clock_skew_words, is_due, is_over
-from ..._core.values.update_states import CLOCK_SKEW, OPERATION_IN_PROGRESS, PRECONDITION_FAILED, VERSION_NOT_AVAILABLE
+from ..._core.values.update_states import (
+    CLOCK_SKEW,
+    OPERATION_IN_PROGRESS,
+    PRECONDITION_FAILED,
+    UNREACHABLE,
+    VERSION_NOT_AVAILABLE,
+)
 from ..._kube.parallel import in_parallel
 from ..._store.records import Lease, Records
-from ..drivers.contract import Driver, Observation
+from ..conductor.operation import Blocked
+from ..drivers.contract import Driver, Observation, Work
 from ..members.members import LIST_AFTER
 from .claims import (
     LEASE_SECONDS,
@@ -41,6 +49,8 @@ RENEW_AFTER = timedelta(seconds=LEASE_SECONDS // 3)
 # Seconds of a turn of the conductor, which keeps its lease between turns only, and how old an answer may be that came
 # after its turn.
 LOOKING, LATE = 20.0, 60.0
+# How old what was listed may be where something is begun that was meant earlier.
+STALE = timedelta(seconds=60)
 GONE = MemberBlocker(reason=PRECONDITION_FAILED, message="the member has no driver any more")
 
 
@@ -164,6 +174,22 @@ class MemberMonitor:
             self._judge(each, looked.get(each.member), now)
         return not unclear
 
+    def held_back(self, work: Work, now: datetime) -> Blocked | None:
+        """Why a member whose turn had come may not begin any more, None if it may: a window, a freeze or a release, as
+        listed last, or our clock; to be tried again if that was long ago, as for whoever stood still meanwhile. Safe
+        from threads."""
+        view = self._plain.get(work.member)
+        if is_over(self._listed, STALE, now):
+            words = "whether it may begin now is not known: the records were not read in the last minute"
+            return Blocked(operation=work.operation, reason=UNREACHABLE, message=words)
+        skew = clock_skew_words(self.clock_ahead())
+        blocker = MemberBlocker(reason=CLOCK_SKEW, message=skew) if skew else None
+        found = blocker or (held_by(view, now) if view else None)
+        if found is None:
+            return None
+        words = f"not begun in time: {found.message or found.reason}"
+        return Blocked(operation=work.operation, reason=found.reason, message=words, anew=True)
+
     def renew(self, now: datetime) -> None:
         """Keeps the leases of claimed members, in the records and on them. A lost one does no harm: the mark on the
         member stands. Other FleetErrors of the records are raised."""
@@ -182,6 +208,13 @@ class MemberMonitor:
         has left. FleetErrors of the records."""
         document = self.records.get("FleetMember", member)
         return document is not None and mark_of(document) == operation
+
+    def lose(self, member: str) -> None:
+        """Counts on the claim of a member no more, whose attempt is put back: it is looked at and claimed anew when its
+        turn comes. What is still held of it is given up by ``keep_only``, as what earlier conductors left."""
+        claimed = self._claims.pop(member, None)
+        if claimed:
+            self._left[member] = claimed
 
     def take_up(self, member: str, operation: str) -> None:
         """Claims a member whose operation was in flight when this conductor came, and its lease on it; nothing if

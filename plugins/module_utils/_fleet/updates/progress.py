@@ -147,7 +147,7 @@ class RunProgress:
 
     def _members(self, state: RunState, number: int, stage: StageRow, old: StageRow, now: datetime) -> None:
         """Tells people, and as events, of members of the stage with another state, attempt or reason; the journal of
-        those that began or ended."""
+        those that began or ended, or were put back."""
         heading = f"stage {number + 1}/{len(state.stages)} {stage.name}"
         for group, last in zip(stage.groups, old.groups, strict=True):
             for row, past in zip(group.members, last.members, strict=True):
@@ -166,7 +166,7 @@ class RunProgress:
                     reason=row.reason,
                     message=row.message,
                 )
-                if row.state == RUNNING or row.state in TERMINAL:
+                if RUNNING in (row.state, past.state) or row.state in TERMINAL:
                     kind = "Warning" if row.state == FAILED else "Normal"
                     self.journal(kind, f"Member{row.state}", f"{stage.name}/{group.name}: {self._member(row)}")
 

@@ -14,10 +14,11 @@ from functools import partial
 from ..._core.machine import Decision
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates import decide as machine
-from ..._core.updates.commands import attempt_ended, held_up, referenced
+from ..._core.updates.commands import attempt_ended, held_up, put_back, referenced
 from ..._core.updates.dispatch import operations_of
 from ..._core.updates.run import (
     Begin,
+    MemberBlocker,
     OpenGate,
     RunState,
     UpdateAct,
@@ -31,6 +32,7 @@ from ..._core.values.instants import write_time
 from ..._core.values.update_states import (
     COMPLETED,
     FAILED,
+    OPERATION_IN_PROGRESS,
     OPERATION_LOST,
     STOPPED,
     TERMINAL,
@@ -53,7 +55,6 @@ from ..conductor.operation import (
     Said,
 )
 from ..drivers.contract import Work
-from ..drivers.host import is_intent
 from ..session import Session
 from .gate_objects import GateKeeper
 from .monitor import MemberMonitor
@@ -61,6 +62,8 @@ from .progress import RunProgress
 from .run_record import RunBook
 
 TRY_AGAIN = timedelta(seconds=5)
+TAKEN = MemberBlocker(reason=OPERATION_IN_PROGRESS, message="others took it before it had begun")
+UNMARKED = "somebody wrote that it was meant: its FleetMember does not bear its mark; it is followed, and not begun"
 RunChange = Change[RunState]
 
 
@@ -169,6 +172,7 @@ class UpdateSteering:
         self._completed: set[str] = set()
         self._retries: dict[str, datetime] = {}
         self._blocked_since: dict[str, datetime] = {}
+        self._now = datetime.min
         self._turns = turns
         self._taken_on: list[str] = []
         self._resting = False
@@ -184,9 +188,9 @@ class UpdateSteering:
         return UpdateSeen(members=dict(self._sight.views), approvals=approvals, gates=shown)
 
     def decide(self, state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
-        """As ``_core.updates.decide``; keeps when something may begin next, for ``resumes``."""
+        """As ``_core.updates.decide``; keeps when something may begin next, for ``resumes``, and ``now``."""
         found = machine.decide(state, seen, now)
-        self._wake = found.wake_at
+        self._wake, self._now = found.wake_at, now
         return found
 
     def acts_in_flight(self, state: RunState) -> tuple[UpdateAct, ...]:
@@ -213,19 +217,23 @@ class UpdateSteering:
         self._gates.publish(self.book.run, state, lease)
 
     def carry_out(self, act: UpdateAct, state: RunState, resumed: bool) -> RunChange | None:
-        """Begins an upgrade, or takes it up if it is ``resumed``; one whose intent somebody else wrote is only
-        followed. Tells of a gate, which is shown by now. For an upgrade that was resumed a change: it takes the
-        reference off one that is not ours, and what holds it up off any other. None otherwise. FleetErrors of the
-        records."""
+        """Begins an upgrade, or takes it up if it is ``resumed``: only follows it where the member does not bear its
+        mark, which is there before the intent is recorded, for somebody else wrote that then. Tells of a gate, which is
+        shown by now. For an upgrade that was resumed the change that takes off what held it up; one whose member others
+        have taken since is put back. None otherwise. FleetErrors of the records."""
         if isinstance(act, OpenGate):
             self._progress.gate_opened(act)
             return None
-        work = self._work(act, state)
-        ours = not resumed or self._taken_up(work)
-        self._works.begin(work, resumed=resumed, only_follow=not ours)
+        ours, now = self._sight.bears(act.member, act.operation), self._now
+        if not (ours or resumed):
+            self._sight.lose(act.member)
+            return lambda run: put_back(run, act.operation, TAKEN, now)
         if not ours:
-            return lambda run: referenced(run, work.operation, "")
-        return _held_up(work.operation, "") if resumed else None
+            self._progress.said(act.operation, UNMARKED)
+        elif resumed:
+            self._sight.take_up(act.member, act.operation)
+        self._works.begin(self._work(act, state), resumed=resumed, only_follow=not ours)
+        return _held_up(act.operation, "") if resumed else None
 
     def release(self, state: RunState) -> None:
         """Gives up the claims of members that are in flight no more; keeps whether all that is in flight waits for
@@ -245,6 +253,7 @@ class UpdateSteering:
                 self._progress.said(event.operation, event.message)
                 yield _nothing
             elif isinstance(event, Paused):
+                self._blocked_since.pop(event.operation, None)
                 self._turns.begins(event.operation, event.until)
                 self._progress.said(event.operation, event.message)
                 yield _held_up(event.operation, event.message)
@@ -261,13 +270,14 @@ class UpdateSteering:
         FleetErrors of the records."""
         self._sight.renew(now)
         flying = {each.operation: each for each in machine.acts_in_flight(state)}
-        due = [one for one, at in self._retries.items() if is_due(at, TRY_AGAIN, now)]
-        for operation in (*due, *self._turns.due(flying, now)):
-            self._retries.pop(operation, None)
+        self._retries |= dict.fromkeys(self._turns.due(flying, now), now)
+        for operation in [one for one, at in self._retries.items() if is_due(at, TRY_AGAIN, now)]:
             act = flying.get(operation)
             if act:
-                self._works.begin(self._work(act, state), resumed=True)
+                ours = self._sight.bears(act.member, operation)
+                self._works.begin(self._work(act, state), resumed=True, only_follow=not ours)
                 self._taken_on.append(operation)
+            del self._retries[operation]  # not before: the records may fail
 
     def rests(self) -> str:
         """``waiting`` if all that was in flight at the last ``release`` stands still until later; else empty."""
@@ -298,19 +308,18 @@ class UpdateSteering:
         """Members whose operation ended as completed under this conductor, which saw them at the target."""
         return frozenset(row.name for row in state.members if row.operation in self._completed)
 
-    def _taken_up(self, work: Work) -> bool:
-        """Whether the intent may be carried out; the member is claimed then. It may not if nothing but the intent is
-        recorded and the member does not bear its mark, which is there before the intent is: then somebody else wrote
-        it. FleetErrors of the records."""
-        if self._sight.bears(work.member, work.operation) or not is_intent(work.reference):
-            self._sight.take_up(work.member, work.operation)
-            return True
-        return False
-
     def _blocked(self, event: Blocked, state: RunState, now: datetime) -> RunChange:
-        """What comes of an upgrade that was blocked between the look and the beginning: no change while it is tried
-        again, which is told; once that has lasted for the run's ``unreachable_timeout`` it has failed, as lost if it
-        does not answer."""
+        """What comes of an upgrade that was blocked between the look and the beginning: one that is to wait for its
+        turn anew is put back. Else no change while it is tried again, which is told; once that has lasted for the run's
+        ``unreachable_timeout`` it has failed, as lost if it does not answer."""
+        if event.anew:
+            self._blocked_since.pop(event.operation, None)
+            self._progress.said(event.operation, event.message)
+            for each in machine.acts_in_flight(state):
+                if each.operation == event.operation:
+                    self._sight.lose(each.member)
+            why = MemberBlocker(reason=event.reason, message=event.message)
+            return lambda run: put_back(run, event.operation, why, now)
         since = self._blocked_since.setdefault(event.operation, now)
         if now < since + state.unreachable_timeout:
             self._retries[event.operation] = now + TRY_AGAIN

@@ -37,8 +37,8 @@ from ..._core.values.update_states import (
     TERMINAL,
 )
 from ..._store.records import Lease, Record, Records, replaced
+from .. import kept_terms
 from ..audit.update_runs import commanded
-from ..conductor import kept_terms
 from ..keeping import Keeper
 from ..nodes.other_rotations import in_hand
 from ..nodes.sources import KIND as ROTATION

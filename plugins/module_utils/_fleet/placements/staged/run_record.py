@@ -21,7 +21,7 @@ from ...._core.updates.approvals import MADE_BY
 from ...._core.updates.terms import Terms
 from ...._store.kinds import record_name
 from ...._store.records import Lease, Record, Records, replaced
-from ...conductor import kept_terms
+from ... import kept_terms
 from ...conductor.journal import Book, Journal
 from ...session import Session
 from .sources import StagedManifests

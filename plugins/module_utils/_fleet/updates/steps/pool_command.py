@@ -73,10 +73,10 @@ class PoolSubject:
 
 
 def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable[[], str]) -> PoolEnd:
-    """Carries the step of the task out, to its end; paused if the member is busy or does not answer now. It is begun
-    only if the attempt was begun on this machine, else looked for, for it may be under way elsewhere. ``here`` is
-    ``intent_reference`` of ``drivers.host``. FleetError as of that, of ``Operation.run``, and of ``Driver.poll``;
-    ValueError as of ``PoolSubject.reached``, Closed as of ``Attempt``."""
+    """Carries the step of the task out, to its end; paused if the member is busy, does not answer now, or is held back.
+    It is begun only if the attempt was begun on this machine, else looked for, for it may be under way elsewhere.
+    ``here`` is ``intent_reference`` of ``drivers.host``. FleetError as of that, of ``Operation.run``, and of
+    ``Driver.poll``; ValueError as of ``PoolSubject.reached``, Closed as of ``Attempt``."""
     step, work = task.step, task.work
     of_platform = work.reference.startswith(PLATFORM)
     ours = _is_seen_here(task) if of_platform else work.reference.startswith(machine())
@@ -96,11 +96,20 @@ def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable
         if isinstance(event, Said):
             task.say(event.message)
 
-    attempt = Attempt(driver=subject, work=one, goal=subject, pace=pace, tell=tell, clock=task.clock, pause=task.pause)
+    attempt = Attempt(
+        driver=subject,
+        work=one,
+        goal=subject,
+        pace=pace,
+        tell=tell,
+        clock=task.clock,
+        pause=task.pause,
+        held_back=task.held_back,
+    )
     ended = Operation(attempt).run(resumed=True)
     if isinstance(ended, Ended):
         return PoolEnd(failure="" if ended.result == COMPLETED else ended.message or ended.reason)
-    return PoolEnd(paused=ended.message)
+    return PoolEnd(paused=ended.message, blocked=ended if ended.anew else None)
 
 
 def _is_seen_here(task: PoolTask) -> bool:

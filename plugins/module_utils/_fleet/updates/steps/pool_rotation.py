@@ -33,7 +33,7 @@ from ...._core.values.listed import listed
 from ...._core.values.node_image import image_order, split_image
 from ...._store.records import Record
 from ...conductor.loop import RunLimits
-from ...conductor.operation import Clock, Closed, Pause
+from ...conductor.operation import Blocked, Clock, Closed, Pause
 from ...drivers.contract import Driver, Work
 from ...members.members import Clients, Member
 from ...nodes.replacing import driver_problems
@@ -56,12 +56,13 @@ LEFT = UpgradeStep(what="")
 
 @dataclass(frozen=True, kw_only=True)
 class PoolEnd:
-    """``failure`` is empty if the pool is as it should be; ``paused``: it goes on later, at ``until`` if that is
-    known."""
+    """``failure`` is empty if the pool is as it should be; ``paused``: it goes on later, at ``until`` if that is known,
+    or nothing was begun and it is held back (``blocked``)."""
 
     failure: str = ""
     paused: str = ""
     until: datetime | None = None
+    blocked: Blocked | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +79,7 @@ class PoolTask:
     say: t.Callable[[str], None]
     pause: Pause
     clock: Clock
+    held_back: t.Callable[[], Blocked | None] = lambda: None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,12 +25,14 @@ from ...._core.values.kube_version import KubeVersion
 from ...conductor.loop import PASSING
 from ...conductor.operation import (
     Attempt,
+    Blocked,
     Ended,
     Last,
     Operation,
     Teller,
 )
 from ...drivers.contract import Observation, Work
+from ...drivers.host import is_intent
 from .pool_rotation import LEFT, NOT_A_MEMBER, UNREAD, PoolEnd, PoolTask
 
 # Upgrades a pool to its end, or until it has to wait, in the thread of its attempt; what was begun before is taken up.
@@ -65,13 +67,16 @@ class WholeUpgrade:
     """One attempt; see ``conductor.operation.Followed``."""
 
     def __init__(self, parts: WholeParts, attempt: Attempt) -> None:
-        self._parts, self._attempt = parts, attempt
+        self._parts, self._attempt = parts, replace(attempt, held_back=self._held_back)
+        self._may_wait = attempt.held_back
         self._driver, self._work, self._pace = attempt.driver, attempt.work, attempt.pace
         self._clock, self._pause = attempt.clock, attempt.pause
         self._teller = Teller(attempt.work.operation, attempt.tell)
         self.begun = False
         self._unread_since: float | None = None
         self._done: set[UpgradeStep] = set()
+        self._operations: list[Operation] = []
+        self._on_its_way = False
 
     @property
     def version_before(self) -> str:
@@ -90,6 +95,8 @@ class WholeUpgrade:
             found = self._take_up(only_follow)
             if found is not None:
                 return found
+            seen = any(each.begun for each in self._operations)
+            self._on_its_way = seen and not is_intent(self._attempt.work.reference)
         while True:
             found = self._next(only_follow)
             if found is not None:
@@ -118,7 +125,12 @@ class WholeUpgrade:
 
     def _operation(self, work: Work) -> Operation:
         """A part of this attempt, that is told of as the attempt."""
-        return Operation(replace(self._attempt, work=work), self._teller)
+        self._operations.append(Operation(replace(self._attempt, work=work), self._teller))
+        return self._operations[-1]
+
+    def _held_back(self) -> Blocked | None:
+        """As of ``Attempt``; nothing any more once a step was begun here, or is known to have been: it goes on then."""
+        return None if self._on_its_way else self._may_wait()
 
     def _next(self, only_follow: bool) -> Last | None:
         """One step, after a new look; how the attempt ends, if it does, else None. Errors as of ``run``."""
@@ -175,6 +187,7 @@ class WholeUpgrade:
             control = self._operation(hop(self._work, step.version))
             ended = control.run(resumed=False)
             self.begun = self.begun or control.begun
+            self._on_its_way = self._on_its_way or control.begun
             return _unless_well(ended)
         family = next(each.family for each in cluster.pools if each.name == step.pool)
         image = f"{family}-{step.image}" if step.image else ""
@@ -186,7 +199,8 @@ class WholeUpgrade:
             return None
         self._pause(0)
         if end.paused:
-            return self._teller.paused(end.until, f"{_named(step)} waits: {end.paused}")
+            return end.blocked or self._teller.paused(end.until, f"{_named(step)} waits: {end.paused}")
+        self._on_its_way = True
         if end.failure:
             message = f"{_named(step)}: {end.failure}"
             return self._ended(cluster, states.FAILED, states.UPGRADE_FAILED, message)
@@ -203,6 +217,7 @@ class WholeUpgrade:
             say=self._teller.say,
             pause=self._pause,
             clock=self._clock,
+            held_back=self._held_back,
         )
         try:
             end = work(task)

@@ -10,6 +10,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import (
     attempt_ended,
     held_up,
+    put_back,
     referenced,
     skip,
     start,
@@ -184,3 +185,36 @@ def test_what_an_upgrade_in_flight_waits_for_is_kept_until_it_goes_on_or_ends():
     assert held_up(held, row.operation, held.members[0].message) is held
     assert held_up(held, row.operation, "") == run
     assert held_up(run, "elsewhere", "x") is run
+
+
+FROZEN = MemberBlocker(reason=states.WINDOW_CLOSED, message="freeze sales")
+
+
+def test_what_was_meant_and_not_begun_waits_anew_without_a_slot():  # U12
+    play = played("s{g:a,b}").start()
+    run = referenced(play.run, "r-0f8fad5b.a.1", "process:here")
+    play.blocked("a", states.WINDOW_CLOSED)
+    play._then(put_back(run, "r-0f8fad5b.a.1", FROZEN, play.now))
+    row = play.member("a")
+    assert (row.state, row.reason, row.pending_since) == (PENDING, states.WINDOW_CLOSED, play.now)
+    assert (row.attempt, row.operation, row.reference, row.started) == (0, "", "", None)
+    assert play.begun == ["b"] and play.tree == "R[s R{g R:aP bR}]"
+    play.sees("a", obstacles=()).ends("b")
+    assert play.begun == ["a"] and play.member("a").operation == "r-0f8fad5b.a.1", "found by its name, if it came up"
+
+
+def test_an_attempt_that_is_put_back_leaves_the_ones_before():
+    run = played("s{g:a}").start().fails("a").start()
+    first = run.member("a").started
+    row = Play(put_back(run.run, "r-0f8fad5b.a.2", FROZEN, T0)).member("a")
+    assert (row.attempt, row.operation, row.started) == (1, "r-0f8fad5b.a.1", first)
+    assert put_back(run.run, "r-0f8fad5b.a.1", FROZEN, T0) is run.run, "it is not in flight"
+
+
+def test_what_is_put_back_is_as_people_have_said_meanwhile():
+    stopped = played("s{g:a,b}").start().stop()
+    assert stopped._then(put_back(stopped.run, "r-0f8fad5b.a.1", FROZEN, T0)).tree == "St[s St{g St:aSt bN}]"
+    skipped = played("s{g:a,b; h:c}").start().skip("Group:g")
+    skipped._then(put_back(skipped.run, "r-0f8fad5b.a.1", FROZEN, T0))
+    assert skipped.tree == "R[s R{g K:aK bK; h R:cR}]"
+    assert (skipped.member("a").skipped_by, skipped.member("a").skipped_via) == (states.USER, states.GROUP)

@@ -73,6 +73,22 @@ class Waiting:
         return NOW + timedelta(seconds=2)
 
 
+class Again(Waiting):
+    """One whose act was given back without having begun, and is decided once more, by the same name."""
+
+    def __init__(self) -> None:
+        super().__init__(busy=True)
+        self.begun: list[bool] = []
+        self._turns = 0
+
+    def decide(self, *_arguments: t.Any) -> Decision[int, t.Any]:
+        self._turns += 1
+        return Decision(state=0, acts=self.acts_in_flight(0) if self._turns in (1, 3) else ())
+
+    def carry_out(self, _act: t.Any, _state: int, resumed: bool) -> None:
+        self.begun.append(resumed)
+
+
 class Stored:
     """The state of that machine; ``fails`` is what the records say instead of keeping it."""
 
@@ -115,3 +131,15 @@ def test_a_clock_that_is_set_back_lengthens_no_limit() -> None:
     assert minutes() == (2, "waiting")
     assert minutes(busy=True) == (10, "time-limit")
     assert minutes(fails=FleetError("unreachable", "no route", "hub")) == (1, "unreachable")
+
+
+def test_what_is_decided_anew_is_begun_anew() -> None:
+    """Each act that is decided is begun, once, though one of its name was begun before."""
+    steering = Again()
+    silent: t.Any = SimpleNamespace(**dict.fromkeys(("say", "begin", "stored", "waiting", "end"), lambda *_said: None))
+    conductor: Conductor[int, t.Any, t.Any] = Conductor(
+        t.cast(t.Any, Stored()), t.cast(t.Any, steering), lambda: NOW, silent, RunLimits(holder="me")
+    )
+    for _turn in range(5):
+        assert conductor.step() is None
+    assert steering.begun == [False, False]

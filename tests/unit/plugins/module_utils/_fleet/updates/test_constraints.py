@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.openings import UNKNOWN, permission
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, MemberView
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.obstacles import obstacle
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Observation
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Observation, Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import LIST_AFTER
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import monitor
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.constraints import StartConstraints
@@ -268,3 +268,33 @@ def until(done: t.Callable[[], bool]) -> None:
     while not done():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_what_was_meant_begins_only_while_it_may(records: SqliteRecords) -> None:
+    """By windows and freezes as they were listed last; if that is long ago, by nothing."""
+    member(records, "m-1")
+    seen = MemberMonitor(
+        records=records,
+        drivers={},
+        judge=ControlPlaneJudge("1.36.3"),
+        holder="me",
+        members=("m-1",),
+        permits=StartConstraints(records, "ControlPlaneOnly", "1.36.3"),
+    )
+    work = Work(operation="run-1.m-1.1", run="run-1", member="m-1", upgrade_type="ControlPlaneOnly", target="1.36.3")
+    seen.refresh(NOW)
+    assert seen.held_back(work, NOW) is None
+    keep(
+        records,
+        "FleetMaintenance",
+        "sales",
+        {"freezes": [{"name": "sales", "start": "2026-08-17", "end": "2026-08-18"}]},
+    )
+    seen.refresh(NOW + LIST_AFTER)
+    frozen = seen.held_back(work, NOW + LIST_AFTER)
+    assert frozen and frozen.anew and frozen.reason == "WindowClosed" and "freeze sales" in frozen.message
+    unknown = seen.held_back(work, NOW + timedelta(minutes=5))
+    assert unknown and not unknown.anew and "not known" in unknown.message
+    seen.clock_ahead = lambda: timedelta(hours=1)
+    off = seen.held_back(work, NOW + LIST_AFTER)
+    assert off and off.reason == "ClockSkew"

@@ -15,8 +15,17 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import start
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import DIGEST
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import GateRow, RunState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
+    GateRow,
+    MemberView,
+    OpenGate,
+    RunState,
+    Schedule,
+    UpdateSeen,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms, as_annotations
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import gate_completion
@@ -242,3 +251,26 @@ def test_a_gate_that_somebody_makes_in_between_is_theirs(
     GateKeeper(records).publish(run, state, lease)
     monkeypatch.undo()
     assert (records.get("Gate", GATE.id) or {})["status"] == {"state": "Pending"}
+
+
+@pytest.mark.parametrize("schedule", [None, Schedule(day="Saturday", time="09:00", utc_offset="+02:00")])
+def test_a_gate_that_somebody_deletes_is_shown_again(records: HastyRecords, schedule: Schedule | None) -> None:
+    """By the conductor at work, in the same turn and once; when it opens by itself does not move by that."""
+    run, _state = run_and_state()
+    unopened = replace(GATE, state="NotStarted", opened=None, schedule=schedule)
+    state = start(changed(laid("s{g:a}"), "s", before_gates=(unopened,)), NOW)
+    keeper, lease = GateKeeper(records), records.acquire("run/r", "runner-1", 60)
+    opened, dues = [], set()
+    for second in range(8):
+        now = NOW + timedelta(seconds=second)
+        approvals, gates = keeper.seen(run, state, now)
+        seen = UpdateSeen(members={"a": MemberView(name="a")}, approvals=approvals, gates=gates)
+        decided = decide(state, seen, now)
+        opened += [second for each in decided.acts if isinstance(each, OpenGate)]
+        state = decided.state
+        keeper.publish(run, state, lease)
+        assert records.get("Gate", GATE.id) is not None
+        dues.add(state.stages[0].before_gates[0].due)
+        if second == 3:
+            records.delete("Gate", GATE.id)
+    assert opened == [0, 4] and len(dues) == 1

@@ -46,6 +46,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     OperationProgress,
     Work,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import machine
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_rotation import (
     NOT_A_MEMBER,
     PoolEnd,
@@ -59,6 +60,7 @@ LOST_AFTER = 30
 BLUE = Pool(name="blue", version=OLD, family="Linux", image="1.0")
 GREEN = replace(BLUE, name="green")
 WORK = Work(operation="run.m.1", run="run", member="m", upgrade_type=FULL, target="1.36.3", reference="here")
+FROZEN = Blocked(operation="run.m.1", reason="WindowClosed", message="freeze sales", anew=True)
 
 
 def offered(*images: str) -> Releases:
@@ -91,6 +93,7 @@ class Member:
     left: PoolEnd = PoolEnd()
     asked_for_left: int = 0
     leaves_after: int = 99
+    held: Blocked | None = None
     log: list[str] = field(default_factory=list)
     seconds: float = 0
 
@@ -142,7 +145,9 @@ class Member:
             raise FleetError(self.why, "etcd is away", "m")
         return self.left
 
-    def upgrade(self, kind: str = FULL, resumed: bool = False, only_follow: bool = False) -> Last:
+    def upgrade(
+        self, kind: str = FULL, resumed: bool = False, only_follow: bool = False, reference: str = WORK.reference
+    ) -> Last:
         target = UpgradeTarget(
             type=kind, version="1.36.3" if kind == FULL else "", selection=self.selection, images=self.images
         )
@@ -155,7 +160,7 @@ class Member:
             now=lambda: NOW,
             here=lambda: "here",
         )
-        work = replace(WORK, upgrade_type=kind, target=target.version)
+        work = replace(WORK, upgrade_type=kind, target=target.version, reference=reference)
         attempt = Attempt(
             driver=self,
             work=work,
@@ -164,6 +169,7 @@ class Member:
             tell=lambda _event: None,
             clock=self._clock,
             pause=self._pause,
+            held_back=lambda: self.held,
         )
         return parts.follow(attempt).run(resumed, only_follow)
 
@@ -328,3 +334,39 @@ def test_an_intent_of_somebody_else_begins_nothing() -> None:
     member = Member(foreign=True, cluster=Cluster(name="m", version=NEW, pools=(BLUE,)))
     last = ended(member.upgrade(resumed=True, only_follow=True))
     assert (last.result, last.reason, member.log) == (FAILED, OPERATION_LOST, [])
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_an_attempt_of_which_nothing_has_begun_is_held_back(resumed: bool) -> None:
+    """U12: a freeze came between its turn and its beginning."""
+    member = Member(held=FROZEN)
+    assert member.upgrade(resumed=resumed, reference=f"{machine()}/1@/operations") == FROZEN and member.log == []
+
+
+def test_an_attempt_that_has_begun_goes_on_whatever_holds_others_back() -> None:
+    member = Member()
+    begins = member.begin
+
+    def freezes(work: Work) -> str:
+        member.held = FROZEN
+        return begins(work)
+
+    member.begin = freezes  # type: ignore[method-assign]
+    assert ended(member.upgrade()).result == COMPLETED
+    assert member.log == ["control plane 1.36.3", "blue 1.36.3", "green 1.36.3"]
+
+
+@pytest.mark.parametrize(("reference", "asked"), [("process:here/1:7:x", None), ("process:here/1", FROZEN)])
+def test_a_pool_of_an_attempt_that_was_taken_up(reference: str, asked: Blocked | None) -> None:
+    """It goes on where the record says that the control plane was begun. Where it says only that it was meant, nobody
+    knows, and what its platform has not begun of a pool waits."""
+    member, told = Member(begun=True, held=FROZEN), []
+    member.cluster = replace(member.cluster, version=NEW)
+
+    def pool(task: PoolTask) -> PoolEnd:
+        told.append(task.held_back())
+        return PoolEnd(paused="frozen", blocked=told[-1]) if told[-1] else Member.pool(member, task)
+
+    member.pool = pool  # type: ignore[method-assign]
+    last = member.upgrade(resumed=True, reference=reference)
+    assert told[0] == asked and (last == FROZEN if asked else ended(last).result == COMPLETED)

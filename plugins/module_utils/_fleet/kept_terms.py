@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._core.errors import FleetError
-from ..._core.schema.meta import ObjectMeta
-from ..._core.updates.terms import Terms, kept_words, terms_to_keep
-from ..._store.records import Record, replaced
-from ..session import Session
+from .._core.errors import FleetError
+from .._core.schema.meta import ObjectMeta
+from .._core.updates.terms import Terms, kept_words, terms_to_keep
+from .._store.records import Record, replaced
+from .session import Session
 
 _ATTEMPTS = 10
 
