@@ -29,7 +29,8 @@ class Sight:
     """Members that bear ``marks``; ``log`` is what was done about claims."""
 
     def __init__(self, **marks: str) -> None:
-        self.marks, self.log = marks, []  # type: ignore[var-annotated]
+        self.marks = marks
+        self.log: list[str] = []
 
     def bears(self, member: str, operation: str) -> bool:
         return self.marks.get(member) == operation
@@ -42,7 +43,8 @@ class Works:
     """Takes work, and tells ``told`` of it."""
 
     def __init__(self, *told: Event) -> None:
-        self.told, self.begun = told, []  # type: ignore[var-annotated]
+        self.told = told
+        self.begun: list[tuple[str, bool, bool]] = []
 
     def begin(self, work: Work, resumed: bool, only_follow: bool = False) -> None:
         self.begun.append((work.operation, resumed, only_follow))
@@ -50,6 +52,10 @@ class Works:
     def events(self) -> tuple[Event, ...]:
         told, self.told = self.told, ()
         return told
+
+    def wait(self, _seconds: float) -> None: ...
+
+    def close(self) -> None: ...
 
 
 def meant(reference: str) -> RunState:
@@ -64,9 +70,10 @@ def steering(sight: Sight, works: Works) -> UpdateSteering:
     upgrade = SimpleNamespace(upgrade=SimpleNamespace(type="ControlPlaneOnly"))
     run = SimpleNamespace(name="r", target="1.36.3", spec=SimpleNamespace(managed_cluster_update=upgrade))
     silent: t.Any = SimpleNamespace(said=lambda *_words: None)
+    book: t.Any = SimpleNamespace(run=run)
     nothing: t.Any = None
-    parts: tuple[t.Any, ...] = (SimpleNamespace(run=run), sight, works, nothing, silent, lambda: "")
-    return UpdateSteering(*parts, TakingTurns(timedelta(minutes=2)))
+    turns = TakingTurns(timedelta(minutes=2))
+    return UpdateSteering(book, t.cast(t.Any, sight), works, nothing, silent, lambda: "", turns)
 
 
 def taken_up(state: RunState, sight: Sight, works: Works, resumed: bool = True) -> tuple[UpdateSteering, RunState]:
