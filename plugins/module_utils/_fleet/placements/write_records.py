@@ -109,14 +109,17 @@ class Writer:
         """Writes a resource snapshot that is new, and unless the placement ends the policy snapshot: a new one, or what
         was decided now into the one that is there. Beside a new one of its kind, of resources also where the spec is
         other, it takes the latest mark off others and deletes those beyond the history limit, but for resource
-        snapshots that bindings name. ``generation`` is the placement's. FleetError ``record-damaged`` too, for a record
-        of another placement under the name of a new one."""
+        snapshots that bindings name; so it does where an apply that was killed has left the mark on another.
+        ``generation`` is the placement's. FleetError ``record-damaged`` too, for a record of another placement under
+        the name of a new one."""
         if not self.plan.deleting:
             self._policy_snapshot(generation)
         if self.plan.resource_snapshot_new:
             self._resource_snapshot()
-        if self.plan.resource_snapshot_new or self.plan.respecified:
-            self._retired(self.recorded.resource_snapshots, RESOURCE_INDEX, snapshot_index(self.plan.resource_snapshot))
+        resources, index = self.recorded.resource_snapshots, snapshot_index(self.plan.resource_snapshot)
+        changed = self.plan.resource_snapshot_new or self.plan.respecified
+        if changed or _any_outdated(resources, RESOURCE_INDEX, index):
+            self._retired(resources, RESOURCE_INDEX, index)
 
     def status(self, placement: Document, status: PlacementStatus) -> Document:
         """Writes the placement's status, and an event for each condition of ``EVENTS`` that has become True, with one
@@ -164,7 +167,7 @@ class Writer:
 
     def _policy_snapshot(self, generation: int) -> None:
         """Writes the policy snapshot, or into one that is there what was decided; older ones are retired with a new
-        one."""
+        one, or where one of them still bears the latest mark."""
         snapshot = self.plan.policy_snapshot
         index = snapshot_index(snapshot.name)
         policy = self.plan.placement.spec.policy
@@ -177,6 +180,8 @@ class Writer:
         if old is not None:
             metadata = {**old["metadata"], "annotations": {**(old["metadata"].get("annotations") or {}), **annotations}}
             self._changed(old, {**old, "metadata": metadata, **({"status": decided} if decided else {})})
+            if _any_outdated(self.recorded.policy_snapshots, POLICY_INDEX, index):
+                self._retired(self.recorded.policy_snapshots, POLICY_INDEX, index)
             return
         document = {
             "apiVersion": PLACEMENT_API,
@@ -249,13 +254,21 @@ class Writer:
             index = int(each["metadata"]["labels"][label])
             if index in gone - in_use:
                 delete_record(self.records, each, self.lease)
-            elif each["metadata"]["labels"].get(LATEST) == "true" and index != newest:
+            elif _any_outdated((each,), label, newest):
                 labels = {**each["metadata"]["labels"], LATEST: "false"}
                 self.records.replace({**each, "metadata": {**each["metadata"], "labels": labels}}, self.lease)
 
     def _changed(self, old: Document, new: Document) -> Document:
         """The record as it is kept; written only if it differs from the ``old`` one."""
         return old if old == new else self.records.replace(new, self.lease)
+
+
+def _any_outdated(snapshots: t.Iterable[Document], label: str, newest: int) -> bool:
+    """Whether one of the snapshots bears the latest mark and is not the ``newest`` by the index in that label."""
+    return any(
+        each["metadata"]["labels"].get(LATEST) == "true" and int(each["metadata"]["labels"][label]) != newest
+        for each in snapshots
+    )
 
 
 def _finalizers(metadata: Document) -> list[str]:
