@@ -194,15 +194,21 @@ class Writer:
             "spec": encode(snapshot.spec),
             "status": decided,
         }
-        self._unless_there(document)
+        self._new(document)
         self._retired(self.recorded.policy_snapshots, POLICY_INDEX, index)
 
     def _resource_snapshot(self) -> None:
-        """Writes the parts of the new resource snapshot, the master, which is the first part, last; parts that are
-        there already stay. FleetError ``record-damaged`` too, for one of another placement."""
+        """Writes the parts of the new resource snapshot, the master, which is the first part, last: parts that an apply
+        has left which was killed before that count for nothing, become these or are deleted. FleetError
+        ``record-damaged`` too, for one of another placement."""
         index = snapshot_index(self.plan.resource_snapshot)
         where = f"git:{self.source.revision}" if self.source.revision else self.source.name
         packed = parts(each.sealed or sealed(each.manifest, self.key, where) for each in self.plan.objects)
+        names = [resource_snapshot_name(self.plan.key.name, index, number) for number in range(len(packed))]
+        for each in self.recorded.resource_snapshots:
+            metadata = each["metadata"]
+            if int(metadata["labels"][RESOURCE_INDEX]) == index and metadata["name"] not in names:
+                delete_record(self.records, each, self.lease)
         for number, manifests in reversed(list(enumerate(packed))):
             labels = {**self.plan.key.labels, RESOURCE_INDEX: str(index)}
             annotations = {"kubernetes-fleet.io/subindex-of-resource-snapshot": str(number - 1)}
@@ -213,12 +219,11 @@ class Writer:
                     "kubernetes-fleet.io/number-of-resource-snapshots": str(len(packed)),
                     **self._origin(),
                 }
-            name = resource_snapshot_name(self.plan.key.name, index, number)
-            self._unless_there(
+            self._new(
                 {
                     "apiVersion": PLACEMENT_API,
                     "kind": self.plan.key.kinds.resource_snapshot,
-                    "metadata": {**self.plan.key.kept_metadata(name), "labels": labels, "annotations": annotations},
+                    "metadata": {**self.plan.key.kept_metadata(names[number]), "labels": labels, "annotations": annotations},
                     "spec": {"selectedResources": list(manifests)},
                 }
             )
@@ -230,14 +235,15 @@ class Writer:
         said = {REVISION: revision, ROLLED_BACK: str(back.index) if back else ""}
         return {name: value for name, value in said.items() if value}
 
-    def _unless_there(self, document: Document) -> None:
-        """Creates the record, unless a run that was killed has written it already. FleetError ``record-damaged`` for
-        one of another placement."""
+    def _new(self, document: Document) -> None:
+        """Creates the record; one that is there already, which a run that was killed has written, becomes it.
+        FleetError ``record-damaged`` for one of another placement."""
         there = self.records.get(document["kind"], record_name(document))
         if there is None:
             self.records.create(document, self.lease)
         else:
             refuse_strange(there, self.plan.key)
+            self._changed(there, {**there, **document, "metadata": {**there["metadata"], **document["metadata"]}})
 
     def _retired(self, documents: t.Iterable[Document], label: str, newest: int) -> None:
         """Takes the latest mark off snapshots other than the ``newest``, and deletes what the history limit does not

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.snapshot_labels import LATEST
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendered
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.sealing import object_hash
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import acquire
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.history.kept import kept_snapshots
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.plan import Source
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import (
     REVISION,
@@ -54,6 +56,9 @@ def test_marks_of_a_record_that_was_read_earlier_do_not_undo_those_of_another_ru
     sourced = replace(writer, recorded=recorded_placement(records, "web"), source=Source(name="files:x", revision="c"))
     assert sourced.spec()["metadata"]["annotations"] == {SOURCE: "files:x", REVISION: "c", "team": "b"}
     records.close()
+
+
+MASTER = "web-0-snapshot"
 
 
 class Killed(BaseException):
@@ -133,3 +138,24 @@ def test_of_two_latest_snapshots_that_a_killed_apply_leaves_the_next_one_takes_t
     assert latest(records, "ClusterSchedulingPolicySnapshot") == ["web-0", "web-1"]
     applied(records, newer, pick_n(1))
     assert latest(records, "ClusterSchedulingPolicySnapshot") == ["web-1"]
+
+
+def big(name: str, value: str) -> Rendered:
+    """An object of which a part of a snapshot holds two."""
+    manifest = {**rendered(replace(CONFIG, name=name)).manifest, "data": {"value": value * 300_000}}
+    return Rendered(id=replace(CONFIG, name=name), manifest=manifest, hash=object_hash(manifest))
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("a", "b", "c"), ("a", "b", "c", "d", "e")])
+def test_parts_that_a_killed_apply_leaves_are_no_part_of_the_next_content(
+    records: FallibleRecords, names: tuple[str, ...]
+) -> None:
+    """Its master, which is written last, is missing, so that the next content gets its index."""
+    applied(records, tuple(big(name, "x") for name in "abcde"), dies=lambda each: each["metadata"]["name"] == MASTER)
+    assert [each["metadata"]["name"] for each in records.list("ClusterResourceSnapshot")] == ["web-0-0", "web-0-1"]
+    applied(records, tuple(big(name, "y") for name in names))
+    (kept,) = kept_snapshots(recorded_placement(records, "web"))
+    assert kept.name == MASTER and kept.is_whole
+    assert sorted((each["metadata"]["name"], each["data"]["value"][0]) for each in kept.manifests) == [
+        (name, "y") for name in names
+    ]
