@@ -209,7 +209,7 @@ class Writer:
             metadata = each["metadata"]
             if int(metadata["labels"][RESOURCE_INDEX]) == index and metadata["name"] not in names:
                 delete_record(self.records, each, self.lease)
-        for number, manifests in reversed(list(enumerate(packed))):
+        for number, (name, manifests) in reversed(list(enumerate(zip(names, packed, strict=True)))):
             labels = {**self.plan.key.labels, RESOURCE_INDEX: str(index)}
             annotations = {"kubernetes-fleet.io/subindex-of-resource-snapshot": str(number - 1)}
             if number == 0:
@@ -223,7 +223,11 @@ class Writer:
                 {
                     "apiVersion": PLACEMENT_API,
                     "kind": self.plan.key.kinds.resource_snapshot,
-                    "metadata": {**self.plan.key.kept_metadata(names[number]), "labels": labels, "annotations": annotations},
+                    "metadata": {
+                        **self.plan.key.kept_metadata(name),
+                        "labels": labels,
+                        "annotations": annotations,
+                    },
                     "spec": {"selectedResources": list(manifests)},
                 }
             )

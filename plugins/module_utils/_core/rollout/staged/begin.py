@@ -26,7 +26,7 @@ from ...objects.staged.update_run import (
     StagedUpdateRunStatus,
     StageUpdatingStatus,
 )
-from ...schema.meta import ObjectMeta
+from ...schema.meta import ObjectMeta, find_condition
 from ...values.int_or_percent import int64
 from ...values.listed import number_of
 from ..conditions import TRUE, status_is
@@ -112,8 +112,11 @@ def with_placement(scene: RunContext) -> RunContext:
 
 def with_policy(scene: RunContext) -> tuple[RunContext, ClusterSchedulingPolicySnapshot]:
     """The scene with the latest policy's index in its status, and how many clusters it asks for: ``WHATEVER_IS_PICKED``
-    for PickAll; and that policy. Of several that are marked as the latest it is the one of the highest index. RunRefused
-    unless it has an index and, for PickN, a number, and is fully scheduled; upstream also for several."""
+    for PickAll; and that policy. Of several that are marked as the latest it is the one of the highest index.
+
+    RunRefused unless it has an index and, for PickN, a number, and is fully scheduled; NotYet where the run has begun,
+    and whether it is scheduled was said of an older generation. Upstream refuses that too, and several.
+    """
     latest = [each for each in scene.world.policy_snapshots if each.metadata.labels.get(LATEST) == "true"]
     if not latest:
         raise _refused(scene, "no-latest-policy-snapshot", "no policy snapshot is the latest")
@@ -126,6 +129,11 @@ def with_policy(scene: RunContext) -> tuple[RunContext, ClusterSchedulingPolicyS
     scene = _with_status(scene, replace(scene.status, policy_snapshot_index_used=index))
     count = _wanted_count(scene, policy)
     scene = _with_status(scene, replace(scene.status, policy_observed_cluster_count=count))
+    said = find_condition(policy.status.conditions, "Scheduled")
+    begun = scene.holds(scene.status.conditions, INITIALIZED) and not scene.upstream
+    if begun and said is not None and said.observed_generation < policy.metadata.generation:
+        message = f"placement {scene.run.placement_key} was changed after its last apply; whom it picks is not known"
+        raise NotYet(Problem("not-scheduled-yet", f"{message} until it is applied again"))
     if not status_is(policy.status.conditions, "Scheduled", policy.metadata.generation, TRUE):
         raise _refused(scene, "not-fully-scheduled", f"policy snapshot {policy.name} is not fully scheduled")
     return scene, policy

@@ -48,6 +48,7 @@ def refusal(**changes):
         ({"policy_snapshots": (policy_snapshot(pick_n(3)),)}, "no-cluster-count"),
         ({"policy_snapshots": (policy_snapshot(pick_n(3), "-1"),)}, "no-cluster-count"),
         ({"policy_snapshots": (policy_snapshot(scheduled="False"),)}, "not-fully-scheduled"),
+        ({"policy_snapshots": (policy_snapshot(generation=2),)}, "not-fully-scheduled"),
         ({"policy_snapshots": (policy_snapshot(pick_n(5), "5"),)}, "cluster-count-mismatch"),
         ({"bindings": ()}, "no-bindings"),
         ({"strategy": None}, "update-strategy-not-found"),
