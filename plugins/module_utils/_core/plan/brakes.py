@@ -58,7 +58,7 @@ DEFAULT_OBJECT_REMOVALS = BrakeLimits().max_object_removals
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectLoss:
-    """How many of the objects that a placement holds on one cluster would be deleted there."""
+    """How many of the objects that a placement holds on one cluster would be deleted there. A cluster may have two."""
 
     cluster: str
     held: int
@@ -104,17 +104,18 @@ def emptied(placement: str, held: int, kept: int, allow: bool) -> Brake:
 
 
 def object_removals(placement: str, losses: t.Iterable[ObjectLoss], limit: int | str) -> Brake:
-    """The brake ``max_object_removals``, over clusters that keep the placement: trips if one of them loses more objects
-    than the default or ``limit`` permits; a ``limit`` above the default that permits every loss lifts it. The message
-    tells of the cluster with the greatest share, among those that lose more than ``limit`` permits if there are any,
-    and counts the others. ValueError as of ``permitted``."""
+    """The brake ``max_object_removals``, over clusters that do not lose the placement: trips if one of them loses more
+    objects than the default or ``limit`` permits; a ``limit`` above the default that permits every loss lifts it. The
+    message tells of the cluster with the greatest share, among those that lose more than ``limit`` permits if there are
+    any, and counts the others; the option permits every loss. ValueError as of ``permitted``."""
+    losses = list(losses)
     found = [each for each in losses if each.exceeds(DEFAULT_OBJECT_REMOVALS) or each.exceeds(limit)]
     stopped = [each for each in found if each.exceeds(limit)]
     worst = max(stopped or found, key=lambda each: each.deleted / max(1, each.held), default=None)
-    most = max((each.deleted for each in stopped), default=0)
+    most = max((each.deleted for each in losses), default=0) if stopped else 0
     message = f"{placement}: no cluster loses more objects than max_object_removals {limit} permits"
     if worst is not None:
-        others = len(stopped or found) - 1
+        others = len({each.cluster for each in stopped or found}) - 1
         message = (
             f"{placement}: {worst.deleted:,} of {number_of(worst.held, 'object')} would be deleted on {worst.cluster}"
             + (f" (and {number_of(others, 'more cluster', 'loses', 'lose')} too many)" if others else "")
@@ -130,8 +131,8 @@ def object_removals(placement: str, losses: t.Iterable[ObjectLoss], limit: int |
 
 
 def no_objects(placement: str, held: int, selected: int, allow: bool) -> Brake:
-    """The brake ``allow_no_objects``: trips if a cluster that keeps the placement holds objects of it, and none are
-    ``selected`` any more; ``allow`` lifts it. ``held`` is the most that one of these clusters holds."""
+    """The brake ``allow_no_objects``: trips if a cluster that does not lose the placement holds objects of it, and
+    none are ``selected`` any more; ``allow`` lifts it. ``held`` is the most that one of these clusters holds."""
     tripped = held > 0 and selected == 0
     return Brake(
         name="allow_no_objects",

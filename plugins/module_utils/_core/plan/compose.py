@@ -13,7 +13,7 @@ from functools import cached_property
 
 from ..errors import FleetError, Problem
 from ..objects.clusters.member_cluster import MemberCluster
-from ..objects.identity import ObjectId, ObjectKey
+from ..objects.identity import ObjectId
 from ..objects.overrides.override import Override
 from ..objects.placements.binding import (
     BOUND,
@@ -41,7 +41,7 @@ from ..schema.codec import encode
 from ..schema.meta import ObjectMeta
 from ..values.canonical import digest_of
 from . import brakes
-from .brakes import Brake, BrakeLimits, ObjectLoss
+from .brakes import Brake, BrakeLimits
 from .changes import NEW, UNKNOWN, ClusterChanges, Earlier, ObjectChange
 from .digest import plan_digest
 from .document import (
@@ -62,6 +62,7 @@ from .document import (
     Rendered,
 )
 from .losing.evacuated import with_new_homes_told
+from .losing.held import begun_objects, held_objects, holds_any, left_over, object_losses
 from .losing.losses import LOSSES, loss_cause
 from .member import abandons, stays
 from .object_changes import object_changes
@@ -205,7 +206,7 @@ def staying_members(bindings: t.Iterable[ClusterResourceBinding], index: FleetIn
 def _changes(contents: Contents, known: RecordedState, clusters: t.Iterable[ClusterPlan]) -> tuple[ClusterChanges, ...]:
     """What changes on clusters that stay, those that hold and get the same together. Without clusters of no change, and
     that hold nothing, all, or what is not in ``earlier``. FleetError as of ``object_changes``."""
-    held = {each.spec.target_cluster: each for each in known.bindings if _held_any(each)}
+    held = {each.spec.target_cluster: each for each in known.bindings if holds_any(each)}
     groups: dict[t.Any, list[str]] = {}
     for each in clusters:
         binding = held.get(each.cluster)
@@ -226,7 +227,7 @@ def _changes_on(binding: ClusterResourceBinding, contents: Contents, known: Reco
         there = {each.id for each in wanted}
         wanted = tuple(each for each in contents.objects if each.id in there)
     elif before != NO_OVERRIDES:
-        earlier = Earlier(hashes={each.key: "" for each in _held_objects(known, binding)})
+        earlier = Earlier(hashes={each.key: "" for each in held_objects(known.contents, binding)})
         found = object_changes(wanted, earlier)
         return tuple(each if each.action == NEW else replace(each, action=UNKNOWN) for each in found)
     return object_changes(wanted, earlier)
@@ -242,25 +243,21 @@ def brakes_of(
 ) -> tuple[Brake, ...]:
     """All brakes that are asked about this change, tripped or not. Where the placement ends, those about objects are
     not asked, and ``allow_empty`` only if its manifest is gone from the source; ``allow_older`` only where ``wanted``
-    has it. Evacuated clusters are no removals: they were named. One where a write was begun counts as holding it.
+    has it. Evacuated clusters are no removals: they were named. One where a write was begun counts as holding it, and
+    all that it was to bring.
     ValueError as of ``brakes.permitted``."""
     name = str(wanted.placement.key)
-    held = {each.spec.target_cluster: len(_held_objects(known, each)) for each in known.bindings if _held_any(each)}
-    given = held.keys() | {each.spec.target_cluster for each in known.bindings if each.spec.resource_snapshot_name}
+    given = {each.spec.target_cluster for each in known.bindings if holds_any(each) or each.spec.resource_snapshot_name}
     losing = [each for each in clusters if each.change == LOST]
     lost = sum(1 for each in losing if each.cluster in given and each.cause not in (EVACUATED, LEFT_BEHIND))
-    kept = [
-        ObjectLoss(cluster=each.cluster, held=held.get(each.cluster, 0), deleted=len(each.prune))
-        for each in clusters
-        if each.change == KEPT
-    ]
+    losses = object_losses(known.contents, known.bindings, clusters)
     found = [
         brakes.removals(name, len(given), lost, limits.max_removals),
         brakes.facts_age(facts.captured_at, now, limits.max_facts_age),
     ]
     if not wanted.deleting:
-        most = max((each.held for each in kept), default=0)
-        found.append(brakes.object_removals(name, kept, limits.max_object_removals))
+        most = max((each.held for each in losses), default=0)
+        found.append(brakes.object_removals(name, losses, limits.max_object_removals))
         found.append(brakes.no_objects(name, most, len(wanted.objects), limits.allow_no_objects))
     if wanted.deleting != "deleted":  # a file that is gone may be a slip; a deletion is not
         found.append(brakes.emptied(name, len(given), len(clusters) - len(losing), limits.allow_empty))
@@ -300,7 +297,7 @@ def cluster_rows(
 ) -> tuple[ClusterPlan, ...]:
     """One row for each cluster that has, gets or loses the placement, by name. ``after`` are the bindings that
     scheduling leaves, ``policy`` names today's policy snapshot, ``unread`` are clusters kept for not being read."""
-    before = {each.spec.target_cluster: each for each in sorted(known.bindings, key=_held_any)}
+    before = {each.spec.target_cluster: each for each in sorted(known.bindings, key=holds_any)}
     by_cluster = {each.spec.target_cluster: each for each in sorted(after, key=_is_to_hold)}
     rows = []
     for cluster, binding in sorted(by_cluster.items()):
@@ -351,48 +348,28 @@ def leaving_objects(
     change: str,
     cause: str,
     contents: t.Iterable[Rendered],
-) -> dict[str, tuple[ObjectId, ...]]:
-    """What leaves a cluster, by ``prune``, ``release`` and ``leftover``; empty without a recorded binding ``old``, if
-    unchanged, for one that keeps or gets a placement which only reports, and for one that has left the fleet, where all
-    stays. ``contents`` is what one that keeps or gets it is to hold."""
+) -> dict[str, t.Any]:
+    """What leaves a cluster, by ``prune``, ``release`` and ``leftover``, and how much of it is ``counted``; empty
+    without a recorded binding ``old``, if unchanged, for one that keeps or gets a placement which only reports, and for
+    one that has left the fleet, where all stays. ``contents`` is what one that keeps or gets it is to hold."""
     only_reports = wanted.placement.spec.strategy.apply_strategy
     if old is None or cause in ("left-the-fleet", "unchanged"):
         return {}
     if change != LOST and only_reports is not None and only_reports.type == "ReportDiff":
         return {}
     stay = set() if change == LOST else {scoped_key(each.id, wanted.scopes) for each in contents}
-    held = {each.key: each for each in _held_objects(known, old)}
+    held = {each.key: each for each in held_objects(known.contents, old)}
+    counted = held.keys() | {each.key for each in begun_objects(known.contents, old)}
     ways: dict[str, list[ObjectId]] = {way: [] for way in LEAVING}
-    for place, each in {**_begun(known, old), **held}.items():
+    for place, each in {**left_over(known.contents, old), **held}.items():
         if scoped_key(each, wanted.scopes) in stay:
             continue
         if stays(each, wanted.prune_kinds, abandons(wanted.placement, bool(wanted.deleting))):
             ways[RELEASE].append(each)
         else:
             ways[PRUNE if place in held else LEFTOVER].append(each)
-    return {way: tuple(found) for way, found in ways.items()}
-
-
-def _held_objects(known: RecordedState, binding: ClusterResourceBinding) -> tuple[ObjectId, ...]:
-    """The objects of the snapshot that the cluster holds, but those left out there; none where no record has it."""
-    there = known.contents.get(binding.held_snapshot, ())
-    return tuple(each for each in there if each.key not in binding.left_out)
-
-
-def _begun(known: RecordedState, binding: ClusterResourceBinding) -> dict[ObjectKey, ObjectId]:
-    """What runs that did not end may have put there: the contents of snapshots newer than the one that is held, and,
-    where a write was begun, what was left out of that."""
-    had = binding.held_snapshot
-    newest = snapshot_index(had) if had else -1
-    begun = HELD_BEFORE in binding.metadata.annotations
-    again = (each for each in known.contents.get(had, ()) if begun and each.key in binding.left_out)
-    newer = (each for name, ids in known.contents.items() if snapshot_index(name) > newest for each in ids)
-    return {each.key: each for each in (*again, *newer)}
-
-
-def _held_any(binding: ClusterResourceBinding) -> bool:
-    """Whether its cluster is known to hold a snapshot."""
-    return bool(binding.held_snapshot)
+    deleted = sum(1 for each in (*ways[PRUNE], *ways[LEFTOVER]) if each.key in counted)
+    return {**{way: tuple(found) for way, found in ways.items()}, "counted": deleted}
 
 
 def _is_to_hold(binding: ClusterResourceBinding) -> bool:

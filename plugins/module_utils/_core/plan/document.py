@@ -95,6 +95,8 @@ class ClusterPlan:
 
     ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
     label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
+    ``counted`` is how many of those that are deleted the brake on objects counts: ``prune``, and of ``leftover`` those
+    of a write that was begun there and is not known to have ended.
     """
 
     cluster: str
@@ -107,6 +109,7 @@ class ClusterPlan:
     release: tuple[ObjectId, ...] = ()
     leftover: tuple[ObjectId, ...] = ()
     decided: bool = False
+    counted: int = 0
 
     @property
     def leaving(self) -> tuple[ObjectId, ...]:
@@ -122,8 +125,8 @@ class ClusterPlan:
         return self.change != KEPT or bool(self.leaving) or self.cause != "unchanged"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The cluster as plan files have it, without ``decided``; scores, None where nothing was scored, as
-        ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``."""
+        """The cluster as plan files have it, without ``decided`` and ``counted``; scores, None where nothing was
+        scored, as ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``."""
         return {
             "cluster": self.cluster,
             "change": self.change,

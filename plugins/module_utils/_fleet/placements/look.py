@@ -166,7 +166,7 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOption
         prune_kinds=ways.prune_kinds,
         deletable=Deletable(
             named=frozenset(each.key for each in cluster.leaving),
-            counted=0 if leaving else len(cluster.prune),
+            counted=0 if leaving else cluster.counted,
             limit=ways.unplanned,
         ),
         patience=ways.patience,

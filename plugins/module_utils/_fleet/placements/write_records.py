@@ -109,14 +109,17 @@ class Writer:
         """Writes a resource snapshot that is new, and unless the placement ends the policy snapshot: a new one, or what
         was decided now into the one that is there. Beside a new one of its kind, of resources also where the spec is
         other, it takes the latest mark off others and deletes those beyond the history limit, but for resource
-        snapshots that bindings name. ``generation`` is the placement's. FleetError ``record-damaged`` too, for a record
-        of another placement under the name of a new one."""
+        snapshots that bindings name; so it does where an apply that was killed has left the mark on another.
+        ``generation`` is the placement's. FleetError ``record-damaged`` too, for a record of another placement under
+        the name of a new one."""
         if not self.plan.deleting:
             self._policy_snapshot(generation)
         if self.plan.resource_snapshot_new:
             self._resource_snapshot()
-        if self.plan.resource_snapshot_new or self.plan.respecified:
-            self._retired(self.recorded.resource_snapshots, RESOURCE_INDEX, snapshot_index(self.plan.resource_snapshot))
+        resources, index = self.recorded.resource_snapshots, snapshot_index(self.plan.resource_snapshot)
+        changed = self.plan.resource_snapshot_new or self.plan.respecified
+        if changed or _any_outdated(resources, RESOURCE_INDEX, index):
+            self._retired(resources, RESOURCE_INDEX, index)
 
     def status(self, placement: Document, status: PlacementStatus) -> Document:
         """Writes the placement's status, and an event for each condition of ``EVENTS`` that has become True, with one
@@ -164,7 +167,7 @@ class Writer:
 
     def _policy_snapshot(self, generation: int) -> None:
         """Writes the policy snapshot, or into one that is there what was decided; older ones are retired with a new
-        one."""
+        one, or where one of them still bears the latest mark."""
         snapshot = self.plan.policy_snapshot
         index = snapshot_index(snapshot.name)
         policy = self.plan.placement.spec.policy
@@ -177,6 +180,8 @@ class Writer:
         if old is not None:
             metadata = {**old["metadata"], "annotations": {**(old["metadata"].get("annotations") or {}), **annotations}}
             self._changed(old, {**old, "metadata": metadata, **({"status": decided} if decided else {})})
+            if _any_outdated(self.recorded.policy_snapshots, POLICY_INDEX, index):
+                self._retired(self.recorded.policy_snapshots, POLICY_INDEX, index)
             return
         document = {
             "apiVersion": PLACEMENT_API,
@@ -189,16 +194,22 @@ class Writer:
             "spec": encode(snapshot.spec),
             "status": decided,
         }
-        self._unless_there(document)
+        self._new(document)
         self._retired(self.recorded.policy_snapshots, POLICY_INDEX, index)
 
     def _resource_snapshot(self) -> None:
-        """Writes the parts of the new resource snapshot, the master, which is the first part, last; parts that are
-        there already stay. FleetError ``record-damaged`` too, for one of another placement."""
+        """Writes the parts of the new resource snapshot, the master, which is the first part, last: parts that an apply
+        has left which was killed before that count for nothing, become these or are deleted. FleetError
+        ``record-damaged`` too, for one of another placement."""
         index = snapshot_index(self.plan.resource_snapshot)
         where = f"git:{self.source.revision}" if self.source.revision else self.source.name
         packed = parts(each.sealed or sealed(each.manifest, self.key, where) for each in self.plan.objects)
-        for number, manifests in reversed(list(enumerate(packed))):
+        names = [resource_snapshot_name(self.plan.key.name, index, number) for number in range(len(packed))]
+        for each in self.recorded.resource_snapshots:
+            metadata = each["metadata"]
+            if int(metadata["labels"][RESOURCE_INDEX]) == index and metadata["name"] not in names:
+                delete_record(self.records, each, self.lease)
+        for number, (name, manifests) in reversed(list(enumerate(zip(names, packed, strict=True)))):
             labels = {**self.plan.key.labels, RESOURCE_INDEX: str(index)}
             annotations = {"kubernetes-fleet.io/subindex-of-resource-snapshot": str(number - 1)}
             if number == 0:
@@ -208,12 +219,15 @@ class Writer:
                     "kubernetes-fleet.io/number-of-resource-snapshots": str(len(packed)),
                     **self._origin(),
                 }
-            name = resource_snapshot_name(self.plan.key.name, index, number)
-            self._unless_there(
+            self._new(
                 {
                     "apiVersion": PLACEMENT_API,
                     "kind": self.plan.key.kinds.resource_snapshot,
-                    "metadata": {**self.plan.key.kept_metadata(name), "labels": labels, "annotations": annotations},
+                    "metadata": {
+                        **self.plan.key.kept_metadata(name),
+                        "labels": labels,
+                        "annotations": annotations,
+                    },
                     "spec": {"selectedResources": list(manifests)},
                 }
             )
@@ -225,14 +239,15 @@ class Writer:
         said = {REVISION: revision, ROLLED_BACK: str(back.index) if back else ""}
         return {name: value for name, value in said.items() if value}
 
-    def _unless_there(self, document: Document) -> None:
-        """Creates the record, unless a run that was killed has written it already. FleetError ``record-damaged`` for
-        one of another placement."""
+    def _new(self, document: Document) -> None:
+        """Creates the record; one that is there already, which a run that was killed has written, becomes it.
+        FleetError ``record-damaged`` for one of another placement."""
         there = self.records.get(document["kind"], record_name(document))
         if there is None:
             self.records.create(document, self.lease)
         else:
             refuse_strange(there, self.plan.key)
+            self._changed(there, {**there, **document, "metadata": {**there["metadata"], **document["metadata"]}})
 
     def _retired(self, documents: t.Iterable[Document], label: str, newest: int) -> None:
         """Takes the latest mark off snapshots other than the ``newest``, and deletes what the history limit does not
@@ -249,13 +264,21 @@ class Writer:
             index = int(each["metadata"]["labels"][label])
             if index in gone - in_use:
                 delete_record(self.records, each, self.lease)
-            elif each["metadata"]["labels"].get(LATEST) == "true" and index != newest:
+            elif _any_outdated((each,), label, newest):
                 labels = {**each["metadata"]["labels"], LATEST: "false"}
                 self.records.replace({**each, "metadata": {**each["metadata"], "labels": labels}}, self.lease)
 
     def _changed(self, old: Document, new: Document) -> Document:
         """The record as it is kept; written only if it differs from the ``old`` one."""
         return old if old == new else self.records.replace(new, self.lease)
+
+
+def _any_outdated(snapshots: t.Iterable[Document], label: str, newest: int) -> bool:
+    """Whether one of the snapshots bears the latest mark and is not the ``newest`` by the index in that label."""
+    return any(
+        each["metadata"]["labels"].get(LATEST) == "true" and int(each["metadata"]["labels"][label]) != newest
+        for each in snapshots
+    )
 
 
 def _finalizers(metadata: Document) -> list[str]:

@@ -26,7 +26,7 @@ from ...objects.staged.update_run import (
     StagedUpdateRunStatus,
     StageUpdatingStatus,
 )
-from ...schema.meta import ObjectMeta
+from ...schema.meta import ObjectMeta, find_condition
 from ...values.int_or_percent import int64
 from ...values.listed import number_of
 from ..conditions import TRUE, status_is
@@ -66,7 +66,8 @@ def laid_out_again(scene: RunContext) -> StagedUpdateRunStatus:
 
 def used_snapshot(scene: RunContext) -> ObjectMeta:
     """The metadata of the first part of the resources that the run rolls out, of the given index or the latest. Parts
-    without the hash of the resources do not count.
+    without the hash of the resources do not count. Of several that are marked as the latest, by an apply that was
+    killed between two of them, it is the one of the highest index; upstream takes the first.
 
     RunRefused if there is none, if the index asked for is no number from 0 on, or that of the latest no number.
     """
@@ -80,11 +81,20 @@ def used_snapshot(scene: RunContext) -> ObjectMeta:
         found = [each for each in snapshots if each.labels.get(RESOURCE_INDEX) == asked]
     else:
         found = [each for each in snapshots if each.labels.get(LATEST) == "true"]
-    first = next((each for each in found if each.annotations.get(RESOURCE_HASH)), None)
+    masters = [each for each in found if each.annotations.get(RESOURCE_HASH)]
+    if not scene.upstream:
+        masters.sort(key=lambda each: _index_of(each, RESOURCE_INDEX), reverse=True)
+    first = next(iter(masters), None)
     if first is None or int64(first.labels.get(RESOURCE_INDEX, "")) is None:
         message = f"there are no resources with index {asked}" if asked else "no resource snapshot is the latest"
         raise _refused(scene, "resource-snapshot-not-found", message)
     return first
+
+
+def _index_of(snapshot: ObjectMeta, label: str) -> int:
+    """The number in that label of a snapshot; -1 where it has none."""
+    number = int64(snapshot.labels.get(label, ""))
+    return -1 if number is None else number
 
 
 def with_placement(scene: RunContext) -> RunContext:
@@ -102,20 +112,28 @@ def with_placement(scene: RunContext) -> RunContext:
 
 def with_policy(scene: RunContext) -> tuple[RunContext, ClusterSchedulingPolicySnapshot]:
     """The scene with the latest policy's index in its status, and how many clusters it asks for: ``WHATEVER_IS_PICKED``
-    for PickAll; and that policy. RunRefused unless just one is the latest, has an index and, for PickN, a number, and
-    is fully scheduled."""
+    for PickAll; and that policy. Of several that are marked as the latest it is the one of the highest index.
+
+    RunRefused unless it has an index and, for PickN, a number, and is fully scheduled; NotYet where the run has begun,
+    and whether it is scheduled was said of an older generation. Upstream refuses that too, and several.
+    """
     latest = [each for each in scene.world.policy_snapshots if each.metadata.labels.get(LATEST) == "true"]
     if not latest:
         raise _refused(scene, "no-latest-policy-snapshot", "no policy snapshot is the latest")
-    if len(latest) > 1:
+    if len(latest) > 1 and scene.upstream:
         raise _refused(scene, "multiple-latest-policy-snapshots", f"{len(latest)} policy snapshots are the latest")
-    policy = latest[0]
+    policy = max(latest, key=lambda each: _index_of(each.metadata, POLICY_INDEX))
     index = policy.metadata.labels.get(POLICY_INDEX)
     if not index:
         raise _refused(scene, "no-policy-index", f"policy snapshot {policy.name} has no index")
     scene = _with_status(scene, replace(scene.status, policy_snapshot_index_used=index))
     count = _wanted_count(scene, policy)
     scene = _with_status(scene, replace(scene.status, policy_observed_cluster_count=count))
+    said = find_condition(policy.status.conditions, "Scheduled")
+    begun = scene.holds(scene.status.conditions, INITIALIZED) and not scene.upstream
+    if begun and said is not None and said.observed_generation < policy.metadata.generation:
+        message = f"placement {scene.run.placement_key} was changed after its last apply; whom it picks is not known"
+        raise NotYet(Problem("not-scheduled-yet", f"{message} until it is applied again"))
     if not status_is(policy.status.conditions, "Scheduled", policy.metadata.generation, TRUE):
         raise _refused(scene, "not-fully-scheduled", f"policy snapshot {policy.name} is not fully scheduled")
     return scene, policy

@@ -185,11 +185,10 @@ def _policies(
 
 
 def _scheduled(placement: ClusterResourcePlacement | None, generation: int) -> tuple[Condition, ...]:
-    """What the last apply of the placement says of its clusters, as a policy's condition; none if that was of another
-    spec."""
-    if placement is None:
+    """What the last apply of the placement says of its clusters, as a policy's condition: of an older generation if
+    that was of another spec; none without one."""
+    said = find_condition(placement.status.conditions, f"{placement.kind}Scheduled") if placement else None
+    if placement is None or said is None:
         return ()
-    said = find_condition(placement.status.conditions, f"{placement.kind}Scheduled")
-    if said is None or said.observed_generation != placement.metadata.generation:
-        return ()
-    return (replace(said, type="Scheduled", observed_generation=generation),)
+    older = said.observed_generation != placement.metadata.generation
+    return (replace(said, type="Scheduled", observed_generation=generation - older),)

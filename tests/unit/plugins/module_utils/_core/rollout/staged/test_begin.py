@@ -19,6 +19,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.roll
 )
 
 UNLABELLED = {"kubernetes-fleet.io/policy-index": ""}
+POLICY = "scheduling_policy_snapshot_name"
 SUPERSEDED = {"kubernetes-fleet.io/is-latest-snapshot": "false"}
 
 
@@ -39,11 +40,15 @@ def refusal(**changes):
         ({"placement": external(type="RollingUpdate")}, "strategy-not-external"),
         ({"policy_snapshots": ()}, "no-latest-policy-snapshot"),
         ({"policy_snapshots": (policy_snapshot(labels=SUPERSEDED),)}, "no-latest-policy-snapshot"),
-        ({"policy_snapshots": (policy_snapshot(), policy_snapshot())}, "multiple-latest-policy-snapshots"),
+        (
+            {"policy_snapshots": (policy_snapshot(), policy_snapshot()), "upstream": True},
+            "multiple-latest-policy-snapshots",
+        ),
         ({"policy_snapshots": (policy_snapshot(labels=UNLABELLED),)}, "no-policy-index"),
         ({"policy_snapshots": (policy_snapshot(pick_n(3)),)}, "no-cluster-count"),
         ({"policy_snapshots": (policy_snapshot(pick_n(3), "-1"),)}, "no-cluster-count"),
         ({"policy_snapshots": (policy_snapshot(scheduled="False"),)}, "not-fully-scheduled"),
+        ({"policy_snapshots": (policy_snapshot(generation=2),)}, "not-fully-scheduled"),
         ({"policy_snapshots": (policy_snapshot(pick_n(5), "5"),)}, "cluster-count-mismatch"),
         ({"bindings": ()}, "no-bindings"),
         ({"strategy": None}, "update-strategy-not-found"),
@@ -65,6 +70,26 @@ def test_the_first_part_of_the_resources_counts():
     assert refusal(resource_snapshots=(part,)) == "resource-snapshot-not-found"
     begun = begin(scene(resource_snapshots=(part, resources(1))))
     assert begun.status.resource_snapshot_index_used == "1"
+
+
+@pytest.mark.parametrize(("upstream", "used"), [(False, "10"), (True, "9")])
+def test_of_several_latest_resources_the_newest_are_rolled_out_and_upstream_takes_the_first(upstream, used):
+    """An apply was killed after it wrote a snapshot, and before it took the mark off the one before."""
+    both = (resources(9, latest=True), resources(10, latest=True))
+    begun = begin(scene(run(resourceSnapshotIndex=""), upstream, resource_snapshots=both))
+    assert begun.status.resource_snapshot_index_used == used
+
+
+def test_of_several_latest_policies_the_newest_counts():
+    newer = policy_snapshot(name="web-10", labels={"kubernetes-fleet.io/policy-index": "10"})
+    older = policy_snapshot(name="web-9", labels={"kubernetes-fleet.io/policy-index": "9"}, scheduled="False")
+    bindings = tuple(
+        replace(each, binding=replace(each.binding, spec=replace(each.binding.spec, **{POLICY: "web-10"})))
+        for each in world().bindings
+    )
+    for both in ((newer, older), (older, newer)):
+        begun = begin(scene(policy_snapshots=both, bindings=bindings))
+        assert begun.status.policy_snapshot_index_used == "10"
 
 
 def test_counts_of_the_three_policies():

@@ -45,6 +45,22 @@ def test_the_position_follows_from_the_record():
     assert at(game)[1] == ALL_DONE
 
 
+def test_a_placement_that_was_changed_and_not_applied_is_waited_for_and_upstream_ends_the_run():
+    """What its last apply said of the clusters is of an older generation: another apply says it anew."""
+    game = played()
+    before, begun = game.world, game.run
+    game.world = replace(before, policy_snapshots=(policy_snapshot(generation=2),))
+    out = game.step()
+    assert [one.code for each in out.waits for one in each.blockers] == ["not-scheduled-yet"]
+    assert game.run == begun and not out.acts and out.state.failure is None
+    game.world = before
+    game.report("a").step()
+    assert at(game)[1] == 1
+    upstream = Play(replace(before, policy_snapshots=(policy_snapshot(generation=2),)), begun, upstream=True)
+    failure = upstream.step().state.failure
+    assert failure and failure.code == "not-fully-scheduled"
+
+
 def tampered(game, index, change):
     status = game.run.status
     stages = list(status.stages_status)

@@ -10,14 +10,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.snapshot_labels import (
+    LATEST,
+    POLICY_INDEX,
     RESOURCE_INDEX,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import REVISION
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.world import RunGround, SeenMembers
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.sources import StagedManifests
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.world import (
+    RunGround,
+    SeenMembers,
+    run_ground,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
+PLACEMENT, POLICY = "ClusterResourcePlacement", "ClusterSchedulingPolicySnapshot"
+RUN = decode(
+    ClusterStagedUpdateRun,
+    {"metadata": {"name": "run"}, "spec": {"placementName": "web", "stagedRolloutStrategyName": "waves"}},
+)
 
 
 def test_labels_count_as_they_are_recorded_now(tmp_path: Path) -> None:
@@ -55,3 +69,28 @@ def test_a_snapshot_tells_the_revision_that_it_came_from() -> None:
     )
     ground = RunGround(recorded=t.cast(t.Any, None), placement=None, strategy=None, snapshots=snapshots)
     assert [ground.revision_of(index) for index in ("1", "2", "")] == ["", "ab" * 20, ""]
+
+
+def test_what_an_apply_of_another_spec_said_of_the_clusters_is_of_an_older_generation(tmp_path: Path) -> None:
+    """So that a run which has begun waits for the next apply, and is not refused for good."""
+    records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    api = "placement.kubernetes-fleet.io/v1beta1"
+    spec = {"policy": {"placementType": "PickAll"}, "strategy": {"type": "External"}}
+    made = records.create({"apiVersion": api, "kind": PLACEMENT, "metadata": {"name": "web"}, "spec": spec})
+    labels = {"kubernetes-fleet.io/parent-CRP": "web", POLICY_INDEX: "0", LATEST: "true"}
+    metadata = {"name": "web-0", "labels": labels}
+    records.create({"apiVersion": api, "kind": POLICY, "metadata": metadata, "spec": {"policyHash": "h"}})
+
+    def scheduled() -> list[tuple[str, bool]]:
+        """Each condition of the policy, and whether it is of its present generation."""
+        (policy,) = run_ground(records, RUN, StagedManifests()).policies
+        of = policy.metadata.generation
+        return [(each.type, each.observed_generation == of) for each in policy.status.conditions]
+
+    assert scheduled() == []
+    said = {"type": f"{PLACEMENT}Scheduled", "status": "True", "observedGeneration": made["metadata"]["generation"]}
+    applied = records.replace({**made, "status": {"conditions": [said]}})
+    assert scheduled() == [("Scheduled", True)]
+    records.replace({**applied, "spec": {**spec, "revisionHistoryLimit": 5}})
+    assert scheduled() == [("Scheduled", False)]
+    records.close()
