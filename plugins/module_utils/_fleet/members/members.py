@@ -17,7 +17,7 @@ from datetime import timedelta
 from ..._core.errors import FleetError
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.clusters.member_cluster import MemberCluster
-from ..._core.schema.meta import ObjectMeta
+from ..._core.objects.clusters.missing_record import without_record
 from ..._kube.access import ready
 from ..._kube.client import KubeClient, Timeouts
 from ..._kube.clocks import usual_difference
@@ -53,13 +53,12 @@ class Member:
 
 
 def recorded_members(records: Records) -> dict[str, Member]:
-    """All joined members, each FleetMember in the order of their names; one without a MemberCluster has an empty
-    one. FleetError ``record-damaged``: a member that cannot be read has not left the fleet."""
+    """All joined members, each FleetMember in the order of their names; one whose MemberCluster is missing has one that
+    says so (``without_record``). FleetError ``record-damaged``: a member that cannot be read has not left the fleet."""
     fleet = all_decoded(FleetMember, records.list("FleetMember"))
     clusters = all_decoded(MemberCluster, records.list("MemberCluster"))
     return {
-        name: Member(cluster=clusters.get(name) or MemberCluster(metadata=ObjectMeta(name=name)), fleet=fleet[name])
-        for name in sorted(fleet)
+        name: Member(cluster=clusters.get(name) or without_record(name), fleet=fleet[name]) for name in sorted(fleet)
     }
 
 
