@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.missing_record import with_record_missing
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.missing_record import (
+    with_record_missing,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.clusters import (
     EVACUATED,
     LEAVING,
