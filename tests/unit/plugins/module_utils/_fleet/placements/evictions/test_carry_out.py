@@ -56,11 +56,22 @@ def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
 
 def evict(records: SqliteRecords, tmp_path: Path, *documents: Document, write: bool = True) -> EvictionReport:
     """What a run of a folder with these manifests tells."""
+    return run_evictions(session_of(records), EvictionRequest(src=folder_of(tmp_path, *documents), write=write))
+
+
+def session_of(records: SqliteRecords) -> Session:
+    return Session(records=records, holder="me", clock=lambda: NOW, environ={})
+
+
+def folder_of(tmp_path: Path, *documents: Document) -> tuple[str, ...]:
+    """The folder with these manifests alone in it."""
     folder = tmp_path / "src"
     folder.mkdir(exist_ok=True)
-    (folder / "all.yml").write_text("\n---\n".join(map(json.dumps, documents)), encoding="utf-8")
-    session = Session(records=records, holder="me", clock=lambda: NOW, environ={})
-    return run_evictions(session, EvictionRequest(src=(str(folder),), write=write))
+    for old in folder.iterdir():
+        old.unlink()
+    if documents:
+        (folder / "all.yml").write_text("\n---\n".join(map(json.dumps, documents)), encoding="utf-8")
+    return (str(folder),)
 
 
 def kept(records: SqliteRecords) -> list[Document]:
@@ -111,7 +122,7 @@ def test_a_refused_eviction_that_is_recorded_is_a_change(records: SqliteRecords,
 
 def test_a_budget_that_is_recorded_or_deleted_is_a_change(records: SqliteRecords, tmp_path: Path) -> None:
     budget = made(BUDGET, "web", {"minAvailable": 1})
-    for given in ((budget,), (made(BUDGET, "web", {"minAvailable": 2}),), ()):
+    for given in ((budget,), (made(BUDGET, "web", {"minAvailable": 2}),), (NAMESPACE,)):
         before = kept(records)
         assert evict(records, tmp_path, *given, write=False).changed and kept(records) == before
         assert evict(records, tmp_path, *given).changed and kept(records) != before
@@ -232,3 +243,32 @@ def test_without_a_budget_that_decides_nobody_is_looked_at(
     looks.silent = {"m2"}
     report = evict(records, tmp_path, ASKED)
     assert [each.verdict.why for each in report.results] == ["no-budget"] and looks.looked == []
+
+
+ALL_STAY = made(BUDGET, "web", {"minAvailable": 3})
+
+
+@pytest.mark.parametrize("left", [(), (NAMESPACE,)], ids=["an empty folder", "other manifests"])
+@pytest.mark.parametrize("write", [True, False])
+def test_a_budget_that_is_gone_from_its_files_guards_what_is_evicted_in_that_run(
+    records: SqliteRecords, tmp_path: Path, looks: Looks, left: tuple[Document, ...], write: bool
+) -> None:
+    """As where the clone has failed, or the same path is another checkout: it would go, and the eviction through."""
+    placed(records, "m1", "m2", "m3", available_since=LONG_AGO)
+    evict(records, tmp_path, ALL_STAY)
+    asked = EvictionRequest(src=folder_of(tmp_path, *left), placement="web", clusters=("m1",), write=write)
+    report = run_evictions(session_of(records), asked)
+    assert [(each.state, each.verdict.why) for each in report.results] == [(REFUSED, "budget")] and looks.left == []
+    assert [each["metadata"]["name"] for each in records.list(BUDGET)] == ["web"]
+    kept = next(each for each in report.findings if each.code == "budget-kept")
+    assert kept.where == f"{BUDGET}/web" and str(tmp_path) in kept.message
+
+
+def test_a_budget_goes_with_a_run_from_its_files_that_evicts_nothing_of_its_placement(
+    records: SqliteRecords, tmp_path: Path, looks: Looks
+) -> None:
+    placed(records, "m1", "m2", "m3", available_since=LONG_AGO)
+    evict(records, tmp_path, ALL_STAY)
+    assert not evict(records, tmp_path).changed and records.list(BUDGET)
+    assert evict(records, tmp_path, NAMESPACE).changed and not records.list(BUDGET)
+    assert [each.verdict.why for each in evict(records, tmp_path, ASKED).results] == ["no-budget"]
