@@ -15,6 +15,7 @@ from ..cluster.facts.member import AGENT
 from ..objects.clusters.evacuation import is_evacuated
 from ..objects.clusters.fleet_member import FleetMember
 from ..objects.clusters.member_cluster import MemberCluster
+from ..objects.clusters.missing_record import IN_SHORT, lacks_record
 from ..schema.meta import find_condition
 from ..values.instants import write_time
 from ..values.quantity import approximate
@@ -121,7 +122,7 @@ def cluster_row(
 
 def _state(cluster: MemberCluster, member: FleetMember | None, failed: t.Mapping[str, str] | None) -> tuple[str, str]:
     """The state and, unless it is READY, why. The first that holds counts: leaving, the last read failed, recorded as
-    not reachable, evacuated, never read, not healthy."""
+    not reachable, evacuated, without its MemberCluster, never read, not healthy."""
     agent = next((each for each in cluster.status.agent_status if each.type == AGENT), None)
     healthy = find_condition(agent.conditions, "Healthy") if agent else None
     reached = find_condition(member.status.conditions, "Reachable") if member else None
@@ -133,6 +134,8 @@ def _state(cluster: MemberCluster, member: FleetMember | None, failed: t.Mapping
         return UNREADABLE, f"{reached.message} [{reached.reason}]"
     if is_evacuated(cluster):
         return EVACUATED, "nothing new is placed there until it is readmitted"
+    if lacks_record(cluster):
+        return UNREAD, IN_SHORT
     if agent is None or agent.last_received_heartbeat is None:
         return UNREAD, "no facts of it were ever read"
     if healthy is None or healthy.status != "True":

@@ -20,6 +20,7 @@ from ..cluster.silence import SILENT as SILENT_CODES
 from ..objects.clusters.evacuation import is_evacuated
 from ..objects.clusters.fleet_member import FleetMember
 from ..objects.clusters.member_cluster import MemberCluster
+from ..objects.clusters.missing_record import IN_SHORT, lacks_record
 from ..schema.meta import find_condition
 from ..values.instants import SECONDS, write_time
 from ..values.kube_version import KubeVersion
@@ -323,6 +324,8 @@ def _state(cluster: MemberCluster, member: FleetMember | None, state: str, why: 
     if reached is not None and reached.status == "False":
         return SILENT, f"{reached.message} [{reached.reason}]"
     agent = next((each for each in cluster.status.agent_status if each.type == AGENT), None)
+    if lacks_record(cluster):
+        return UNREAD, IN_SHORT
     if agent is None or agent.last_received_heartbeat is None:
         return UNREAD, "no facts of it were ever read"
     healthy = find_condition(agent.conditions, "Healthy")

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The waves in which a plan is carried out by the limits of KubeFleet's rolling update, if every cluster is available
 before and soon after its own; a first apply that reaches all clusters at once; a move in which nobody has it for a
-while."""
+while; silent clusters that count as available."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ import typing as t
 from dataclasses import dataclass
 
 from ..errors import Problem
-from ..objects.placements.binding import UNSCHEDULED
+from ..objects.placements.binding import HELD_BEFORE, UNSCHEDULED
 from ..resources.snapshots import snapshot_index
+from ..rollout.conditions import TRUE
+from ..rollout.readiness import AVAILABLE
 from ..rollout.rolling.budget import ROLLING_UPDATE, limits, rolling_update
 from ..scheduling.picking.new_homes import new_home_of
+from ..schema.meta import find_condition
+from ..values.instants import SECONDS, write_time
 from ..values.listed import listed, number_of
 from .document import (
     CONTENT_CHANGED,
@@ -28,6 +32,7 @@ from .document import (
 )
 
 GAP = "moves-with-a-gap"
+COUNTED = "counted-as-recorded"
 Wave = tuple[str, ...]
 
 
@@ -151,3 +156,26 @@ def _by_binding(plan: PlacementPlan, rows: t.Iterable[ClusterPlan]) -> list[Clus
     found = list(rows)
     names = {each.spec.target_cluster: each.name for each in plan.bindings} if found else {}
     return sorted(found, key=lambda row: names.get(row.cluster, row.cluster))
+
+
+def counted_as_recorded(plan: PlacementPlan, silent: t.Container[str]) -> tuple[Problem, ...]:
+    """A finding ``counted-as-recorded`` for each ``silent`` cluster that keeps the placement, as ``maxUnavailable``
+    takes it for available: the last apply has recorded it so (KubeFleet's rule), and nobody knows whether it is. None
+    where nothing is taken away or changed on another cluster, and where staged runs carry it."""
+    if plan.deleting or plan.by_run:
+        return ()
+    spending = [each for each in plan.clusters if each.change == LOST or each.cause == CONTENT_CHANGED]
+    if all(each.cluster in silent for each in spending):
+        return ()
+    kept = {each.cluster for each in plan.clusters if each.change == KEPT and each.cluster in silent}
+    found = []
+    for binding in plan.bindings:
+        said = find_condition(binding.status.conditions, AVAILABLE)
+        whole = HELD_BEFORE not in binding.metadata.annotations
+        if binding.spec.target_cluster in kept and whole and said is not None and said.status == TRUE:
+            at = said.last_transition_time
+            since = f" since {write_time(at, SECONDS)}" if at else ""
+            text = f"it does not answer, and maxUnavailable counts it as it was recorded: available{since}"
+            hint = "evacuate it if it is lost; a lower maxUnavailable keeps more of the others"
+            found.append(Problem(COUNTED, text, f"{binding.spec.target_cluster} ({plan.name})", hint))
+    return tuple(found)

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Filter ``ClusterEligibility`` (KubeFleet scheduler): eligible is a cluster that has joined, is heard of, is healthy,
-and is neither leaving nor evacuated."""
+"""Filter ``ClusterEligibility`` (KubeFleet scheduler): eligible is a cluster that has joined, is recorded, is heard
+of, is healthy, and is neither leaving nor evacuated."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from ..objects.clusters.evacuation import is_evacuated
 from ..objects.clusters.member_cluster import MemberCluster
+from ..objects.clusters.missing_record import RECORD_MISSING, lacks_record
 from ..schema.meta import Condition, find_condition
 from .index import FleetIndex
 from .reasons import ClusterBlocker
@@ -53,14 +54,16 @@ def judge(cluster: MemberCluster, now: datetime) -> ClusterBlocker | None:
 
 
 def faults(cluster: MemberCluster, now: datetime) -> t.Iterator[ClusterBlocker]:
-    """All that makes a cluster not eligible at ``now``, aware, in upstream's order: ``leaving``, ``evacuated`` (a rule
-    of ours), ``agent-not-online`` where no member agent has reported, which ends the list, ``heartbeat-missing`` or
-    ``heartbeat-too-old`` (over 5 minutes), ``agent-not-joined``, ``health-unknown``, ``unhealthy`` (nobody knows since
-    when) or ``unhealthy-too-long`` (over 5 minutes). Less is no fault."""
+    """All that makes a cluster not eligible at ``now``, aware, in upstream's order: ``leaving``, ``evacuated`` and
+    ``record-missing`` (rules of ours), ``agent-not-online`` where no member agent has reported, which ends the list,
+    ``heartbeat-missing`` or ``heartbeat-too-old`` (over 5 minutes), ``agent-not-joined``, ``health-unknown``,
+    ``unhealthy`` (nobody knows since when) or ``unhealthy-too-long`` (over 5 minutes). Less is no fault."""
     if cluster.metadata.deletion_timestamp is not None:
         yield ClusterBlocker(NAME, "leaving")
     if is_evacuated(cluster):
         yield ClusterBlocker(NAME, "evacuated")
+    if lacks_record(cluster):
+        yield ClusterBlocker(NAME, RECORD_MISSING)
     agent = next((each for each in cluster.status.agent_status if each.type == "MemberAgent"), None)
     if agent is None:
         yield ClusterBlocker(NAME, "agent-not-online")

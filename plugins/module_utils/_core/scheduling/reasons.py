@@ -63,6 +63,7 @@ SENTENCES: t.Mapping[str, str] = {
     GONE: "it has left the fleet",
     "leaving": "it is leaving the fleet",
     "evacuated": "it is evacuated, until it is readmitted",
+    "record-missing": "its MemberCluster is missing, so that its labels and taints are not known",
     "agent-not-online": "its facts are not known",
     "heartbeat-too-old": "its last heartbeat was {minutes:.2f} minutes old, more than {limitMinutes}",
     "heartbeat-missing": "it has never been heard of",

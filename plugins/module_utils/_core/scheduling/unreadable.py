@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scheduling as plans do it: holders that could not be read (out of reach) keep the placement under a changed policy
-until they can be.
+"""Scheduling as plans do it: holders that could not be read (out of reach), or whose MemberCluster is missing, keep the
+placement under a changed policy until they can be.
 
 KubeFleet's scheduler drops them when the policy changes, as its filter ClusterEligibility refuses them. Ours keeps
 them beside the clusters that the policy asks for, never instead of one that could be read, and has them judged when
@@ -15,6 +15,7 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..errors import Problem
+from ..objects.clusters.missing_record import RECORD_MISSING, lacks_record
 from ..objects.placements.binding import BOUND, SCHEDULED, ClusterResourceBinding
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.policy import PICK_FIXED
@@ -90,7 +91,7 @@ def _kept(asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]
     if asked.policy.placement_type == PICK_FIXED:
         return [each for each in obsolete if each.spec.target_cluster in asked.policy.cluster_names]
     profile = Profile.of(asked)
-    return [each for each in obsolete if _refused(profile, index.positions[each.spec.target_cluster]) is None]
+    return [each for each in obsolete if _refused(profile, index, index.positions[each.spec.target_cluster]) is None]
 
 
 def out_of_reach(index: FleetIndex, cluster: str) -> bool:
@@ -102,16 +103,20 @@ def out_of_reach(index: FleetIndex, cluster: str) -> bool:
 
 
 def _unread(index: FleetIndex, cluster: str) -> bool:
-    """Whether the cluster is in the fleet and not eligible, for nothing but not having been read."""
+    """Whether the cluster is in the fleet and not eligible, for nothing but not having been read, itself or the record
+    of its labels."""
     position = index.positions.get(cluster)
     if position is None or cluster_eligibility.eligible(index) >> position & 1:
         return False
-    return all(each.code in UNREAD for each in cluster_eligibility.faults(index.clusters[position], index.now))
+    found = cluster_eligibility.faults(index.clusters[position], index.now)
+    return all(each.code in UNREAD or each.code == RECORD_MISSING for each in found)
 
 
-def _refused(profile: Profile, position: int) -> ClusterBlocker | None:
-    """The first refusal of a filter that is not about having been read; None without one. Of ClusterEligibility only
-    the first fault counts."""
+def _refused(profile: Profile, index: FleetIndex, position: int) -> ClusterBlocker | None:
+    """The first refusal of a filter that is not about having been read; None without one, and where no filter can
+    judge, as the labels are not known. Of ClusterEligibility only the first fault counts."""
+    if lacks_record(index.clusters[position]):
+        return None
     for each in profile.filters:
         refusal = None if each.passing >> position & 1 else each.refusal(position)
         if refusal and not (refusal.rule == cluster_eligibility.NAME and refusal.code in UNREAD):
@@ -131,7 +136,8 @@ def _not_afresh_findings(outcome: Scheduled, where: str) -> t.Iterator[Problem]:
     """The findings ``would-not-be-picked``: holders that stay though a filter refuses them today, for more than not
     having been read, until the policy is edited."""
     for cluster in outcome.not_afresh:
-        refusal = _refused(outcome.look.profile, outcome.asked.index.positions[cluster])
+        index = outcome.asked.index
+        refusal = _refused(outcome.look.profile, index, index.positions[cluster])
         if refusal:
             yield Problem(
                 "would-not-be-picked",

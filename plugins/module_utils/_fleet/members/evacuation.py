@@ -14,6 +14,7 @@ from ..._core.objects.audit.audit_entry import EVACUATED as EVACUATED_MEMBERS
 from ..._core.objects.audit.audit_entry import READMITTED
 from ..._core.objects.clusters.evacuation import EVACUATED, MARK, evacuation_marked, is_evacuated
 from ..._core.objects.clusters.member_cluster import MemberCluster
+from ..._core.objects.clusters.missing_record import lacks_record, missing_record
 from ..._core.objects.placements.binding import UNSCHEDULED
 from ..._core.objects.placements.key import PlacementKey
 from ..._core.schema.codec import encode
@@ -55,11 +56,15 @@ def evacuation(
 ) -> Evacuation:
     """Who is meant by two label selectors or lists of names as texts, either may be empty; ``empty_first`` as of
     ``Evacuation``. FleetError ``bad-option`` for a text that is none, and for a cluster that both name;
-    ``nothing-selected`` for one that selects nobody, ``nothing-left`` where no cluster would be left over."""
+    ``nothing-selected`` for one that selects nobody, ``record-missing`` for a member whose MemberCluster, which would
+    bear the mark, is missing, ``nothing-left`` where no cluster would be left over."""
     evacuated, readmitted = _selected(evacuate, "evacuate", clusters), _selected(readmit, "readmit", clusters)
     if evacuated & readmitted:
         names = ", ".join(sorted(evacuated & readmitted))
         raise FleetError("bad-option", f"{names} cannot be evacuated and readmitted at once", "evacuate, readmit")
+    lacking = [each.name for each in clusters if each.name in evacuated | readmitted and lacks_record(each)]
+    if lacking:
+        raise FleetError.of(map(missing_record, lacking))
     if evacuated and all(map(is_evacuated, evacuation_marked(clusters, evacuated, readmitted))):
         text = f"{evacuate!r:.80} leaves no cluster of the fleet that placements could go to"
         raise FleetError("nothing-left", text, "evacuate", "select fewer, or readmit others first")

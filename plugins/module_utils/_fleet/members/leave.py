@@ -21,7 +21,7 @@ from ..._store.records import Lease, Records
 from ..audit.evidence import Deed, attested
 from ..conductor.interrupts import Interrupts
 from ..keeping import Keeper
-from ..leases import leaving_lease
+from ..leases import leaving_lease, leaving_members
 from ..nodes.other_rotations import in_hand
 from ..placements.look import Writing, settled
 from ..placements.on_member.member_apply import (
@@ -82,11 +82,12 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
     name.
 
     Meanwhile no placement that they hold is carried out, and no other is brought to them: FleetError ``lease-held``
-    where somebody is at it, ``member-busy`` where an upgrade is in flight, or a rotation has nodes in hand (but for a
-    member that is forgotten as unreachable), ``brake-max-removals``, ``record-damaged``, ``no-workers``;
-    ``lease-lost``, after which some may be gone already. A member that cannot be reached stops all, and one whose
-    answers or ApplySets are damaged stays a member (if all are so, that is raised); with ``forget_unreachable`` both
-    are forgotten. One on which something is not done stays a member, and the others go.
+    where somebody is at it, ``records-moved`` where the other name of a cluster leaves at the same time,
+    ``member-busy`` where an upgrade is in flight, or a rotation has nodes in hand (but for a member that is forgotten
+    as unreachable), ``brake-max-removals``, ``record-damaged``, ``no-workers``; ``lease-lost``, after which some may be
+    gone already. A member that cannot be reached stops all, and one whose answers or ApplySets are damaged stays a
+    member (if all are so, that is raised); with ``forget_unreachable`` both are forgotten. One on which something is
+    not done stays a member, and the others go.
     """
     records = session.records
     members = identified_members(session, write)
@@ -124,6 +125,7 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
         ):
             leases = _taken(records, keeper, names, looked)
             _refuse_busy(records, names, unreachable)
+            _refuse_last_name(records, members, names, doubles)
             _check_brakes(records, names, doubles, wish)
             ours = _placements(records)
             writing = Writing(permit=keeper.check, say=session.say)
@@ -172,6 +174,22 @@ def _doubles(members: t.Mapping[str, Member], leaving: t.Container[str]) -> tupl
         go = [name for name in same if name in leaving]
         found += go[:-1] if len(go) == len(same) else go
     return tuple(found)
+
+
+def _refuse_last_name(
+    records: Records, members: t.Mapping[str, Member], names: t.Container[str], doubles: t.Iterable[str]
+) -> None:
+    """FleetError ``records-moved`` for ``doubles`` whose cluster is no member under another name any more, or is about
+    to be none: what is placed there would be left with nobody. Of two runs that let the two names of one cluster go at
+    once, each has left word of that before it looks here, so that one of them sees the other."""
+    going = {name for name in leaving_members(records) if name not in names}
+    there = records.names("FleetMember") - going
+    now = _doubles({name: each for name, each in members.items() if name in there}, names)
+    text = "its cluster was a member under another name, which has left since or is about to: what is placed there"
+    text += " would be left as it is"
+    problems = [Problem("records-moved", text, name, "run again") for name in doubles if name not in now]
+    if problems:
+        raise FleetError.of(problems)
 
 
 def _taken(records: Records, keeper: Keeper, names: t.Sequence[str], looked: t.Mapping[str, t.Any]) -> dict[str, Lease]:

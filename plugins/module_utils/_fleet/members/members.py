@@ -17,7 +17,7 @@ from datetime import timedelta
 from ..._core.errors import FleetError
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.clusters.member_cluster import MemberCluster
-from ..._core.schema.meta import ObjectMeta
+from ..._core.objects.clusters.missing_record import lacks_record, without_record
 from ..._kube.access import ready
 from ..._kube.client import KubeClient, Timeouts
 from ..._kube.clocks import usual_difference
@@ -43,12 +43,15 @@ SECRET_PATH = "/api/v1/namespaces/{namespace}/secrets/{name}"
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A MemberCluster and its FleetMember, which share their name. ``labels_known`` is False where no MemberCluster is
-    recorded, and ``cluster`` stands for it."""
+    """A MemberCluster and its FleetMember, which share their name."""
 
     cluster: MemberCluster
     fleet: FleetMember
-    labels_known: bool = True
+
+    @property
+    def labels_known(self) -> bool:
+        """Whether its MemberCluster is recorded; without it ``cluster`` has no labels, and nobody knows which it has."""
+        return not lacks_record(self.cluster)
 
     @property
     def name(self) -> str:
@@ -57,17 +60,12 @@ class Member:
 
 
 def recorded_members(records: Records) -> dict[str, Member]:
-    """All joined members, each FleetMember in the order of their names; one without a MemberCluster has an empty
-    one. FleetError ``record-damaged``: a member that cannot be read has not left the fleet."""
+    """All joined members, each FleetMember in the order of their names; one whose MemberCluster is missing has one that
+    says so (``without_record``). FleetError ``record-damaged``: a member that cannot be read has not left the fleet."""
     fleet = all_decoded(FleetMember, records.list("FleetMember"))
     clusters = all_decoded(MemberCluster, records.list("MemberCluster"))
     return {
-        name: Member(
-            cluster=clusters.get(name) or MemberCluster(metadata=ObjectMeta(name=name)),
-            fleet=fleet[name],
-            labels_known=name in clusters,
-        )
-        for name in sorted(fleet)
+        name: Member(cluster=clusters.get(name) or without_record(name), fleet=fleet[name]) for name in sorted(fleet)
     }
 
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Before a plan is carried out: brakes, approved digest, unfulfilled policies, clusters still ready, records without
-members; after it: what failed, what is only out of reach, what evacuated clusters keep."""
+members; after it: what failed, what is only out of reach, what evacuated clusters keep, who counts though silent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..._core.cluster.facts.snapshot import FactsSnapshot
-from ..._core.cluster.silence import OUT_OF_REACH
+from ..._core.cluster.silence import OUT_OF_REACH, SILENT
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.identity import ObjectId
 from ..._core.objects.placements.binding import BOUND, SCHEDULED, UNSCHEDULED
@@ -25,6 +25,7 @@ from ..._core.plan.document import (
 from ..._core.plan.looked import Looked, looked_at
 from ..._core.plan.member import NOT_GONE
 from ..._core.plan.outcome import APPLY_FAILED
+from ..._core.plan.waves import counted_as_recorded
 from ..._core.values.approved_digest import approves, too_short_words
 from ..._core.values.listed import number_of
 from ..._kube.access import ready
@@ -81,6 +82,22 @@ def left_behind(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outco
 def seen(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outcomes]) -> Looked:
     """What a look that wrote nothing comes to; that an evacuated cluster cannot be reached is no news of it."""
     return looked_at(outcomes, {(each.placement, each.cluster) for each in left_behind(plans, outcomes)})
+
+
+def silent_in(facts: FactsSnapshot) -> frozenset[str]:
+    """Members that did not answer when their facts were read."""
+    return frozenset(name for name, why in facts.failed.items() if why.get("code") in SILENT)
+
+
+def with_silence_told(plan: FleetPlan, outcomes: t.Mapping[str, Outcomes], unread: frozenset[str]) -> FleetPlan:
+    """The plan with the findings ``counted-as-recorded`` of those that did not answer: in ``outcomes``, or, where
+    nobody went to them, as their facts were read (``unread``)."""
+    found: list[Problem] = []
+    for each in plan.plans:
+        asked = outcomes.get(each.name, {})
+        silent = {name for name, outcome in asked.items() if outcome.silent} | (unread - asked.keys())
+        found += counted_as_recorded(each, silent)
+    return replace(plan, findings=(*plan.findings, *found))
 
 
 def unrecorded(place: str, members: t.Container[str], facts: FactsSnapshot | None) -> tuple[Problem, ...]:

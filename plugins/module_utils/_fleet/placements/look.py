@@ -12,6 +12,7 @@ from datetime import timedelta
 from functools import partial
 
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.missing_record import RECORD_MISSING, lacks_record, missing_record
 from ..._core.objects.placements.rollout_strategy import ApplyStrategy
 from ..._core.plan.document import LOST, ClusterPlan, PlacementPlan
 from ..._core.plan.member import Deletable, abandons
@@ -110,15 +111,16 @@ def on_members(
     runners: MemberRunners | None = None,
 ) -> Outcomes:
     """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. A member that cannot be reached
-    hides no other, those that left the fleet have none, barred ones their problem. ``uid`` is the recorded one, empty
-    for none. ``only`` are the clusters to go to, None for all. ``runners`` are those that placements share; None:
-    threads of its own.
+    hides no other, those that left the fleet have none, barred ones and those of ``unknown_labels`` their problem.
+    ``uid`` is the recorded one, empty for none. ``only`` are the clusters to go to, None for all. ``runners`` are those
+    that placements share; None: threads of its own.
 
     On clusters in ``due`` something is surely to be written: a look passes over them, and they are held before they are
     looked at. A look puts what it saw of the others into ``seen``; ``writing`` takes it out and does not look again.
     FleetError ``no-workers``.
     """
     how = writing or Writing()
+    barred = {**unknown_labels(plan), **how.barred}
     sights = {} if seen is None else seen
     progress: dict[str, MemberProgress] = {}
     work: dict[str, t.Callable[[], MemberOutcome]] = {}
@@ -126,7 +128,7 @@ def on_members(
         surely = each.cluster in due
         if only is not None and each.cluster not in only:
             continue
-        if each.cause == "left-the-fleet" or each.cluster in how.barred or (surely and writing is None):
+        if each.cause == "left-the-fleet" or each.cluster in barred or (surely and writing is None):
             continue
         note = progress.setdefault(each.cluster, MemberProgress())
         task = replace(_task(plan, each, uid, ways), write=writing is not None, due=surely)
@@ -137,10 +139,23 @@ def on_members(
     answers = (runners or in_threads(ways.threads)).pool.run(work)
     if seen is not None and writing is None:
         seen |= {name: each for name, each in progress.items() if each.seen or each.elsewhere}
-    barred = {name: why for name, why in how.barred.items() if only is None or name in only}
-    found = {name: MemberOutcome(cluster=name, error=why) for name, why in barred.items()}
+    found = {
+        name: MemberOutcome(cluster=name, error=why) for name, why in barred.items() if only is None or name in only
+    }
     found |= {name: settled(name, answer, progress[name]) for name, answer in answers.items()}
     return {each.cluster: found[each.cluster] for each in plan.clusters if each.cluster in found}
+
+
+def unknown_labels(plan: PlacementPlan) -> dict[str, Problem]:
+    """The clusters of the plan that are to hold the placement, but whose MemberCluster is missing, each with that
+    problem: nobody knows which overrides are for their labels, so what they hold stays as it is."""
+    index = plan.scheduled.asked.index if plan.scheduled else None
+    lacking = index.known(RECORD_MISSING, lacks_record) if index else 0
+    return {
+        each.cluster: missing_record(each.cluster)
+        for each in (plan.clusters if index and lacking else ())
+        if each.change != LOST and lacking >> index.positions[each.cluster] & 1
+    }
 
 
 def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOptions) -> MemberTask:

@@ -49,9 +49,11 @@ from .checks import (
     failures,
     left_behind,
     seen,
+    silent_in,
     stopping,
     unfulfilled,
     unrecorded,
+    with_silence_told,
 )
 from .crew.worker_crew import hired
 from .history.roll_back import RollBack, earlier_placements
@@ -251,20 +253,17 @@ def _told(
     report: Report, facts: FactsSnapshot, moves: Evacuation, rendered: t.Sequence[t.Mapping[str, t.Any]]
 ) -> Report:
     """The report with what is known besides, and without the silence of evacuated clusters among its problems."""
+    unread = silent_in(facts)
     expected = {f"{each.cluster} ({each.placement})" for each in report.left_behind}
     return replace(
         report,
+        plan=with_silence_told(report.plan, report.outcomes, unread),
         changed=report.changed or bool(moves.news),
         problems=tuple(each for each in report.problems if each.where not in expected or each.code not in SILENT),
         rendered=rendered,
-        unread=_silent(facts),
+        unread=unread,
         evacuation=moves,
     )
-
-
-def _silent(facts: FactsSnapshot) -> frozenset[str]:
-    """Members that did not answer when their facts were read."""
-    return frozenset(name for name, why in facts.failed.items() if why.get("code") in SILENT)
 
 
 def _members_not_read(

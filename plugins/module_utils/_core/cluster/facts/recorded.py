@@ -12,6 +12,7 @@ from dataclasses import replace
 from ...errors import Problem
 from ...objects.clusters.evacuation import EVACUATED, is_evacuated, with_mark
 from ...objects.clusters.member_cluster import MemberCluster, Taint
+from ...objects.clusters.missing_record import lacks_record, missing_record, with_record_missing
 from ...values.listed import listed
 from .snapshot import FactsSnapshot
 
@@ -22,12 +23,13 @@ def beside(
     snapshot: FactsSnapshot, recorded: t.Mapping[str, MemberCluster], place: str
 ) -> tuple[tuple[MemberCluster, ...], tuple[Problem, ...]]:
     """The members to decide on, by name, and what to tell (``placed-as-in-facts``, ``no-members-recorded``,
-    ``not-in-facts``, ``not-recorded``, ``labels-differ``), none of which is raised.
+    ``not-in-facts``, ``not-recorded``, ``labels-differ``, ``record-missing``), none of which is raised.
 
-    A recorded member that the snapshot does not know counts as not read: it keeps what it has and gets nothing new. One
-    that only the snapshot knows is left out and gets nothing. Without any recorded member the snapshot's members, as
-    they are there, are all there is, and so is what it says of placements; else which are evacuated is as recorded.
-    ``place`` is where the records are.
+    A recorded member that the snapshot does not know, or only without its MemberCluster, counts as not read: it keeps
+    what it has and gets nothing new. So does one whose MemberCluster is not recorded any more, whatever the snapshot
+    says of it. One that only the snapshot knows is left out and gets nothing. Without any recorded member the
+    snapshot's members, as they are there, are all there is, and so is what it says of placements; else which are
+    evacuated is as recorded. ``place`` is where the records are.
     """
     known = {each.name: each for each in snapshot.members}
     if not recorded and snapshot.held is not None:
@@ -35,16 +37,17 @@ def beside(
             f"no member is recorded in {place}: what is placed is what the facts carry, as it was when they were"
             " captured"
         )
-        return snapshot.members, (Problem("placed-as-in-facts", message, WHERE),)
+        return snapshot.members, (Problem("placed-as-in-facts", message, WHERE), *_lacking(snapshot.members))
     if not recorded:
         message = f"no member is recorded in {place}, so that nothing is known of what is placed now"
         hint = "a plan to be approved needs the records of the fleet"
-        return snapshot.members, (Problem("no-members-recorded", message, WHERE, hint),)
+        return snapshot.members, (Problem("no-members-recorded", message, WHERE, hint), *_lacking(snapshot.members))
+    strangers = sorted(known.keys() - recorded)
+    known = {name: each for name, each in known.items() if not lacks_record(each) or _lacks(recorded, name)}
     members = [
-        with_mark(known[name], is_evacuated(each)) if name in known else _unread(each)
-        for name, each in sorted(recorded.items())
+        _as_recorded(known[name], each) if name in known else _unread(each) for name, each in sorted(recorded.items())
     ]
-    missing, strangers = sorted(recorded.keys() - known), sorted(known.keys() - recorded)
+    missing = sorted(recorded.keys() - known)
     found = []
     if missing:
         message = f"the facts do not know {', '.join(missing)}, which count as not read: they keep what they have"
@@ -52,13 +55,31 @@ def beside(
     if strangers:
         message = f"the facts know {', '.join(strangers)}, which {place} does not: nothing is placed there"
         found.append(Problem("not-recorded", message, WHERE, "have they left the fleet? capture the facts again"))
-    return tuple(members), (*found, *_other_labels(snapshot, recorded))
+    return tuple(members), (*found, *_lacking(members), *_other_labels(snapshot, recorded))
+
+
+def _lacks(recorded: t.Mapping[str, MemberCluster], name: str) -> bool:
+    """Whether the MemberCluster of that recorded member is missing."""
+    return name in recorded and lacks_record(recorded[name])
+
+
+def _as_recorded(facts: MemberCluster, now: MemberCluster) -> MemberCluster:
+    """The member as the facts have it, evacuated as it is recorded ``now``; with the mark of that where its
+    MemberCluster is missing now."""
+    found = with_mark(facts, is_evacuated(now))
+    return with_record_missing(found) if lacks_record(now) else found
+
+
+def _lacking(members: t.Iterable[MemberCluster]) -> tuple[Problem, ...]:
+    """A Problem ``record-missing`` for each of the members whose MemberCluster is missing, in their order."""
+    return tuple(missing_record(each.name) for each in members if lacks_record(each))
 
 
 def _other_labels(snapshot: FactsSnapshot, recorded: t.Mapping[str, MemberCluster]) -> t.Iterator[Problem]:
     """One Problem ``labels-differ`` with the first 20 differences, or nothing. Labels and taints are what people give a
     member; those of the snapshot are as old as it is."""
-    rows = [row for each in snapshot.members if each.name in recorded for row in _differing(each, recorded[each.name])]
+    both = [each for each in snapshot.members if each.name in recorded and not _lacks(recorded, each.name)]
+    rows = [row for each in both for row in _differing(each, recorded[each.name])]
     if rows:
         message = f"the facts carry others than are recorded by now: {listed(rows, TOLD, '; ')}"
         hint = "the plan goes by the facts: capture them again"

@@ -2,23 +2,41 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The plan of an eviction, in which one cluster loses its placement, and its result: the verdict, and what was done on
-the member."""
+the member; what the other clusters that hold it have by now, for its budget."""
 
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from ...objects.placements.binding import ClusterResourceBinding
 from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...resources.availability import NOT_YET
+from ...rollout.conditions import (
+    FALSE,
+    TRUE,
+    UNKNOWN,
+    set_condition,
+    status_is,
+)
 from ...rollout.eviction import EvictionVerdict
+from ...rollout.readiness import AVAILABLE
+from ...values.listed import number_of
 from ..compose import (
     RecordedState,
     WantedPlacement,
     leaving_objects,
     policy_snapshot_of,
 )
-from ..document import LOST, ClusterPlan, PlacementPlan
+from ..document import (
+    AS_IT_WAS,
+    KEPT,
+    LOST,
+    ClusterPlan,
+    PlacementPlan,
+    Rendered,
+)
 from ..outcome import MemberOutcome
 
 DONE, REFUSED, UNDERWAY, OVER = "executed", "refused", "underway", "over"
@@ -84,6 +102,59 @@ def eviction_plan(
         decided=False,
         **leaving,
     )
+    return _plan_of(placement, known, (row,))
+
+
+def holders_plan(
+    placement: ClusterResourcePlacement, known: RecordedState, bindings: t.Iterable[ClusterResourceBinding]
+) -> PlacementPlan:
+    """The plan in which the clusters of these bindings keep what they hold, so that a look tells what is there of it;
+    it is not meant to be carried out. Where no record has the snapshot that one holds, nothing is asked for."""
+    held = {each.spec.target_cluster: _held(known, each) for each in bindings}
+    cause, reason = AS_IT_WAS
+    rows = tuple(ClusterPlan(cluster=each, change=KEPT, cause=cause, reason=reason) for each in sorted(held))
+    return replace(_plan_of(placement, known, rows), rendered=held)
+
+
+def as_seen(
+    binding: ClusterResourceBinding, objects: t.Sequence[Rendered], outcome: MemberOutcome, now: datetime
+) -> tuple[ClusterResourceBinding, str]:
+    """The binding with Available as of a look at its cluster, which is to hold these ``objects``: Unknown where it does
+    not answer, False where an object is not there or not available, else True; as it was where there are no objects to
+    look for. Also why it is not True now although it was; empty where that is not so."""
+    judged = outcome.availability or {}
+    late = [each.id for each in objects if judged.get(each.id, NOT_YET) == NOT_YET]
+    if outcome.error:
+        row = (UNKNOWN, "NotSeen", outcome.error.message)
+    elif late:
+        lacks = (outcome.lacks or {}).get(late[0], "is not there")
+        more = f", and {number_of(len(late) - 1, 'other object')} of it too" if len(late) > 1 else ""
+        row = (FALSE, "NotAllWorkAreAvailable", f"{late[0]} {lacks}{more}")
+    elif objects:
+        row = (TRUE, "AllWorkAreAvailable", "all objects are available")
+    else:
+        return binding, ""
+    generation, conditions = binding.metadata.generation, binding.status.conditions
+    was = status_is(conditions, AVAILABLE, generation, TRUE)
+    status = replace(binding.status, conditions=set_condition(conditions, AVAILABLE, row, generation, now))
+    return replace(binding, status=status), row[2] if was and row[0] != TRUE else ""
+
+
+def _held(known: RecordedState, binding: ClusterResourceBinding) -> tuple[Rendered, ...]:
+    """The objects of the snapshot that the cluster holds, in their sealed form and without their hashes, but for those
+    left out there; none where no record has it."""
+    ids = known.contents.get(binding.held_snapshot, ())
+    earlier = known.earlier.get(binding.held_snapshot)
+    manifests = earlier.manifests if earlier and len(earlier.manifests) == len(ids) else ()
+    return tuple(
+        Rendered(id=each, hash="", manifest=manifest)
+        for each, manifest in zip(ids, manifests, strict=False)
+        if each.key not in binding.left_out
+    )
+
+
+def _plan_of(placement: ClusterResourcePlacement, known: RecordedState, rows: tuple[ClusterPlan, ...]) -> PlacementPlan:
+    """The plan with these rows, and nothing else."""
     return PlacementPlan(
         placement=placement,
         deleting=False,
@@ -94,7 +165,7 @@ def eviction_plan(
         resource_snapshot_new=False,
         objects=(),
         bindings=(),
-        clusters=(row,),
+        clusters=rows,
         fulfilled=True,
         wanted=0,
         brakes=(),

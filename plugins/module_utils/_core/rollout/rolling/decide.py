@@ -106,7 +106,8 @@ class RolloutState:
 class RolloutSeen:
     """With ``applied_only`` a cluster counts as ready once everything is applied and the waiting period is over, even
     if its objects are not available. ``out_of_reach`` are clusters on which nothing is begun now, each with the reason:
-    they spend no budget. With ``empty_first`` evacuated clusters are emptied before their new homes have it.
+    budgets count them as they were recorded last, as KubeFleet does, and an evacuated cluster does not count on them
+    (``kept_for_homes``). With ``empty_first`` evacuated clusters are emptied before their new homes have it.
     ``upstream`` brings back all that KubeFleet does by accident."""
 
     placement: ClusterResourcePlacement

@@ -48,12 +48,13 @@ class RequestedEviction:
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
     """All that is asked for. ``budgets`` are by name; ``written`` are those of files, which are recorded under their
-    ``source``."""
+    ``source``, and ``dropped`` names those that are recorded under it and go."""
 
     evictions: tuple[RequestedEviction, ...]
     budgets: t.Mapping[str, ClusterResourcePlacementDisruptionBudget]
     written: tuple[ClusterResourcePlacementDisruptionBudget, ...] = ()
     source: str = ""
+    dropped: tuple[str, ...] = ()
     findings: tuple[Problem, ...] = ()
 
 
@@ -62,7 +63,9 @@ def wanted_evictions(
 ) -> Wanted:
     """The evictions of ``placement`` from ``clusters``, each named once, of files then only the budgets; without a
     placement, where ``clusters`` do not count, those of the files, and all that are recorded and not over. By
-    placement, those that were begun first. Nothing is written. FleetError ``nothing-asked``, ``not-evictable``,
+    placement, those that were begun first. Budgets that the same files held and do not hold any more go, but for those
+    that guard what is to be evicted now, and none where the files hold nothing at all: a folder may be empty by
+    accident (finding ``budget-kept``). Nothing is written. FleetError ``nothing-asked``, ``not-evictable``,
     ``duplicate-object``, as of ``read_manifests`` and of ``read`` for all that they hold of these kinds, of
     ``check_update`` for one of a file that is recorded, and of the records.
 
@@ -90,13 +93,26 @@ def wanted_evictions(
             for name, (each, document) in recorded.items()
             if name not in names and not is_over(each)
         ]
-    known = _budgets(records, source, {each.name for each in budgets})
+    documents = records.list(BUDGET)
+    gone = _gone(documents, source, {each.name for each in budgets})
+    due = {each.eviction.spec.placement_name for each in asked if not each.is_over}
+    dropped = tuple(name for name in gone if manifests and name not in due)
+    known = all_decoded(
+        ClusterResourcePlacementDisruptionBudget,
+        (each for each in documents if each["metadata"]["name"] not in dropped),
+    )
     return Wanted(
         evictions=tuple(sorted(asked, key=_order)),
         budgets={**known, **{each.name: each for each in budgets}},
         written=budgets,
         source=source,
-        findings=(*without_manifests(src, manifests, "src"), *findings, *damaged),
+        dropped=dropped,
+        findings=(
+            *without_manifests(src, manifests, "src"),
+            *findings,
+            *damaged,
+            *(_budget_kept(name, src) for name in gone if name not in dropped),
+        ),
     )
 
 
@@ -105,9 +121,8 @@ def record_budgets(records: Records, wanted: Wanted, write: bool) -> bool:
     of that name from elsewhere is replaced. Gives whether any record is another one by that, or would be: without
     ``write`` nothing is written.
 
-    Those recorded under the same ``source`` and no longer in it are deleted. Without ``source``: nothing. FleetError
-    ``conflict`` or ``already-exists`` if somebody writes one at the same time, and others of the records; what was
-    written before stays.
+    Those that are ``dropped`` are deleted. Without ``source``: nothing. FleetError ``conflict`` or ``already-exists``
+    if somebody writes one at the same time, and others of the records; what was written before stays.
     """
     changed = False
     for each in wanted.written if wanted.source else ():
@@ -127,13 +142,9 @@ def record_budgets(records: Records, wanted: Wanted, write: bool) -> bool:
             records.create(document)
         elif write:
             records.replace({**(old or {}), **document})
-    names = {each.name for each in wanted.written}
-    for old in records.list(BUDGET) if wanted.source else ():
-        if _source_of(old) == wanted.source and old["metadata"]["name"] not in names:
-            changed = True
-            if write:
-                records.delete(BUDGET, old["metadata"]["name"])
-    return changed
+    for name in wanted.dropped if write else ():
+        records.delete(BUDGET, name)
+    return changed or bool(wanted.dropped)
 
 
 def record_eviction(
@@ -205,19 +216,18 @@ def _refuse_unknown(evictions: t.Iterable[ClusterResourcePlacementEviction], dam
         raise FleetError.of(problems)
 
 
-def _budgets(
-    records: Records, source: str, names: t.Container[str]
-) -> dict[str, ClusterResourcePlacementDisruptionBudget]:
-    """Those that are recorded, by name, without what the same files do not hold any more. FleetError ``record-damaged``
-    with all that cannot be read. It is that of the records where they cannot be listed."""
-    return all_decoded(
-        ClusterResourcePlacementDisruptionBudget,
-        (
-            each
-            for each in records.list(BUDGET)
-            if not (source and _source_of(each) == source and each["metadata"]["name"] not in names)
-        ),
-    )
+def _gone(documents: t.Iterable[Document], source: str, names: t.Container[str]) -> list[str]:
+    """Names of the recorded budgets, given as documents, that came from the ``source`` and are not among the ``names``
+    that it holds now; none without a source."""
+    from_there = (each["metadata"]["name"] for each in documents if source and _source_of(each) == source)
+    return sorted(name for name in from_there if name not in names)
+
+
+def _budget_kept(name: str, src: t.Sequence[str]) -> Problem:
+    """That a budget which is not in the files any more still guards its placement."""
+    text = f"{', '.join(src)} held it when it was recorded and does not now; it guards {name} all the same"
+    hint = "if it is to go: run evict from there, with other manifests in it, and without an eviction of the placement"
+    return Problem("budget-kept", text, f"{BUDGET}/{name}", hint)
 
 
 def _source_of(document: Document) -> str:

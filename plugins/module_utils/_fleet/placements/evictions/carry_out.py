@@ -26,13 +26,12 @@ from ...._core.objects.placements.disruption_budget import ClusterResourcePlacem
 from ...._core.objects.placements.eviction import EXECUTED, ClusterResourcePlacementEviction
 from ...._core.objects.placements.rollout_strategy import defaulted
 from ...._core.plan.document import PlacementPlan
-from ...._core.plan.losing.evicted import DONE, OVER, REFUSED, UNDERWAY, EvictionResult, eviction_plan
+from ...._core.plan.losing.evicted import DONE, REFUSED, UNDERWAY, EvictionResult, eviction_plan
 from ...._core.plan.outcome import MemberOutcome
-from ...._core.rollout.conditions import TRUE, UNKNOWN, set_condition, without_condition
+from ...._core.rollout.conditions import UNKNOWN, set_condition, without_condition
 from ...._core.rollout.eviction import Evicted, EvictionVerdict, judged_eviction
 from ...._core.rollout.readiness import AVAILABLE
 from ...._core.schema.codec import encode
-from ...._core.schema.meta import find_condition
 from ...._core.values.instants import write_time
 from ...._kube.client import Timeouts
 from ...._store.records import Lease
@@ -53,7 +52,9 @@ from ..look import ApplyOptions, Writing, in_threads, on_members
 from ..recorded import Document, RecordedPlacement, is_recovering, placement_of, recorded_placement, unfinished
 from ..reported.in_namespace import StatusInNamespace
 from .asked import RequestedEviction, Wanted, record_budgets, record_eviction, wanted_evictions
+from .holders import holders_seen
 from .next_pick import next_pick
+from .results import failures_of, result_of, result_over
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,16 +109,19 @@ class _Evicting:
     now: datetime
     # Names of evictions of which something was written, or would be.
     changed: set[str] = field(default_factory=set)
+    # Holders that were found to be less than is recorded.
+    findings: list[Problem] = field(default_factory=list)
 
 
 @dataclass
 class _Placement:
-    """One placement whose evictions are judged: its bindings become fewer. ``keeper`` and ``lease`` only where it is
-    written."""
+    """One placement whose evictions are judged: its bindings become fewer. ``seen`` are those whose clusters were
+    looked at, by name, as they are by now. ``keeper`` and ``lease`` only where it is written."""
 
     recorded: RecordedPlacement
     bindings: list[ClusterResourceBinding]
     budget: ClusterResourcePlacementDisruptionBudget | None
+    seen: dict[str, ClusterResourceBinding] = field(default_factory=dict)
     keeper: Keeper | None = None
     lease: Lease | None = None
 
@@ -148,8 +152,8 @@ def run_evictions(session: Session, request: EvictionRequest) -> EvictionReport:
     return EvictionReport(
         results=tuple(results),
         changed=budgets or bool(work.changed),
-        problems=(*problems, *_failures(results)),
-        findings=wanted.findings,
+        problems=(*problems, *failures_of(results)),
+        findings=(*wanted.findings, *work.findings),
     )
 
 
@@ -158,7 +162,7 @@ def _of_placement(work: _Evicting, name: str) -> t.Iterator[EvictionResult]:
     lease. FleetError of taking and keeping that, and as of ``_begun`` and ``_judged`` stops the rest."""
     asked = [each for each in work.wanted.evictions if each.eviction.spec.placement_name == name]
     due = [each for each in asked if not each.is_over]
-    yield from (_over(each) for each in asked if each.is_over)
+    yield from (result_over(each) for each in asked if each.is_over)
     if not due:
         return
     if not work.request.write:
@@ -193,18 +197,37 @@ def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEvi
     """Judges one after another, on what the former has left; carries out what is permitted, and, where it writes,
     records what is refused if it is ``kept``. FleetError as of ``record_eviction`` and ``_carried_out``."""
     for each in due:
-        judged = judged_eviction(
-            each.eviction, placement.recorded.placement, placement.bindings, placement.budget, work.now
-        )
+        judged = _verdict(work, placement, each.eviction)
         verdict = judged.executed or judged.valid
         if verdict is None:
             raise AssertionError("what is not over is judged")
         if judged.executed is None or not judged.executed.yes:
             if each.kept:
                 _recorded(work, placement, each, judged.eviction)
-            yield _result(each, REFUSED, verdict)
+            yield result_of(each, REFUSED, verdict)
         else:
             yield _attested(work, placement, each, judged, verdict)
+
+
+def _verdict(work: _Evicting, placement: _Placement, eviction: ClusterResourcePlacementEviction) -> Evicted:
+    """The eviction once it is judged: where a budget decides, on what the other clusters that hold the placement have
+    by now, each of which is looked at once; of its own cluster what is recorded. FleetError as of ``judged_eviction``,
+    ``no-workers``."""
+    recorded, budget = placement.recorded, placement.budget
+    judged = judged_eviction(eviction, recorded.placement, placement.bindings, budget, work.now)
+    if recorded.placement is None or judged.executed is None or judged.executed.arithmetic is None:
+        return judged
+    own = eviction.spec.cluster_name
+    others = [each for each in placement.bindings if each.name not in placement.seen]
+    others = [each for each in others if each.spec.target_cluster != own]
+    runners = in_threads(work.request.ways.threads, work.told)
+    seen, found = holders_seen(recorded, others, work.clients, work.request.ways, runners, work.now)
+    placement.seen |= {each.name: each for each in seen}
+    work.findings.extend(found)
+    bindings = [
+        each if each.spec.target_cluster == own else placement.seen.get(each.name, each) for each in placement.bindings
+    ]
+    return judged_eviction(eviction, recorded.placement, bindings, budget, work.now)
 
 
 def _attested(
@@ -249,12 +272,13 @@ def _carried_out(
     if outcome is None or gone or outcome.wrote or outcome.doubtful:
         work.changed.add(asked.eviction.name)
     placement.bindings = _after(placement.bindings, binding, gone, work.now)
+    placement.seen |= {each.name: each for each in placement.bindings if each.name == binding.name}
     if placement.lease is not None and placement.keeper is not None and gone:
         placement.keeper.check_leases()
         _recorded(work, placement, asked, judged.eviction)
         work.session.records.delete(document["kind"], document["metadata"]["name"], lease=placement.lease)
         _record_evicted(work, placement, cluster, verdict)
-    result = replace(_result(asked, DONE if gone else UNDERWAY, verdict), outcome=outcome)
+    result = replace(result_of(asked, DONE if gone else UNDERWAY, verdict), outcome=outcome)
     if not gone:
         return result
     told = next_pick(work.session, work.members, placement.recorded, placement.bindings, cluster)
@@ -355,38 +379,3 @@ def _record_evicted(work: _Evicting, placement: _Placement, cluster: str, verdic
     records.replace({**now, "status": encode(status)}, placement.lease)
     if failed:
         work.session.say(f"{name}: {failed.message}")
-
-
-def _result(asked: RequestedEviction, state: str, verdict: EvictionVerdict) -> EvictionResult:
-    """The eviction's result, without an outcome."""
-    spec = asked.eviction.spec
-    return EvictionResult(
-        name=asked.eviction.name,
-        placement=spec.placement_name,
-        cluster=spec.cluster_name,
-        state=state,
-        verdict=verdict,
-    )
-
-
-def _over(asked: RequestedEviction) -> EvictionResult:
-    """The result of one that is over (``is_over``): OVER, with what its condition says."""
-    executed = find_condition(asked.eviction.status.conditions, EXECUTED)
-    found = executed or asked.eviction.status.conditions[0]
-    done = executed is not None and executed.status == TRUE
-    word = "executed" if done else "refused"
-    when = f" at {write_time(found.last_transition_time)}" if found.last_transition_time else ""
-    message = f"it was {word} already{when}: {found.message}"
-    return _result(asked, OVER, EvictionVerdict(yes=done, why="over", message=message))
-
-
-def _failures(results: t.Iterable[EvictionResult]) -> t.Iterator[Problem]:
-    """What keeps evictions that are underway from coming to their end, as problems."""
-    for each in results:
-        outcome, where = each.outcome, f"{each.cluster} ({each.placement})"
-        if outcome is None or each.state != UNDERWAY:
-            continue
-        if outcome.error is not None:
-            yield replace(outcome.error, where=where)
-        for one in outcome.failures:
-            yield Problem("not-gone", f"{one.id}: {one.message}", where, "run again: it goes on from here")

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.missing_record import (
+    with_record_missing,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.clusters import (
     EVACUATED,
     LEAVING,
@@ -48,6 +51,11 @@ def agent(healthy: str, message: str = "") -> dict[str, Any]:
 def test_a_cluster_is_well_only_if_it_said_so(given: MemberCluster, state: str):
     row = cluster_row(given, now=NOW)
     assert row.state == state and bool(row.why) == (state != READY)
+
+
+def test_a_cluster_without_its_member_cluster_is_told_with_the_way_out_however_well_it_is():
+    row = cluster_row(with_record_missing(cluster(agent("True"))), now=NOW)
+    assert row.state == UNREAD and row.why.startswith("its MemberCluster is missing: join it again")
 
 
 def test_a_read_that_failed_is_told_and_older_facts_stand():

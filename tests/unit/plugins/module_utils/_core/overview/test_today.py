@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.missing_record import without_record
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.drift import DriftKnown
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.seen_by_runs import SeenByRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.today import (
@@ -103,6 +104,11 @@ def test_what_a_run_has_seen_counts_after_the_last_read(healthy: Any, seen_by: S
     row = seen(cluster(healthy=healthy), seen=seen_by)
     assert (row.state, row.why) == (state, why)
     assert ("seen-since" in row.concerns) == fleet_today([row], DriftKnown()).is_behind == ("run r" in why)
+
+
+def test_a_cluster_without_its_member_cluster_is_told_with_the_way_out():
+    row = seen(without_record("a"))
+    assert row.state == "never read" and row.why.startswith("its MemberCluster is missing: join it again")
 
 
 def test_a_read_that_failed_after_the_run_is_the_news():

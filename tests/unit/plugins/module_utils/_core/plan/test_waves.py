@@ -15,7 +15,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import INSTEAD_OF
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import WantedPlacement
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import ClusterPlan, PlacementPlan
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.waves import reached_at_once, waves
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.waves import (
+    counted_as_recorded,
+    reached_at_once,
+    waves,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.conditions import set_condition
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import RolloutBinding, WantedContent
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import (
     RolloutSeen,
@@ -194,3 +199,44 @@ def test_no_gap_is_told_where_one_cluster_at_least_has_it(number: int, strategy:
 
 def test_no_gap_is_told_of_what_stays_where_it_is() -> None:
     assert moved(objects=made.OBJECTS[:1]).findings == (), "a namespace is released"
+
+
+CONTENT = (*made.OBJECTS, made.rendered(made.EXTRA))
+TWO_WEEKS = timedelta(days=14)
+
+
+def recorded(available="True"):
+    """The placement on a, b and c, where it became so two weeks ago."""
+    known = made.placed(made.pick_all(), made.facts("a", "b", "c"))
+    row = (available, "AllWorkAreAvailable", "")
+    rows = [set_condition((), "Available", row, each.metadata.generation, NOW - TWO_WEEKS) for each in known.bindings]
+    bindings = zip(known.bindings, rows, strict=True)
+    statuses = (replace(each, status=replace(each.status, conditions=row)) for each, row in bindings)
+    return replace(known, bindings=tuple(statuses))
+
+
+def of(known, objects=CONTENT, policy=None, **more):
+    fleet = made.facts("a", "b", "c")
+    return made.plan(made.wanted(policy or made.pick_all(), objects, **more), fleet, known)
+
+
+def test_a_silent_cluster_that_counts_as_available_is_told_with_since_when():
+    """With maxUnavailable 1 b is updated although a, which was available two weeks ago, may be down."""
+    (told,) = counted_as_recorded(of(recorded()), {"a"})
+    assert (told.code, told.where) == ("counted-as-recorded", "a (web)")
+    assert "available since 2026-01-01T12:00:00Z" in told.message
+
+
+@pytest.mark.parametrize(
+    ("plan", "silent"),
+    [
+        (of(recorded()), ()),
+        (of(recorded("False")), ("a",)),
+        (of(recorded(), made.OBJECTS), ("a",)),
+        (of(recorded(), deleting="deleted"), ("a",)),
+        (of(recorded()), ("a", "b", "c")),
+    ],
+    ids=["all answer", "it spends the budget", "nothing changes", "the placement ends", "nobody is begun"],
+)
+def test_where_nothing_rests_on_it_nothing_is_told(plan, silent):
+    assert counted_as_recorded(plan, silent) == ()

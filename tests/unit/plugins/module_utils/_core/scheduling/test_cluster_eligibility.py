@@ -6,6 +6,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.missing_record import (
+    with_record_missing,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cluster_eligibility import judge
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
     AGENT,
@@ -50,6 +53,11 @@ def test_first_reason_wins_and_limits_are_exclusive(state, code):
     refusal = judge(cluster("a", **state), NOW)
     assert (refusal and refusal.code) == code
     assert refusal is None or refusal.sentence
+
+
+def test_one_whose_record_is_missing_is_not_eligible_however_well_it_is():
+    refusal = judge(with_record_missing(cluster("a")), NOW)
+    assert refusal.code == "record-missing" and "MemberCluster" in refusal.sentence
 
 
 def test_the_reason_gives_the_minutes():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.missing_record import without_record
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.evacuation import evacuation
 
@@ -35,3 +36,11 @@ def test_one_name_that_nobody_has_selects_nobody(text: str) -> None:
         evacuation(text, "", FLEET)
     (problem,) = refused.value.problems
     assert problem.code == "nothing-selected" and "names" in problem.hint
+
+
+def test_a_member_without_the_record_that_would_bear_the_mark_is_refused_with_the_way_out() -> None:
+    for evacuate, readmit in (("c-1", ""), ("", "a-1,c-1")):
+        with pytest.raises(FleetError) as refused:
+            evacuation(evacuate, readmit, (*FLEET, without_record("c-1")))
+        (problem,) = refused.value.problems
+        assert (problem.code, problem.where) == ("record-missing", "c-1") and "gitops.fleet.join" in problem.hint

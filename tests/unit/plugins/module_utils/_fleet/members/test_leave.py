@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members that may not leave: somebody is at their nodes."""
+"""Members that may not leave: somebody is at their nodes, or their cluster's other name leaves at the same time."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import FLEET_API
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import (
-    LeaveRequest,
-    _refuse_busy,
-    leave,
-)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import leaving_lease
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import leave as leaving
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, _refuse_busy, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
@@ -53,3 +51,37 @@ def test_a_member_with_a_node_that_a_rotation_has_in_hand_stays(
     (problem,) = refused.value.problems
     assert (problem.code, problem.where) == ("member-busy", "east")
     assert problem.message == "rotation blue has node a in hand" and "blue" in problem.hint
+
+
+def forgotten(records: SqliteRecords) -> None:
+    """What the run that lets b go has done by its end."""
+    records.delete("FleetMember", "b")
+
+
+def begun(records: SqliteRecords) -> None:
+    """What it has done before it looks at what else is a member: nothing but to leave word."""
+    records.acquire(leaving_lease("b"), "the other run", 60)
+
+
+@pytest.mark.parametrize("other_run", [forgotten, begun])
+def test_of_a_cluster_with_two_names_the_last_one_is_not_forgotten_as_if_the_other_stayed(
+    records: SqliteRecords, monkeypatch: pytest.MonkeyPatch, other_run: t.Callable[[SqliteRecords], None]
+) -> None:
+    """Two runs, one for each name: each took the other for staying, and nothing that lies there was released."""
+    for name in ("a", "b"):
+        spec = {"connection": {"kubeconfig": f"/none/{name}"}, "clusterUID": "one"}
+        records.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": name}, "spec": spec})
+    taken = leaving._taken
+
+    def late(*given: t.Any) -> t.Any:
+        """The leases, once the other run has come so far."""
+        other_run(records)
+        return taken(*given)
+
+    session = Session(records=records, holder="me", clock=lambda: datetime.now(UTC), environ={})
+    assert leave(session, LeaveRequest(names=("a",)), write=False).doubles == ("a",)
+    monkeypatch.setattr(leaving, "_taken", late)
+    with pytest.raises(FleetError) as refused:
+        leave(session, LeaveRequest(names=("a",)), write=True)
+    assert (refused.value.code, refused.value.where) == ("records-moved", "a")
+    assert "a" in records.names("FleetMember")

@@ -11,6 +11,7 @@ from functools import partial
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.missing_record import lacks_record
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
@@ -38,10 +39,11 @@ def test_a_member_that_cannot_be_read_has_not_left_the_fleet() -> None:
     assert {each.code for each in refused.value.problems} == {"record-damaged"}
 
 
-def test_the_labels_of_a_member_without_a_member_cluster_are_not_known() -> None:
-    """They are not none: a freeze may be for it."""
+def test_a_member_whose_member_cluster_is_gone_stays_one_of_which_no_label_is_known() -> None:
+    """As where it was deleted by hand: it is not taken for one without labels, that was never evacuated, and for which
+    no freeze is."""
     (member,) = recorded_members(t.cast(t.Any, Kept(m1={}))).values()
-    assert not member.labels_known and member.cluster.metadata.labels == {}
+    assert lacks_record(member.cluster) and not member.labels_known and member.cluster.metadata.labels == {}
 
 
 class Client:

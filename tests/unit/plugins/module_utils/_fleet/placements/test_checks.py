@@ -6,15 +6,22 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
-from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import Facts, RecordedState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.conditions import set_condition
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.evacuation import Evacuation
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.checks import check_digest, contents_under
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.checks import (
+    check_digest,
+    contents_under,
+    with_silence_told,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.plan import FleetPlan, PlanRequest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import (
     APPROVED,
@@ -22,6 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.rec
     RecordedPlacement,
 )
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
+    EXTRA,
     NOW,
     carried_out,
     cluster,
@@ -30,6 +38,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan
     pick_fixed,
     placed,
     plan,
+    rendered,
     require,
     wanted,
 )
@@ -87,3 +96,23 @@ def test_a_cluster_that_was_to_lose_it_and_is_picked_again_is_no_rest_of_an_appr
     back = plan(wish, fleet("prod"), left)
     assert [each.change for each in back.clusters] == ["kept"] * 4
     assert not passes(back, recorded, fleet("prod"), request)
+
+
+def told(silent: t.Container[str], unread: frozenset[str]) -> list[str]:
+    """Whom a plan tells of, for which a and b were looked at and c was not."""
+    known = placed(pick_all(), FLEET)
+    well = ("True", "AllWorkAreAvailable", "")
+    statuses = (set_condition((), "Available", well, each.metadata.generation, NOW) for each in known.bindings)
+    bindings = zip(known.bindings, statuses, strict=True)
+    available = tuple(replace(each, status=replace(each.status, conditions=row)) for each, row in bindings)
+    known = replace(known, bindings=available)
+    made = plan(wanted(pick_all(), (rendered(EXTRA),)), FLEET, known)
+    gone = Problem("timeout", "no answer", "a")
+    looked = {name: MemberOutcome(cluster=name, error=gone if name in silent else None) for name in "ab"}
+    found = with_silence_told(FleetPlan(plans=(made,), recorded={}, facts=FLEET), {"web": looked}, unread)
+    return [each.where for each in found.findings if each.code == "counted-as-recorded"]
+
+
+def test_who_is_silent_is_told_by_the_look_and_of_others_by_their_facts() -> None:
+    assert told("a", frozenset("bc")) == ["a (web)", "c (web)"]
+    assert told("", frozenset()) == []

@@ -6,8 +6,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.recorded import beside
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import (
+    FactsSnapshot,
+    read_snapshot,
+    write_snapshot,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.evacuation import MARK
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.missing_record import without_record
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cluster_eligibility import judge
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import NOW, cluster
 
 KNOWN = FactsSnapshot(captured_at=NOW, members=(cluster("a", 5), cluster("b", 5)))
@@ -57,3 +65,36 @@ def test_taints_that_differ_in_value_alone_are_told_with_it() -> None:
     facts = replace(KNOWN, members=(cluster("a", taints=[old]),))
     _members, (told,) = beside(facts, {"a": cluster("a", taints=[new])}, PLACE)
     assert "a spec.taints k=old:NoSchedule, recorded k=new:NoSchedule" in told.message
+
+
+def test_facts_bring_nothing_back_to_a_member_whose_member_cluster_is_missing() -> None:
+    """Captured before it was evacuated, they say that all is well there; what is recorded of that is lost."""
+    recorded = {**RECORDED, "b": without_record("b")}
+    (first, second), (told,) = beside(KNOWN, recorded, PLACE)
+    refusal = judge(second, NOW)
+    assert judge(first, NOW) is None and refusal is not None and refusal.code == "record-missing"
+    assert (told.code, told.where) == ("record-missing", "b")
+    assert "gitops.fleet.join" in told.hint and "gitops.fleet.leave" in told.hint
+
+
+def test_facts_alone_say_of_which_member_the_record_was_missing() -> None:
+    """A plan without records goes by what the capture found: nothing is known of it, evacuated or not."""
+    written = write_snapshot(replace(KNOWN, members=(cluster("a", 5), read_of_b())))
+    members, found = beside(read_snapshot(written, "facts.json"), {}, PLACE)
+    refusal = judge(members[1], NOW)
+    assert refusal is not None and refusal.code == "record-missing"
+    assert [each.code for each in found] == ["no-members-recorded", "record-missing"]
+
+
+def test_facts_of_a_member_without_its_record_do_not_know_one_that_has_joined_again() -> None:
+    """It may have been evacuated again, and has other labels than none."""
+    evacuated = cluster("b", 3, labels={"zone": "x"}, taints=[encode(MARK)])
+    facts = replace(KNOWN, members=(cluster("a", 5), read_of_b()))
+    (_first, second), found = beside(facts, {**RECORDED, "b": evacuated}, PLACE)
+    assert (second.metadata, second.spec) == (evacuated.metadata, evacuated.spec)
+    assert "not-in-facts" in [each.code for each in found]
+
+
+def read_of_b() -> MemberCluster:
+    """What a capture makes of a member that answers and has no MemberCluster."""
+    return replace(without_record("b"), status=cluster("b", 5).status)

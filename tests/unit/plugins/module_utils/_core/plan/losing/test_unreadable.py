@@ -5,13 +5,21 @@
 
 from __future__ import annotations
 
+import typing as t
+from dataclasses import replace
+
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.evacuation import MARK
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.missing_record import (
+    with_record_missing,
+    without_record,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     PlacementStatus,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.status import placement_status
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
     NOW,
     SILENT,
@@ -62,6 +70,41 @@ def test_a_changed_policy_leaves_a_holder_alone_that_was_not_read(unread: Member
     assert [each.code for each in made.findings] == ["kept-unreadable"]
     assert made.findings[0].message.startswith("b keeps the placement under its former policy, as it")
     assert [each.cluster for each in made.left_out] == []
+
+
+RECORDLESS = replace(without_record("b"), status=cluster("b").status)
+EAST = {"region": "east"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "cause"),
+    [
+        (pick_all(), pick_all(), UNCHANGED),
+        (pick_all(affinity=require(EAST)), pick_all(affinity=require(EAST)), UNCHANGED),
+        (pick_all(), pick_all(affinity=require(EAST)), UNREADABLE),
+        (pick_n(2), pick_n(2, affinity=require(EAST)), UNREADABLE),
+        (pick_fixed("a", "b"), pick_fixed("b", "a"), UNREADABLE),
+    ],
+)
+def test_a_holder_whose_member_cluster_is_missing_keeps_what_it_holds(
+    before: dict[str, t.Any], after: dict[str, t.Any], cause: tuple[str, str]
+) -> None:
+    """It answers, but which labels it has, and so whether the policy is still for it, is not known (F2)."""
+    first = cluster("a", labels=EAST)
+    known = placed(before, facts(first, cluster("b", labels=EAST)))
+    made = plan(wanted(after), facts(first, RECORDLESS), known)
+    assert changes(made) == {"a": UNCHANGED, "b": cause}
+    assert "would-not-be-picked" not in [each.code for each in made.findings]
+
+
+def test_nothing_comes_to_a_member_whose_member_cluster_is_missing() -> None:
+    """Not even what had to leave it, since it was evacuated: nobody knows that it was readmitted."""
+    assert changes(plan(wanted(pick_all()), facts("a", RECORDLESS))) == {"a": ("gained", "picked")}
+    known = placed(pick_all(), facts("a", "b"))
+    leaving = plan(wanted(pick_all()), facts("a", cluster("b", taints=[encode(MARK)])), known)
+    begun = carried_out(leaving, known, failing=("b",))
+    made = plan(wanted(pick_all()), facts("a", with_record_missing(cluster("b"))), begun)
+    assert changes(made) == {"a": UNCHANGED, "b": ("lost", "evacuated")}
 
 
 @pytest.mark.parametrize(

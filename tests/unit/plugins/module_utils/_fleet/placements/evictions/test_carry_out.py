@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a run of evictions says of what it has changed: whatever it wrote, into the records or on members."""
+"""What a run of evictions says of what it has changed: whatever it wrote, into the records or on members; what its
+budgets are judged on."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.losing.evicted import (
     DONE,
@@ -20,7 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.losing.evi
     UNDERWAY,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.evictions import carry_out
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.evictions import carry_out, holders
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.evictions.carry_out import (
     EvictionReport,
     EvictionRequest,
@@ -33,6 +35,8 @@ NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 API = "placement.kubernetes-fleet.io/v1beta1"
 EVICTION, BUDGET = "ClusterResourcePlacementEviction", "ClusterResourcePlacementDisruptionBudget"
 BINDING = "ClusterResourceBinding"
+LONG_AGO = "2026-01-01T00:00:00Z"
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}}
 Document = dict[str, t.Any]
 
 
@@ -52,41 +56,58 @@ def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
 
 def evict(records: SqliteRecords, tmp_path: Path, *documents: Document, write: bool = True) -> EvictionReport:
     """What a run of a folder with these manifests tells."""
+    return run_evictions(session_of(records), EvictionRequest(src=folder_of(tmp_path, *documents), write=write))
+
+
+def session_of(records: SqliteRecords) -> Session:
+    return Session(records=records, holder="me", clock=lambda: NOW, environ={})
+
+
+def folder_of(tmp_path: Path, *documents: Document) -> tuple[str, ...]:
+    """The folder with these manifests alone in it."""
     folder = tmp_path / "src"
     folder.mkdir(exist_ok=True)
-    (folder / "all.yml").write_text("\n---\n".join(map(json.dumps, documents)), encoding="utf-8")
-    session = Session(records=records, holder="me", clock=lambda: NOW, environ={})
-    return run_evictions(session, EvictionRequest(src=(str(folder),), write=write))
+    for old in folder.iterdir():
+        old.unlink()
+    if documents:
+        (folder / "all.yml").write_text("\n---\n".join(map(json.dumps, documents)), encoding="utf-8")
+    return (str(folder),)
 
 
 def kept(records: SqliteRecords) -> list[Document]:
     return [each for kind in (EVICTION, BUDGET, BINDING) for each in records.list(kind)]
 
 
-def placed(records: SqliteRecords) -> None:
-    """As an apply leaves it: the placement ``web`` on m1."""
+def placed(records: SqliteRecords, *clusters: str, available_since: str = "") -> None:
+    """As an apply leaves it: the placement ``web`` on m1, or on these clusters, available there since then."""
     records.create(made("ClusterResourcePlacement", "web", {"policy": {"placementType": "PickAll"}}))
     labels = {"kubernetes-fleet.io/parent-CRP": "web", "kubernetes-fleet.io/resource-index": "0"}
     marks = {"kubernetes-fleet.io/resource-hash": "h"}
-    objects = {"selectedResources": [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}}]}
+    objects = {"selectedResources": [NAMESPACE]}
     records.create(made("ClusterResourceSnapshot", "web-0-snapshot", objects, labels=labels, annotations=marks))
-    spec = {
-        "state": "Bound",
-        "targetCluster": "m1",
-        "schedulingPolicySnapshotName": "web-0",
-        "resourceSnapshotName": "web-0-snapshot",
-        "clusterDecision": {"clusterName": "m1", "selected": True, "reason": "picked"},
-    }
-    records.create(made(BINDING, "web-m1", spec, labels={"kubernetes-fleet.io/parent-CRP": "web"}))
-    member = {"connection": {"kubeconfig": "/none/m1"}, "clusterUID": "uid-m1"}
-    records.create(
-        {
-            "apiVersion": "gitops.fleet/v1alpha1",
-            "kind": "FleetMember",
-            "metadata": {"name": "m1"},
-            "spec": member,
+    for cluster in clusters or ("m1",):
+        spec = {
+            "state": "Bound",
+            "targetCluster": cluster,
+            "schedulingPolicySnapshotName": "web-0",
+            "resourceSnapshotName": "web-0-snapshot",
+            "clusterDecision": {"clusterName": cluster, "selected": True, "reason": "picked"},
         }
-    )
+        binding = records.create(
+            made(BINDING, f"web-{cluster}", spec, labels={"kubernetes-fleet.io/parent-CRP": "web"})
+        )
+        told = {"type": "Available", "status": "True", "reason": "AllWorkAreAvailable", "observedGeneration": 1}
+        if available_since:
+            conditions = [{**told, "message": "", "lastTransitionTime": available_since}]
+            records.replace({**binding, "status": {"conditions": conditions}})
+        records.create(
+            {
+                "apiVersion": "gitops.fleet/v1alpha1",
+                "kind": "FleetMember",
+                "metadata": {"name": cluster},
+                "spec": {"connection": {"kubeconfig": f"/none/{cluster}"}, "clusterUID": f"uid-{cluster}"},
+            }
+        )
 
 
 def test_a_refused_eviction_that_is_recorded_is_a_change(records: SqliteRecords, tmp_path: Path) -> None:
@@ -101,7 +122,7 @@ def test_a_refused_eviction_that_is_recorded_is_a_change(records: SqliteRecords,
 
 def test_a_budget_that_is_recorded_or_deleted_is_a_change(records: SqliteRecords, tmp_path: Path) -> None:
     budget = made(BUDGET, "web", {"minAvailable": 1})
-    for given in ((budget,), (made(BUDGET, "web", {"minAvailable": 2}),), ()):
+    for given in ((budget,), (made(BUDGET, "web", {"minAvailable": 2}),), (NAMESPACE,)):
         before = kept(records)
         assert evict(records, tmp_path, *given, write=False).changed and kept(records) == before
         assert evict(records, tmp_path, *given).changed and kept(records) != before
@@ -128,3 +149,126 @@ def test_what_was_begun_and_could_not_reach_the_member_is_a_change_once(
     outcome["m1"] = MemberOutcome(cluster="m1", done=True)
     done = evict(records, tmp_path, ASKED)
     assert [each.state for each in done.results] == [DONE] and done.changed
+
+
+class Looks:
+    """Members as they are found: ``silent`` do not answer, on ``emptied`` nothing is there any more; all that is to
+    leave the others leaves them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.silent: set[str] = set()
+        self.emptied: set[str] = set()
+        self.looked: list[str] = []
+        self.left: list[str] = []
+        monkeypatch.setattr(holders, "on_members", self._look)
+        monkeypatch.setattr(carry_out, "on_members", self._leave)
+
+    def _look(self, plan: PlacementPlan, *_given: object, **_more: object) -> dict[str, MemberOutcome]:
+        self.looked += [each.cluster for each in plan.clusters]
+        return {each.cluster: self._seen(each.cluster) for each in plan.clusters}
+
+    def _seen(self, cluster: str) -> MemberOutcome:
+        if cluster in self.silent:
+            return MemberOutcome(cluster=cluster, error=Problem("unreachable", "cut off", cluster))
+        found = {} if cluster in self.emptied else {identify(NAMESPACE): "Available"}
+        return MemberOutcome(cluster=cluster, availability=found)
+
+    def _leave(self, plan: PlacementPlan, *_given: object, **more: object) -> dict[str, MemberOutcome]:
+        if more["writing"]:
+            self.left += [each.cluster for each in plan.clusters]
+        return {each.cluster: MemberOutcome(cluster=each.cluster, done=True) for each in plan.clusters}
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
+    return Looks(monkeypatch)
+
+
+TWO_STAY = made(BUDGET, "web", {"minAvailable": 2})
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_budget_counts_what_the_other_clusters_have_by_now(
+    records: SqliteRecords, tmp_path: Path, looks: Looks, write: bool
+) -> None:
+    """They were available when an apply saw them last, two weeks ago; one does not answer since, one was emptied."""
+    placed(records, "m1", "m2", "m3", available_since=LONG_AGO)
+    looks.silent, looks.emptied = {"m2"}, {"m3"}
+    report = evict(records, tmp_path, ASKED, TWO_STAY, write=write)
+    (result,) = report.results
+    assert (result.state, result.verdict.why) == (REFUSED, "budget") and looks.left == []
+    assert result.verdict.message == "1 of 3 bindings is available, so that 0 may go"
+    assert sorted(looks.looked) == ["m2", "m3"]
+    silent, emptied = report.findings
+    assert {each.code for each in report.findings} == {"not-available-now"}
+    assert silent.where == "m2 (web)" and "cut off" in silent.message and LONG_AGO in silent.message
+    assert emptied.where == "m3 (web)" and "Namespace web is not there" in emptied.message
+
+
+def test_a_cluster_that_is_silent_itself_may_leave_those_that_are_well(
+    records: SqliteRecords, tmp_path: Path, looks: Looks
+) -> None:
+    placed(records, "m1", "m2", "m3", available_since=LONG_AGO)
+    looks.silent = {"m1"}
+    (result,) = evict(records, tmp_path, ASKED, TWO_STAY).results
+    assert (result.state, result.verdict.why) == (DONE, "budget") and looks.left == ["m1"]
+
+
+def test_what_has_become_available_since_the_apply_counts(records: SqliteRecords, tmp_path: Path, looks: Looks) -> None:
+    """An apply that did not wait for it has not recorded that."""
+    placed(records, "m1", "m2", "m3")
+    binding = records.get(BINDING, "web-m1") or {}
+    told = {"type": "Available", "status": "True", "reason": "AllWorkAreAvailable", "observedGeneration": 1}
+    conditions = [{**told, "message": "", "lastTransitionTime": LONG_AGO}]
+    records.replace({**binding, "status": {"conditions": conditions}})
+    report = evict(records, tmp_path, ASKED, TWO_STAY)
+    assert [each.state for each in report.results] == [DONE] and report.findings == ()
+
+
+def test_each_cluster_is_looked_at_once_however_many_are_to_go(
+    records: SqliteRecords, tmp_path: Path, looks: Looks
+) -> None:
+    placed(records, "m1", "m2", "m3", "m4", available_since=LONG_AGO)
+    second = made(EVICTION, "off-m2", {"placementName": "web", "clusterName": "m2"})
+    third = made(EVICTION, "off-m3", {"placementName": "web", "clusterName": "m3"})
+    report = evict(records, tmp_path, ASKED, second, third, TWO_STAY)
+    assert [each.state for each in report.results] == [DONE, DONE, REFUSED]
+    assert sorted(looks.looked) == ["m2", "m3", "m4"] and looks.left == ["m1", "m2"]
+
+
+def test_without_a_budget_that_decides_nobody_is_looked_at(
+    records: SqliteRecords, tmp_path: Path, looks: Looks
+) -> None:
+    placed(records, "m1", "m2", available_since=LONG_AGO)
+    looks.silent = {"m2"}
+    report = evict(records, tmp_path, ASKED)
+    assert [each.verdict.why for each in report.results] == ["no-budget"] and looks.looked == []
+
+
+ALL_STAY = made(BUDGET, "web", {"minAvailable": 3})
+
+
+@pytest.mark.parametrize("left", [(), (NAMESPACE,)], ids=["an empty folder", "other manifests"])
+@pytest.mark.parametrize("write", [True, False])
+def test_a_budget_that_is_gone_from_its_files_guards_what_is_evicted_in_that_run(
+    records: SqliteRecords, tmp_path: Path, looks: Looks, left: tuple[Document, ...], write: bool
+) -> None:
+    """As where the clone has failed, or the same path is another checkout: it would go, and the eviction through."""
+    placed(records, "m1", "m2", "m3", available_since=LONG_AGO)
+    evict(records, tmp_path, ALL_STAY)
+    asked = EvictionRequest(src=folder_of(tmp_path, *left), placement="web", clusters=("m1",), write=write)
+    report = run_evictions(session_of(records), asked)
+    assert [(each.state, each.verdict.why) for each in report.results] == [(REFUSED, "budget")] and looks.left == []
+    assert [each["metadata"]["name"] for each in records.list(BUDGET)] == ["web"]
+    kept = next(each for each in report.findings if each.code == "budget-kept")
+    assert kept.where == f"{BUDGET}/web" and str(tmp_path) in kept.message
+
+
+def test_a_budget_goes_with_a_run_from_its_files_that_evicts_nothing_of_its_placement(
+    records: SqliteRecords, tmp_path: Path, looks: Looks
+) -> None:
+    placed(records, "m1", "m2", "m3", available_since=LONG_AGO)
+    evict(records, tmp_path, ALL_STAY)
+    assert not evict(records, tmp_path).changed and records.list(BUDGET)
+    assert evict(records, tmp_path, NAMESPACE).changed and not records.list(BUDGET)
+    assert [each.verdict.why for each in evict(records, tmp_path, ASKED).results] == ["no-budget"]
