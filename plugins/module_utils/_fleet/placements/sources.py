@@ -172,7 +172,8 @@ def selected_from_hub(
     """As ``selected_from_files``, among the objects on the hub; each selected kind is listed once, for a
     ResourcePlacement in its namespace only, and every kind in namespaces that are selected with all in them. Kinds that
     the hub does not know, or that are never placed, select nothing. Objects that act on the hub itself are findings
-    ``acts-on-hub``. ApiError of the requests."""
+    ``acts-on-hub``. ApiError of the requests; ``server-error`` where the hub cannot tell now of all kinds that may be
+    meant."""
     objects: dict[str, dict[str, t.Any]] = {}
     scopes: dict[tuple[str, str], bool] = {}
     for api_version, kind in _kinds(placement.spec.resource_selectors):
@@ -186,7 +187,8 @@ def selected_from_hub(
             continue  # it may select none of these
         objects |= _listed(hub, resource.path(placement.namespace))
     namespaces = _whole_namespaces(placement.spec.resource_selectors, objects.values())
-    for resource in namespaced_resources(hub) if namespaces else ():
+    # What is selected nowhere is pruned: a kind of which the hub cannot tell now is none of which it has nothing.
+    for resource in namespaced_resources(hub, _never_placed) if namespaces else ():
         for namespace in namespaces if kind_refusal(resource.group, resource.kind) is None else ():
             objects |= _listed(hub, resource.path(namespace))
     catalog = catalog_of(objects.values(), known_scopes((), scopes))
@@ -259,6 +261,11 @@ def _resource(hub: KubeClient, api_version: str, kind: str) -> t.Any:
         if error.code == "unknown-kind":
             return None
         raise
+
+
+def _never_placed(group: str) -> bool:
+    """Whether no kind of the API group is ever placed."""
+    return kind_refusal(group, "") is not None
 
 
 def _whole_namespaces(selectors: t.Sequence[Selector], objects: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:

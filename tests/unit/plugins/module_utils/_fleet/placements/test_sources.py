@@ -167,6 +167,26 @@ def test_kinds_that_are_never_placed_are_not_even_listed():
     assert {"configmaps", "things"} <= lists and not lists & {"pods", "events"}
 
 
+def stale(hub: Hub, group: str) -> Hub:
+    """The hub while the API server behind the group does not answer, and its kinds are not known."""
+    rows = [each for each in hub.documents["/apis"]["items"] if each["metadata"]["name"] != group]
+    away = {"metadata": {"name": group}, "versions": [{"version": "v1", "freshness": "Stale"}]}
+    hub.documents = {**hub.documents, "/apis": {**hub.documents["/apis"], "items": [*rows, away]}}
+    return hub
+
+
+def test_a_kind_of_which_the_hub_cannot_tell_now_is_not_taken_for_one_of_which_it_has_nothing():
+    """What is selected no more is pruned on every member."""
+    with pytest.raises(FleetError, match=r"the API servers behind example.com/v1 do not answer") as refused:
+        selected_from_hub(shop(), stale(Hub(thing("a")), "example.com"))
+    assert (refused.value.code, refused.value.hint) == ("server-error", "see kubectl get apiservices")
+
+
+def test_a_kind_that_is_never_placed_may_be_unknown():
+    found = selected_from_hub(shop(), stale(Hub(thing("a")), "metrics.k8s.io"))
+    assert [str(identify(each)) for each in found.objects] == ["Namespace shop", "Thing shop/a"]
+
+
 def test_an_object_that_is_too_deep_is_refused():
     deep: dict[str, t.Any] = {}
     for _level in range(MAX_DEPTH):
