@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..errors import Problem
-from ..objects.identity import ObjectId
+from ..objects.identity import ObjectId, ObjectKey
 from ..objects.overrides.envelope import Origin
 from ..objects.placements.binding import ClusterResourceBinding
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
@@ -95,6 +95,8 @@ class ClusterPlan:
 
     ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
     label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
+    Of those released, ``handed`` go over to another placement; ``takes`` are objects that may be taken over from
+    another one, each with the IDs of ApplySets whose label it may bear.
     """
 
     cluster: str
@@ -107,6 +109,8 @@ class ClusterPlan:
     release: tuple[ObjectId, ...] = ()
     leftover: tuple[ObjectId, ...] = ()
     decided: bool = False
+    handed: frozenset[ObjectKey] = frozenset()
+    takes: t.Mapping[ObjectKey, frozenset[str]] = field(default_factory=dict, hash=False)
 
     @property
     def leaving(self) -> tuple[ObjectId, ...]:
@@ -122,7 +126,7 @@ class ClusterPlan:
         return self.change != KEPT or bool(self.leaving) or self.cause != "unchanged"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The cluster as plan files have it, without ``decided``; scores, None where nothing was scored, as
+        """The cluster as plan files have it, without ``decided`` and what is handed or taken over; scores, None where nothing was scored, as
         ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``."""
         return {
             "cluster": self.cluster,

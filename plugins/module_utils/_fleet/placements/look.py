@@ -14,7 +14,7 @@ from functools import partial
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.rollout_strategy import ApplyStrategy
 from ..._core.plan.document import LOST, ClusterPlan, PlacementPlan
-from ..._core.plan.member import Deletable, abandons
+from ..._core.plan.member import Deletable, Moves, abandons
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.plan.reported.mirror import wants_mirror
 from ..._core.resources.applyset import ApplySet
@@ -169,6 +169,7 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOption
             counted=0 if leaving else len(cluster.prune),
             limit=ways.unplanned,
         ),
+        moves=Moves(handed=cluster.handed, takes=cluster.takes),
         patience=ways.patience,
         validate=ways.validate,
         shows=ways.shows,

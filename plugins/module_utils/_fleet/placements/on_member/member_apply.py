@@ -23,6 +23,7 @@ from ...._core.plan.member import (
     WRITES,
     Deletable,
     MemberStep,
+    Moves,
     as_planned,
     decide_member,
 )
@@ -84,7 +85,8 @@ class MemberTask:
     """What one member is to hold. ``identity`` is the ApplySet without its inventory.
 
     ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
-    ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``ending`` are other placements
+    ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``moves`` are objects that go
+    over from or to other placements. ``ending`` are other placements
     that end on the member in the same run. ``patience`` is how many seconds to wait until deleted objects are gone.
     ``permit`` is called before each write, and raises where there is to be none any more; ``say`` tells people what is
     waited for. ``seen`` is what an earlier look saw. ``shows`` asks for the fields that updates change, ``diagnoses``
@@ -103,6 +105,7 @@ class MemberTask:
     abandon: bool = False
     prune_kinds: tuple[str, ...] = ()
     deletable: Deletable | None = None
+    moves: Moves = Moves()
     patience: float = 0.0
     write: bool = False
     due: bool = False
@@ -159,10 +162,12 @@ def _stands(client: KubeClient, task: MemberTask, seen: Seen) -> bool:
     """Whether what was seen before the member was held can be written on. ApiError of the member.
 
     The parent must be as it was, for whatever run of ours was here since has written it. Objects that were there name
-    their resourceVersion when they are written; those that were not have none, so they have to be looked for again.
+    their resourceVersion when they are written; those that were not have none, so they have to be looked for again, and
+    so have those that another placement gives away.
     """
     observed = seen.observed
-    if observed.recorded is None or any(step.id.key not in observed.live for step in seen.to_do):
+    given = task.moves.takes
+    if observed.recorded is None or any(each.id.key in given or each.id.key not in observed.live for each in seen.to_do):
         return False
     return parent_version(client, task.placement) == observed.version
 
@@ -196,6 +201,7 @@ def _looked(client: KubeClient, task: MemberTask) -> Seen:
         task.prune_kinds,
         task.abandon,
         task.shows,
+        task.moves,
     )
     if task.reports_only:
         steps = tuple(each for each in steps if each.action not in (PRUNE, RELEASE))

@@ -1,0 +1,114 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Objects that leave one placement for another one of the same run: on the clusters where that is to hold them they are
+released and taken over, and not deleted. In KubeFleet they are deleted, and what they held with them."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from ...errors import Problem
+from ...objects.identity import ObjectKey
+from ...resources.applyset import applyset_id
+from ...schema.codec import encode
+from ...values.canonical import digest_of
+from ...values.listed import listed, number_of
+from ..brakes import Brake
+from ..digest import plan_digest
+from ..document import LOST, ClusterPlan, PlacementPlan
+
+HANDED_OVER = "handed-over"
+NAMED = 5
+
+# Names of placements by cluster and object: who is to hold it, and all that it leaves.
+_Takers = dict[tuple[str, ObjectKey], str]
+_Givers = dict[tuple[str, ObjectKey], list[str]]
+# The brakes of a plan with other rows.
+Braked = t.Callable[[PlacementPlan, t.Sequence[ClusterPlan]], tuple[Brake, ...]]
+
+
+def handed_over(plans: t.Sequence[PlacementPlan], braked: Braked) -> list[PlacementPlan]:
+    """The plans of one run, in their order: what one of them would delete, or release, on a cluster where another is to
+    hold it, is released there, with a finding ``handed-over``, and may be taken over from it; whoever comes first, it
+    is never deleted. Plans that this has been done to come out as they are."""
+    leaving: _Givers = {}
+    for plan in plans if len(plans) > 1 else ():
+        for row in plan.clusters:
+            for each in row.leaving:
+                leaving.setdefault((row.cluster, each.key), []).append(plan.name)
+    takers = _takers(plans, leaving)
+    return [_with_moves(each, takers, leaving, braked) for each in plans] if takers else list(plans)
+
+
+def _takers(plans: t.Iterable[PlacementPlan], leaving: _Givers) -> _Takers:
+    """Who is to hold what leaves another placement; one that only reports holds nothing."""
+    clusters = {cluster for cluster, _key in leaving}
+    found: _Takers = {}
+    for plan in plans:
+        for row in plan.clusters if not plan.reports_only else ():
+            if row.change == LOST or row.cluster not in clusters:
+                continue
+            for each in plan.objects_on(row.cluster):
+                place = (row.cluster, each.id.key)
+                if any(giver != plan.name for giver in leaving.get(place, ())):
+                    found.setdefault(place, plan.name)
+    return found
+
+
+def _with_moves(plan: PlacementPlan, takers: _Takers, leaving: _Givers, braked: Braked) -> PlacementPlan:
+    """The plan, with what it hands over and takes over; digest and brakes are those of the new rows."""
+    rows = tuple(_row(plan, each, takers, leaving) for each in plan.clusters)
+    if rows == plan.clusters:
+        return plan
+    if [each.handed for each in rows] == [each.handed for each in plan.clusters]:
+        return replace(plan, clusters=rows)
+    brakes = braked(plan, rows)
+    digest = plan_digest(
+        plan.name,
+        digest_of(encode(plan.placement.spec)),
+        plan.deleting,
+        rows,
+        plan.objects,
+        brakes,
+        plan.renderings,
+        empty_first=plan.empty_first,
+    )
+    findings = (*(each for each in plan.findings if each.code != HANDED_OVER), *_told(rows, takers))
+    return replace(plan, clusters=rows, brakes=brakes, digest=digest, findings=findings)
+
+
+def _row(plan: PlacementPlan, row: ClusterPlan, takers: _Takers, leaving: _Givers) -> ClusterPlan:
+    """The row with what is handed over there among ``release``, and whom it may take objects over from."""
+    moved = [each for each in row.leaving if takers.get((row.cluster, each.key), plan.name) != plan.name]
+    if row.change != LOST:
+        keys = (each.id.key for each in plan.objects_on(row.cluster))
+        mine = [key for key in keys if takers.get((row.cluster, key)) == plan.name]
+        row = replace(row, takes={key: frozenset(map(applyset_id, leaving[row.cluster, key])) for key in mine})
+    if not moved:
+        return row
+    gone = {each.key for each in moved}
+    return replace(
+        row,
+        prune=tuple(each for each in row.prune if each.key not in gone),
+        leftover=tuple(each for each in row.leftover if each.key not in gone),
+        release=tuple(each for each in row.release if each.key not in gone) + tuple(moved),
+        handed=frozenset(gone),
+    )
+
+
+def _told(rows: t.Iterable[ClusterPlan], takers: _Takers) -> t.Iterator[Problem]:
+    """A finding for each placement that something is handed over to."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for row in rows:
+        for each in row.release:
+            if each.key in row.handed:
+                found.setdefault(takers[row.cluster, each.key], {}).setdefault(str(each), set()).add(row.cluster)
+    for taker, objects in sorted(found.items()):
+        clusters = set[str]().union(*objects.values())
+        text = (
+            f"{number_of(len(objects), 'object', 'goes', 'go')} over to placement {taker} on"
+            f" {number_of(len(clusters), 'cluster')}, released here and not deleted: {listed(sorted(objects), NAMED)}"
+        )
+        yield Problem(HANDED_OVER, text)
