@@ -97,6 +97,7 @@ class ClusterPlan:
     label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
     Of those released, ``handed`` go over to another placement; ``takes`` are objects that may be taken over from
     another one, each with the IDs of ApplySets whose label it may bear.
+    ``originals``: the objects were selected on this very cluster, so that all that leaves it is released.
     """
 
     cluster: str
@@ -111,6 +112,7 @@ class ClusterPlan:
     decided: bool = False
     handed: frozenset[ObjectKey] = frozenset()
     takes: t.Mapping[ObjectKey, frozenset[str]] = field(default_factory=dict, hash=False)
+    originals: bool = False
 
     @property
     def leaving(self) -> tuple[ObjectId, ...]:
@@ -126,8 +128,8 @@ class ClusterPlan:
         return self.change != KEPT or bool(self.leaving) or self.cause != "unchanged"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The cluster as plan files have it, without ``decided`` and what is handed or taken over; scores, None where nothing was scored, as
-        ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``."""
+        """The cluster as plan files have it, without ``decided`` and what follows there; scores, None where nothing was
+        scored, as ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``."""
         return {
             "cluster": self.cluster,
             "change": self.change,

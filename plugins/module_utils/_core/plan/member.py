@@ -152,8 +152,8 @@ def decide_member(
 
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member, and they have
     passed ``check_managed_fields``. What leaves is released or deleted as ``stays`` says, by ``prune_kinds`` and
-    ``abandon``, and as of ``moves``. With ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID of the placement's
-    ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more, or where it is the very
+    ``abandon``, and as of ``moves``. With ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID
+    of the placement's ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more, or where it is the very
     object (by its uid) that is wanted under another name of its place.
     """
     held = {each.id.key: each for each in recorded.inventory} if recorded else {}
@@ -278,7 +278,8 @@ def _taken_over(
     givers: t.Container[str],
 ) -> MemberStep:
     """The ``step`` for an object that is there and not ours: ADOPT, or REFUSED by whenToTakeOver Never, as one of
-    another ApplySet than those of ``givers``, for another owner without allowCoOwnership, or for differences under IfNoDiff."""
+    another ApplySet than those of ``givers``, for another owner without allowCoOwnership, or for differences under
+    IfNoDiff."""
     metadata = live.get("metadata") or {}
     if strategy.when_to_take_over == "Never":
         return step(REFUSED, reason="NotTakenOver", message="exists already, and whenToTakeOver is Never")

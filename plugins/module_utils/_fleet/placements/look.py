@@ -154,6 +154,7 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOption
         resource_snapshot=plan.resource_snapshot,
         resource_hash=plan.resource_hash,
         decision={"affinityScore": cluster.affinity_score, "priorityScore": cluster.spread_score},
+        originals=cluster.originals,
     )
     leaving = cluster.change == LOST
     return MemberTask(

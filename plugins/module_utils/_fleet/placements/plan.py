@@ -15,7 +15,7 @@ from ..._core.cluster.facts.recorded import beside
 from ..._core.cluster.facts.snapshot import FactsSnapshot, snapshot_digest
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.member_cluster import MemberCluster
-from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement, PlacementSpec
+from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.objects.placements.key import PlacementKey
 from ..._core.objects.reading import check_update
 from ..._core.objects.scopes import Scopes
@@ -34,7 +34,7 @@ from ..._kube.client import KubeClient
 from ..._store.records import Records
 from ..members.evacuation import Evacuation
 from ..session import Session
-from .history.older import older_revision, records_moved, unknown_revision
+from .history.older import older_revision, overrides_lacking, records_moved, unknown_revision
 from .history.roll_back import forward_again
 from .holdings import remembered
 from .overrides import LoadedOverrides, concerning
@@ -80,7 +80,8 @@ class PlanRequest:
     ones of the same source that are not among them end too. ``members`` are the recorded ones, ``credentials`` the
     Secrets by which they are reached. ``key`` seals Secrets; without one their content is left out. ``approved`` is the
     digest that was asked for, empty for none. ``overrides`` are those of files and hub. ``evacuation`` says whose
-    placements are to go elsewhere, beside those of whom that is recorded."""
+    placements are to go elsewhere, beside those of whom that is recorded. ``hubs`` are members that are the hub on
+    which resources are selected."""
 
     placements: tuple[LoadedPlacement, ...]
     absent: tuple[str, ...] = ()
@@ -98,6 +99,7 @@ class PlanRequest:
     approved: str = ""
     overrides: LoadedOverrides = LoadedOverrides()
     evacuation: Evacuation = Evacuation()
+    hubs: frozenset[str] = frozenset()
 
     @property
     def kinds(self) -> Scopes:
@@ -187,7 +189,8 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
         """The brakes of the plan with these rows."""
         return brakes_of(wishes[each.name], recorded[each.name].known, facts, request.now, request.limits, rows)
 
-    plans = handed_over(plans, braked)
+    hubs = {each.name: _hubs(request, each, recorded[each.name]) for each in plans}
+    plans = handed_over(plans, braked, hubs)
     upset = () if held else runs_upset(records, plans, recorded)
     return FleetPlan(
         plans=tuple(plans),
@@ -215,7 +218,8 @@ def plan_again(
     ending = DELETED if before.name in request.absent else ""
     if request.complete and before.name not in fleet.wanted and _is_from(record.document, request.source):
         ending = SOURCE_GONE
-    if sourced and record.placement and record.placement.spec not in _specs(planned_on.placement, sourced.placement):
+    specs = [each.placement.spec for each in (planned_on, sourced) if each and each.placement]
+    if sourced and record.placement and record.placement.spec not in specs:
         raise records_moved(before.name, RESPECIFIED)
     wanted = _wanted(before.name, sourced, ending, record, session.hub, request) if sourced or ending else None
     now = _again(wanted, record, fleet, before, request) if wanted else None
@@ -238,13 +242,15 @@ def _again(
         """The brakes of the plan with these rows; of no other is anything new."""
         return brakes_of(wanted, record.known, fleet.facts, request.now, request.limits, rows)
 
-    plans = handed_over([now if each.name == before.name else each for each in fleet.plans], braked)
+    hubs = {now.name: _hubs(request, now, record)}
+    plans = handed_over([now if each.name == before.name else each for each in fleet.plans], braked, hubs)
     return next(each for each in plans if each.name == before.name)
 
 
-def _specs(*placements: ClusterResourcePlacement | None) -> list[PlacementSpec]:
-    """The specs of those placements that are there."""
-    return [each.spec for each in placements if each is not None]
+def _hubs(request: PlanRequest, plan: PlacementPlan, record: RecordedPlacement) -> frozenset[str]:
+    """The request's hubs; none for a placement that ends and came from files, as its resources may have, too."""
+    annotations = (record.document or {}).get("metadata", {}).get("annotations") or {}
+    return frozenset() if plan.deleting and annotations.get(SOURCE) else request.hubs
 
 
 def _is_edited(record: RecordedPlacement, sourced: LoadedPlacement) -> bool:
@@ -313,7 +319,11 @@ def _wanted(
     if selected.problems:
         raise FleetError.of(located(selected.problems, sourced))
     origin = f"git:{source.revision}" if source.revision else source.name
-    own = (*selected.findings, *_of_content(selected, request), *unknown_revision(record, source.revision, source.folder))
+    own = (
+        *selected.findings,
+        *_of_content(selected, request),
+        *unknown_revision(record, source.revision, source.folder),
+    )
     sealing = Sealing(key=request.key, source=origin)
     objects = rendered(selected, sealing)
     own = (*own, *forward_again(record, objects))
@@ -343,7 +353,7 @@ def _rolled_back(
     ids = [each.id for each in earlier.objects]
     overrides = concerning(request.overrides, sourced.placement, ids)
     refused = (
-        *(() if overrides else _overrides_lacking(record)),
+        *(() if overrides else overrides_lacking(record)),
         *now_credentials(ids, request.credentials),
     )
     if refused:
@@ -364,15 +374,6 @@ def _rolled_back(
 def _limits(placement: ClusterResourcePlacement, hub: KubeClient | None, request: PlanRequest) -> tuple[Problem, ...]:
     """Findings on what of the spec is not carried out here."""
     return limitations(placement, hub is not None, hub is not None and request.resources is None)
-
-
-def _overrides_lacking(record: RecordedPlacement) -> t.Iterator[Problem]:
-    """A problem ``overrides-missing`` where clusters hold the placement with overrides, which would be taken back
-    unasked."""
-    specs = [each.spec for each in record.known.bindings]
-    if any(each.cluster_resource_override_snapshots or each.resource_override_snapshots for each in specs):
-        text = "clusters hold the placement with overrides, and none are given now: a roll back would undo them too"
-        yield Problem("overrides-missing", text, hint="give the files with the overrides with the option src")
 
 
 def _of_content(selected: Selected, request: PlanRequest) -> t.Iterator[Problem]:

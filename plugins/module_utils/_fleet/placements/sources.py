@@ -33,6 +33,7 @@ from ..._kube.documents import unusable_answer
 from ..._kube.errors import ApiError
 from ..._kube.lists import read_list
 from ..._store.manifests import Manifest, read_manifests
+from ..members.identity import cluster_words, recorded_uids
 from .overrides import is_override
 
 # Carried out by a verb of their own: they do not change what an apply does.
@@ -153,6 +154,21 @@ def credentials_of(members: t.Iterable[FleetMember]) -> frozenset[tuple[str, str
     """Namespace and name of the Secrets by which members are reached. They are never placed."""
     references = (each.spec.connection.secret_ref for each in members)
     return frozenset((each.namespace, each.name) for each in references if each is not None)
+
+
+def hubs_among(members: t.Mapping[str, FleetMember], hub: KubeClient | None) -> frozenset[str]:
+    """The members that are the hub itself, by the recorded UIDs of their clusters; none without a hub, or where it may
+    not be asked which cluster it is. FleetError of the request."""
+    uids = recorded_uids(members)
+    if hub is None or not any(uids.values()):
+        return frozenset()
+    try:
+        own, _words = cluster_words(hub)
+    except FleetError as error:
+        if error.code != "forbidden":
+            raise
+        return frozenset()
+    return frozenset(name for name, uid in uids.items() if uid == own)
 
 
 def selected_from_files(

@@ -1,8 +1,11 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Objects that leave one placement for another one of the same run: on the clusters where that is to hold them they are
-released and taken over, and not deleted. In KubeFleet they are deleted, and what they held with them."""
+"""Objects that are released and not deleted: what leaves one placement for another one of the same run, where that is
+to hold it; and on a cluster that is the hub where objects are selected, as they are their authors' own there.
+
+In KubeFleet all of them are deleted, and what they held with them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from ..brakes import Brake
 from ..digest import plan_digest
 from ..document import LOST, ClusterPlan, PlacementPlan
 
-HANDED_OVER = "handed-over"
+HANDED_OVER, ORIGINALS_STAY = FINDINGS = ("handed-over", "originals-stay")
 NAMED = 5
 
 # Names of placements by cluster and object: who is to hold it, and all that it leaves.
@@ -29,17 +32,28 @@ _Givers = dict[tuple[str, ObjectKey], list[str]]
 Braked = t.Callable[[PlacementPlan, t.Sequence[ClusterPlan]], tuple[Brake, ...]]
 
 
-def handed_over(plans: t.Sequence[PlacementPlan], braked: Braked) -> list[PlacementPlan]:
+def handed_over(
+    plans: t.Sequence[PlacementPlan], braked: Braked, hubs: t.Mapping[str, t.Container[str]] | None = None
+) -> list[PlacementPlan]:
     """The plans of one run, in their order: what one of them would delete, or release, on a cluster where another is to
     hold it, is released there, with a finding ``handed-over``, and may be taken over from it; whoever comes first, it
-    is never deleted. Plans that this has been done to come out as they are."""
+    is never deleted. ``hubs`` are, by placement, clusters on which its objects were selected: all that leaves these is
+    released, with a finding ``originals-stay``. Plans that this has been done to come out as they are."""
     leaving: _Givers = {}
     for plan in plans if len(plans) > 1 else ():
         for row in plan.clusters:
             for each in row.leaving:
                 leaving.setdefault((row.cluster, each.key), []).append(plan.name)
-    takers = _takers(plans, leaving)
-    return [_with_moves(each, takers, leaving, braked) for each in plans] if takers else list(plans)
+    takers, hubs = _takers(plans, leaving), hubs or {}
+    if not takers and not any(hubs.values()):
+        return list(plans)
+    return [_with_moves(_with_originals(each, hubs.get(each.name, ())), takers, leaving, braked) for each in plans]
+
+
+def _with_originals(plan: PlacementPlan, hubs: t.Container[str]) -> PlacementPlan:
+    """The plan, in which the rows of ``hubs`` are marked."""
+    rows = tuple(replace(each, originals=True) if each.cluster in hubs else each for each in plan.clusters)
+    return replace(plan, clusters=rows)
 
 
 def _takers(plans: t.Iterable[PlacementPlan], leaving: _Givers) -> _Takers:
@@ -75,13 +89,15 @@ def _with_moves(plan: PlacementPlan, takers: _Takers, leaving: _Givers, braked: 
         plan.renderings,
         empty_first=plan.empty_first,
     )
-    findings = (*(each for each in plan.findings if each.code != HANDED_OVER), *_told(rows, takers))
+    findings = (*(each for each in plan.findings if each.code not in FINDINGS), *_told(rows, takers))
     return replace(plan, clusters=rows, brakes=brakes, digest=digest, findings=findings)
 
 
 def _row(plan: PlacementPlan, row: ClusterPlan, takers: _Takers, leaving: _Givers) -> ClusterPlan:
     """The row with what is handed over there among ``release``, and whom it may take objects over from."""
-    moved = [each for each in row.leaving if takers.get((row.cluster, each.key), plan.name) != plan.name]
+    moved = [
+        each for each in row.leaving if row.originals or takers.get((row.cluster, each.key), plan.name) != plan.name
+    ]
     if row.change != LOST:
         keys = (each.id.key for each in plan.objects_on(row.cluster))
         mine = [key for key in keys if takers.get((row.cluster, key)) == plan.name]
@@ -99,11 +115,11 @@ def _row(plan: PlacementPlan, row: ClusterPlan, takers: _Takers, leaving: _Giver
 
 
 def _told(rows: t.Iterable[ClusterPlan], takers: _Takers) -> t.Iterator[Problem]:
-    """A finding for each placement that something is handed over to."""
+    """A finding for each placement that something is handed over to, and for each hub where something stays."""
     found: dict[str, dict[str, set[str]]] = {}
     for row in rows:
         for each in row.release:
-            if each.key in row.handed:
+            if each.key in row.handed and (row.cluster, each.key) in takers:
                 found.setdefault(takers[row.cluster, each.key], {}).setdefault(str(each), set()).add(row.cluster)
     for taker, objects in sorted(found.items()):
         clusters = set[str]().union(*objects.values())
@@ -112,3 +128,8 @@ def _told(rows: t.Iterable[ClusterPlan], takers: _Takers) -> t.Iterator[Problem]
             f" {number_of(len(clusters), 'cluster')}, released here and not deleted: {listed(sorted(objects), NAMED)}"
         )
         yield Problem(HANDED_OVER, text)
+    for row in (each for each in rows if each.originals and each.handed):
+        text = (
+            f"{row.cluster} is the hub: what was selected there are the originals, which are released and not deleted"
+        )
+        yield Problem(ORIGINALS_STAY, text)

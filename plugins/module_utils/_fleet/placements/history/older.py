@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a checkout is older than what was applied last, which it would undo; records that have moved since."""
+"""Whether a checkout is older than what was applied last, which it would undo; overrides that a roll back
+would take back; records that have moved."""
 
 from __future__ import annotations
 
@@ -37,6 +38,15 @@ def older_revision(name: str, record: RecordedPlacement, revision: str, folder: 
     descends = is_descendant(folder, last, revision)
     deepen = deepening(folder, last) if descends is None else ""
     return older_source(name, revision, last, None if descends is None else not descends, allow, deepen)
+
+
+def overrides_lacking(record: RecordedPlacement) -> t.Iterator[Problem]:
+    """A problem ``overrides-missing`` where clusters hold the placement with overrides, which would be taken back
+    unasked."""
+    specs = [each.spec for each in record.known.bindings]
+    if any(each.cluster_resource_override_snapshots or each.resource_override_snapshots for each in specs):
+        text = "clusters hold the placement with overrides, and none are given now: a roll back would undo them too"
+        yield Problem("overrides-missing", text, hint="give the files with the overrides with the option src")
 
 
 def records_moved(name: str, message: str) -> FleetError:

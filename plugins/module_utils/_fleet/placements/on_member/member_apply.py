@@ -16,7 +16,6 @@ from ...._core.objects.placements.rollout_strategy import ApplyStrategy
 from ...._core.plan.changes import FieldChange
 from ...._core.plan.document import Rendered
 from ...._core.plan.member import (
-    NOT_GONE,
     PRUNE,
     REFUSED,
     RELEASE,
@@ -28,7 +27,7 @@ from ...._core.plan.member import (
     decide_member,
 )
 from ...._core.plan.outcome import APPLY_FAILED, MemberOutcome, ObjectFailure
-from ...._core.resources.applyset import MANAGER, ApplySet, InventoryEntry
+from ...._core.resources.applyset import MANAGER, ApplySet
 from ...._core.resources.availability import NOT_YET, availability, lacking
 from ...._core.resources.comparison.compare import FieldDiff
 from ...._core.resources.comparison.ownership import FieldDrift
@@ -40,6 +39,7 @@ from ...members.member_lease import Keep
 from .diagnosis import diagnosed
 from .fresh_groups import FreshGroups
 from .gone import wait_until_gone
+from .holding import held_then, identity_with, intended
 from .member_parent import Parent
 from .object_writes import forces, write_object
 from .observe import Observed, observe, parent_version
@@ -167,7 +167,9 @@ def _stands(client: KubeClient, task: MemberTask, seen: Seen) -> bool:
     """
     observed = seen.observed
     given = task.moves.takes
-    if observed.recorded is None or any(each.id.key in given or each.id.key not in observed.live for each in seen.to_do):
+    if observed.recorded is None or any(
+        each.id.key in given or each.id.key not in observed.live for each in seen.to_do
+    ):
         return False
     return parent_version(client, task.placement) == observed.version
 
@@ -192,6 +194,7 @@ def _both(permit: t.Callable[[], None], keep: Keep) -> t.Callable[[], None]:
 def _looked(client: KubeClient, task: MemberTask) -> Seen:
     """What is there, and the steps that follow from it; also noted in the task's progress. Errors as of ``observe``."""
     observed = observe(client, task.placement, task.identity.uid, task.desired)
+    originals = identity_with(task.identity, observed).originals
     steps = decide_member(
         task.desired,
         observed.recorded,
@@ -199,7 +202,7 @@ def _looked(client: KubeClient, task: MemberTask) -> Seen:
         task.identity.id,
         task.strategy,
         task.prune_kinds,
-        task.abandon,
+        task.abandon or originals,
         task.shows,
         task.moves,
     )
@@ -234,10 +237,12 @@ def _anything_due(task: MemberTask, seen: Seen) -> bool:
     """Whether an object or the parent is to be written."""
     if task.reports_only:
         return False
-    recorded, left = seen.observed.recorded, _inventory(seen.observed, seen.steps, ())
+    recorded, left = seen.observed.recorded, held_then(seen.observed, seen.steps, ())
     if task.leaving and not left:
         return recorded is not None or bool(seen.to_do)  # a parent that would record nothing any more goes
-    return not replace(task.identity, inventory=left).same_content(recorded) or bool(seen.to_do)
+    return not replace(identity_with(task.identity, seen.observed), inventory=left).same_content(recorded) or bool(
+        seen.to_do
+    )
 
 
 def _written(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
@@ -246,7 +251,7 @@ def _written(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
     observed = seen.observed
     parent = Parent(client, observed.recorded, observed.version)
     results, failures = _carried_out(client, task, seen, parent)
-    left = replace(task.identity, inventory=_inventory(observed, seen.steps, failures))
+    left = replace(identity_with(task.identity, observed), inventory=held_then(observed, seen.steps, failures))
     outcome = _outcome(task, seen, results, failures, done=True)
     if not task.leaving or left.inventory:
         parent.write(left, task.permit)
@@ -264,7 +269,7 @@ def _carried_out(
     results: dict[ObjectId, dict[str, t.Any]] = {}
     observed, to_do = seen.observed, seen.to_do
     if to_do:
-        parent.write(replace(task.identity, inventory=_intended(observed, to_do)), task.permit)
+        parent.write(replace(identity_with(task.identity, observed), inventory=intended(observed, to_do)), task.permit)
     failures = [*_refusals(seen.steps)]
     fresh = FreshGroups(to_do)
     for step in to_do:
@@ -302,7 +307,7 @@ def _carry_out(client: KubeClient, step: MemberStep, task: MemberTask, observed:
 def _with_home(client: KubeClient, task: MemberTask, observed: Observed, outcome: MemberOutcome) -> MemberOutcome:
     """The outcome, with the end of our namespace as a step if it goes with the last that this placement has on the
     member."""
-    left = _inventory(observed, outcome.steps, ())
+    left = held_then(observed, outcome.steps, ())
     if (
         not task.leaving
         or observed.recorded is None
@@ -316,34 +321,6 @@ def _with_home(client: KubeClient, task: MemberTask, observed: Observed, outcome
 def _and_home(outcome: MemberOutcome) -> MemberOutcome:
     """The outcome with the end of our namespace as its last step."""
     return replace(outcome, steps=(*outcome.steps, MemberStep(id=HOME, action=PRUNE)))
-
-
-def _intended(observed: Observed, to_do: t.Sequence[MemberStep]) -> tuple[InventoryEntry, ...]:
-    """What was held, and what is about to be written, with no hash until it is; sorted."""
-    held = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
-    for step in to_do:
-        if step.manifest is not None and step.id.key not in held:
-            held[step.id.key] = InventoryEntry(id=step.id, hash="")
-    return tuple(sorted(held.values()))
-
-
-def _inventory(
-    observed: Observed, steps: t.Sequence[MemberStep], failures: t.Sequence[ObjectFailure]
-) -> tuple[InventoryEntry, ...]:
-    """What is held once the steps are done, sorted: failures keep what was recorded, or an entry without a hash;
-    refused objects only if they were held; what is removed is not."""
-    before = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
-    failed = {each.id for each in failures if each.reason in (APPLY_FAILED, NOT_GONE)}
-    held: list[InventoryEntry] = []
-    for step in steps:
-        old = before.get(step.id.key)
-        if step.id in failed:
-            held.append(old or InventoryEntry(id=step.id, hash=""))
-        elif step.action == REFUSED:
-            held += [old] if old else []
-        elif step.manifest is not None:
-            held.append(InventoryEntry(id=step.id, hash=step.hash))
-    return tuple(sorted(held))
 
 
 def _refusals(steps: t.Iterable[MemberStep]) -> tuple[ObjectFailure, ...]:

@@ -42,7 +42,8 @@ def write_object(
     client: KubeClient, step: MemberStep, live: Live | None, force: bool, permit: t.Callable[[], None]
 ) -> dict[str, t.Any]:
     """Carries out the step; what the server answered, an empty mapping for PRUNE and RELEASE, also where the object is
-    gone already, or is another placement's by now. ``permit`` is called before each further attempt, not before the first.
+    gone already, or is another placement's by now. ``permit`` is called before each further attempt, not before the
+    first.
 
     Each write over what was seen (``live``) names its resourceVersion, so that one which reaches the server late, after
     another run has written, is refused there. An object that only others changed meanwhile (its status, say), or took

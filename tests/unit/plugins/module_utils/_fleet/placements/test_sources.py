@@ -20,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selec
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import (
     credentials_of,
+    hubs_among,
     placements_in,
     rendered,
     selected_from_hub,
@@ -98,6 +99,15 @@ def test_the_secrets_by_which_members_are_reached():
     )
     members = [decode(FleetMember, {"metadata": {"name": "m"}, "spec": {"connection": each}}) for each in connections]
     assert credentials_of(members) == {("access", "m1"), ("other", "m2")}
+
+
+def test_a_hub_that_is_a_member_is_told_by_its_own_uid():
+    uids = ["0b0f3b1e-0000-4000-8000-000000000001", "0b0f3b1e-0000-4000-8000-000000000002"]
+    specs = [{"connection": {"context": "m"}, "clusterUID": uid} for uid in uids]
+    members = {f"m{at}": decode(FleetMember, {"spec": spec}) for at, spec in enumerate(specs)}
+    hub = Answering({"/api/v1/namespaces/kube-system": {"metadata": {"name": "kube-system", "uid": uids[1]}}})
+    assert hubs_among(members, hub) == {"m1"}
+    assert hubs_among(members, None) == hubs_among({}, hub) == set()
 
 
 def test_hashes_without_a_key_do_not_hang_on_what_secrets_hold():

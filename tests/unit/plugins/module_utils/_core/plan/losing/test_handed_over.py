@@ -43,7 +43,9 @@ def wish(name: str, *objects: ObjectId, **more: t.Any) -> WantedPlacement:
     return replace(one, placement=replace(one.placement, metadata=replace(one.placement.metadata, name=name)))
 
 
-def together(*asked: tuple[WantedPlacement, RecordedState | None]) -> dict[str, PlacementPlan]:
+def together(
+    *asked: tuple[WantedPlacement, RecordedState | None], hubs: t.Container[str] = ()
+) -> dict[str, PlacementPlan]:
     """The plans of one run, by name."""
     known = {one.placement.name: (one, before or RecordedState()) for one, before in asked}
 
@@ -52,7 +54,7 @@ def together(*asked: tuple[WantedPlacement, RecordedState | None]) -> dict[str, 
         return brakes_of(one, before, FLEET, made.NOW, made.LIMITS, rows)
 
     plans = [made.plan(one, FLEET, before) for one, before in known.values()]
-    return {each.name: each for each in handed_over(plans, braked)}
+    return {each.name: each for each in handed_over(plans, braked, dict.fromkeys(known, hubs))}
 
 
 def held(name: str, *objects: ObjectId) -> RecordedState:
@@ -125,3 +127,15 @@ def test_what_a_third_one_holds_is_not_taken_over() -> None:
     moves = Moves(takes={DATA.key: frozenset({ZETA})})
     (step,) = decide_member([made.rendered(DATA)], None, there, ALPHA, ApplyStrategy(), moves=moves)
     assert (step.action, step.reason) == ("refused", "FailedToTakeOver")
+
+
+def test_what_was_selected_on_the_hub_stays_there_where_the_hub_is_a_member() -> None:
+    """It is what its author wrote, and not a copy of it; on all other members it is a copy, and goes."""
+    plan = together((wish("zeta", made.CONFIG), held("zeta", DATA, made.CONFIG)), hubs=("a",))["zeta"]
+    hub, other = plan.clusters
+    assert (hub.originals, hub.prune, hub.release) == (True, (), (DATA,))
+    assert (other.originals, other.prune, other.release) == (False, (DATA,), ())
+    assert [each.message for each in plan.findings if each.code == "originals-stay"] == [
+        "a is the hub: what was selected there are the originals, which are released and not deleted"
+    ]
+    assert document_digest(plan.as_dict()) == plan.digest

@@ -9,6 +9,7 @@ import contextlib
 import pickle
 import typing as t
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import reduce
 
 import pytest
@@ -19,11 +20,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import (
+    PART_OF_LABEL,
     ApplySet,
     InventoryEntry,
     parent_manifest,
+    read_parent,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member import member_apply
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.holding import identity_with
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.member_apply import (
     MemberTask,
     Seen,
@@ -185,3 +189,24 @@ def test_nothing_is_looked_for_in_a_namespace_that_is_not_there() -> None:
 
     found = observe(Empty(Connection("https://m1.example:6443", name="m1")), "web", "", (*DESIRED, rendered(SHOP)))
     assert asked == ["web", "shop"] and not found.live
+
+
+@pytest.mark.parametrize("says", ["the plan", "the member"])
+def test_an_author_s_own_objects_are_released_and_never_deleted(says: str) -> None:
+    """A hub that is a member: what an eviction, a leave or a staged run takes away there was not made by us."""
+    held = replace(RECORDED, originals=says == "the member")
+    live = {**LIVE, "metadata": {**LIVE["metadata"], "labels": {PART_OF_LABEL: IDENTITY.id}}}
+    parent = {**parent_manifest(held), "kind": "ConfigMap"}
+    parent["metadata"] = {**parent["metadata"], "uid": "u", "resourceVersion": "5"}
+    home = "/api/v1/namespaces/gitops-fleet/configmaps/web"
+    client = Answering({home: parent, "/api/v1/namespaces/shop/configmaps/settings": live})
+    task = MemberTask(cluster="m1", identity=replace(IDENTITY, originals=says == "the plan"), leaving=True)
+    outcome = run_on_member(client, task, lambda: contextlib.nullcontext(lambda: None))
+    assert [each.action for each in outcome.steps if each.id == DESIRED[0].id] == ["release"]
+
+
+def test_what_the_member_says_of_originals_is_kept() -> None:
+    """A run that does not know where they were selected, as a staged one, takes nothing back of it."""
+    assert read_parent(parent_manifest(replace(RECORDED, originals=True))).originals
+    assert not read_parent(parent_manifest(RECORDED)).originals
+    assert identity_with(IDENTITY, Observed(recorded=replace(RECORDED, originals=True))).originals
