@@ -153,8 +153,8 @@ def decide_member(
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member, and they have
     passed ``check_managed_fields``. What leaves is released or deleted as ``stays`` says, by ``prune_kinds`` and
     ``abandon``, and as of ``moves``. With ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID
-    of the placement's ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more, or where it is the very
-    object (by its uid) that is wanted under another name of its place.
+    of the placement's ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more, or where
+    it is the very object (by its uid) that is wanted under another name of its place.
     """
     held = {each.id.key: each for each in recorded.inventory} if recorded else {}
     wanted = {each.id.key for each in desired}

@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby
 
 from ...._core.cluster.silence import WHOLE_MEMBER
 from ...._core.foreign import in_data
 from ...._core.objects.identity import ObjectId
 from ...._core.objects.placements.rollout_strategy import ApplyStrategy
-from ...._core.plan.changes import FieldChange
 from ...._core.plan.document import Rendered
 from ...._core.plan.member import (
+    NOT_GONE,
     PRUNE,
     REFUSED,
     RELEASE,
@@ -29,8 +31,7 @@ from ...._core.plan.member import (
 from ...._core.plan.outcome import APPLY_FAILED, MemberOutcome, ObjectFailure
 from ...._core.resources.applyset import MANAGER, ApplySet
 from ...._core.resources.availability import NOT_YET, availability, lacking
-from ...._core.resources.comparison.compare import FieldDiff
-from ...._core.resources.comparison.ownership import FieldDrift
+from ...._core.resources.order import apply_wave
 from ...._kube.apply import apply_object
 from ...._kube.client import KubeClient
 from ...._kube.errors import ApiError
@@ -43,6 +44,7 @@ from .holding import held_then, identity_with, intended
 from .member_parent import Parent
 from .object_writes import forces, write_object
 from .observe import Observed, observe, parent_version
+from .telling import fit_to_be_told
 
 # Takes the lease on the member, kept while entered, and gives what is to be called before each write.
 Holding = t.Callable[[], t.ContextManager[Keep]]
@@ -210,27 +212,9 @@ def _looked(client: KubeClient, task: MemberTask) -> Seen:
         steps = tuple(each for each in steps if each.action not in (PRUNE, RELEASE))
     held = len(observed.recorded.inventory) if observed.recorded else 0
     planned = as_planned(steps, task.deletable, held)
-    seen = Seen(observed=observed, steps=tuple(_fit_to_be_told(client, step) for step in planned))
+    seen = Seen(observed=observed, steps=tuple(fit_to_be_told(client, step) for step in planned))
     task.progress.seen = seen
     return seen
-
-
-def _fit_to_be_told(client: KubeClient, step: MemberStep) -> MemberStep:
-    """The step, with what the member says of its fields as it may be recorded and shown, without our credentials."""
-
-    def told(value: t.Any) -> t.Any:
-        """The value as it may be told."""
-        return in_data(value, client.hide)
-
-    drifts = (
-        FieldDrift(told(each.path), each.desired, told(each.live), tuple(map(told, each.managers)))
-        for each in step.drifts
-    )
-    diffs = (FieldDiff(told(each.path), each.desired, told(each.live)) for each in step.diffs)
-    changes = (FieldChange(told(each.path), told(each.old), each.new, told(each.effect)) for each in step.changes)
-    if not (step.drifts or step.diffs or step.changes):
-        return step
-    return replace(step, drifts=tuple(drifts), diffs=tuple(diffs), changes=tuple(changes))
 
 
 def _anything_due(task: MemberTask, seen: Seen) -> bool:
@@ -263,20 +247,58 @@ def _written(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
 def _carried_out(
     client: KubeClient, task: MemberTask, seen: Seen, parent: Parent
 ) -> tuple[dict[ObjectId, dict[str, t.Any]], tuple[ObjectFailure, ...]]:
-    """Writes the intent and then object by object, and waits until what was deleted is gone; gives what the server
-    answered, and what failed or was refused. FleetError ``member-moved``, ApiError as of ``Parent.write``,
-    ``wait_until_gone`` or of ``WHOLE_MEMBER``, and what ``permit`` raises."""
+    """Writes the intent and then object by object; gives what the server answered, and what failed or was refused.
+
+    Nothing is deleted after an apply that failed, as what replaces it may be what was refused. What is deleted is
+    waited for wave by wave, for an operator may be needed to let go of what it serves: as long as that is not gone, the
+    rest stays. FleetError ``member-moved``, ApiError as of ``Parent.write``, ``wait_until_gone`` or of
+    ``WHOLE_MEMBER``, and what ``permit`` raises.
+    """
     results: dict[ObjectId, dict[str, t.Any]] = {}
     observed, to_do = seen.observed, seen.to_do
     if to_do:
         parent.write(replace(identity_with(task.identity, observed), inventory=intended(observed, to_do)), task.permit)
-    failures = [*_refusals(seen.steps)]
-    fresh = FreshGroups(to_do)
-    for step in to_do:
+    write = partial(_write_each, client, task, observed, FreshGroups(to_do), results)
+    refused = write([step for step in to_do if step.manifest is not None])
+    failures = [*_refusals(seen.steps), *refused]
+    why = f"stays, as {refused[0].id} could not be applied; it is removed once that is" if refused else ""
+    end = time.monotonic() + task.patience
+    leaving = [step for step in to_do if step.manifest is None]
+    for _wave, steps in groupby(leaving, key=lambda step: apply_wave(step.id)):
+        going = []
+        for step in steps:
+            if why and step.action == PRUNE:
+                failures.append(ObjectFailure(id=step.id, reason=NOT_GONE, message=why))
+            else:
+                going.append(step)
+        failures += write(going)
+        there = {step.id: observed.live[step.id.key]["metadata"]["uid"] for step in going if step.action == PRUNE}
+        deleted = {each: uid for each, uid in there.items() if each in results}
+        seconds = max(0.0, end - time.monotonic())
+        stuck = wait_until_gone(client, deleted, seconds, task.permit, partial(_say, task))
+        failures += stuck
+        if stuck and task.patience and not why:
+            why = f"stays until {stuck[0].id} is gone, which may need it"
+    return results, tuple(failures)
+
+
+def _write_each(
+    client: KubeClient,
+    task: MemberTask,
+    observed: Observed,
+    fresh: FreshGroups,
+    results: dict[ObjectId, dict[str, t.Any]],
+    steps: t.Iterable[MemberStep],
+) -> list[ObjectFailure]:
+    """Writes one object after the other over what was seen of it; what the server answers comes into ``results``, what
+    it refuses is given. Errors as of ``_carried_out``."""
+    failures = []
+    for step in steps:
         task.permit()
         task.progress.underway = step.id
         try:
-            work = partial(_carry_out, client, step, task, observed)
+            live = observed.live.get(step.id.key)
+            work = partial(write_object, client, step, live, forces(task.strategy), task.permit)
             results[step.id] = fresh.served(step, work)
             task.progress.written.append(step.id)
         except ApiError as error:
@@ -284,24 +306,12 @@ def _carried_out(
                 raise
             failures.append(ObjectFailure(id=step.id, reason=APPLY_FAILED, message=error.message))
         task.progress.underway = None
-    deleted = {
-        step.id: observed.live[step.id.key]["metadata"]["uid"]
-        for step in to_do
-        if step.action == PRUNE and step.id in results
-    }
-    say = partial(_say, task)
-    return results, (*failures, *wait_until_gone(client, deleted, task.patience, task.permit, say))
+    return failures
 
 
 def _say(task: MemberTask, line: str) -> None:
     """A line for people, with placement and cluster before it."""
     task.say(f"{task.placement}: {task.cluster} {line}")
-
-
-def _carry_out(client: KubeClient, step: MemberStep, task: MemberTask, observed: Observed) -> dict[str, t.Any]:
-    """Writes the step's object over what was seen of it; errors as of ``write_object``."""
-    live = observed.live.get(step.id.key)
-    return write_object(client, step, live, forces(task.strategy), task.permit)
 
 
 def _with_home(client: KubeClient, task: MemberTask, observed: Observed, outcome: MemberOutcome) -> MemberOutcome:
