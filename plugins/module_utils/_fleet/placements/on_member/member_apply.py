@@ -74,12 +74,13 @@ class Seen:
 @dataclass
 class MemberProgress:
     """What was seen and written on one member so far, and what is on its way there. ``elsewhere`` stands for what
-    another process has seen, and keeps."""
+    another process has seen, and keeps; ``looked`` is when the look ended, by ``running_time``."""
 
     seen: Seen | None = None
     elsewhere: t.Any = None
     written: list[ObjectId] = field(default_factory=list)
     underway: ObjectId | None = None
+    looked: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
