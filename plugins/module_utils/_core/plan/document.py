@@ -95,9 +95,6 @@ class ClusterPlan:
 
     ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
     label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
-    Of those released, ``handed`` go over to another placement; ``takes`` are objects that may be taken over from
-    another one, each with the IDs of ApplySets whose label it may bear.
-    ``originals``: the objects were selected on this very cluster, so that all that leaves it is released.
     """
 
     cluster: str
@@ -110,9 +107,6 @@ class ClusterPlan:
     release: tuple[ObjectId, ...] = ()
     leftover: tuple[ObjectId, ...] = ()
     decided: bool = False
-    handed: frozenset[ObjectKey] = frozenset()
-    takes: t.Mapping[ObjectKey, frozenset[str]] = field(default_factory=dict, hash=False)
-    originals: bool = False
 
     @property
     def leaving(self) -> tuple[ObjectId, ...]:
@@ -128,8 +122,8 @@ class ClusterPlan:
         return self.change != KEPT or bool(self.leaving) or self.cause != "unchanged"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The cluster as plan files have it, without ``decided`` and what follows there; scores, None where nothing was
-        scored, as ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``."""
+        """The cluster as plan files have it, without ``decided``; scores, None where nothing was scored, as
+        ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``."""
         return {
             "cluster": self.cluster,
             "change": self.change,
@@ -139,6 +133,20 @@ class ClusterPlan:
             "topologySpreadScore": self.spread_score,
             **{name: [reference(each) for each in getattr(self, name)] for name in LEAVING},
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moves:
+    """What goes from one placement to another on a cluster: of what leaves, ``handed`` is released and never deleted;
+    ``takes`` may be taken over although it bears one of these IDs of ApplySets. ``originals``: the objects were
+    selected on this very cluster, so that all that leaves it is released."""
+
+    handed: t.Container[ObjectKey] = frozenset()
+    takes: t.Mapping[ObjectKey, frozenset[str]] = field(default_factory=dict)
+    originals: bool = False
+
+
+NO_MOVES = Moves()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +174,7 @@ class PlacementPlan:
     plans of evictions and of staged runs. ``respecified`` says that its spec is not the recorded one, ``rebound`` that
     a binding's is not. ``changes`` are those since the last apply, in objects that stay on clusters that stay.
     ``rolled_back`` says that the objects are those of an earlier snapshot, ``empty_first`` that evacuated clusters do
-    not keep what they hold until others have it.
+    not keep what they hold until others have it. ``moves`` are by cluster, where there are any.
     """
 
     placement: ClusterResourcePlacement
@@ -193,6 +201,7 @@ class PlacementPlan:
     rendered: t.Mapping[str, tuple[Rendered, ...]] = field(default_factory=dict, repr=False)
     renderings: tuple[Rendering, ...] = ()
     scheduled: Scheduled | None = field(default=None, repr=False, compare=False)
+    moves: t.Mapping[str, Moves] = field(default_factory=dict, repr=False)
 
     @property
     def key(self) -> PlacementKey:

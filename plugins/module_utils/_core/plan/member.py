@@ -30,7 +30,7 @@ from ..resources.order import apply_wave
 from ..values.listed import number_of
 from .brakes import permitted
 from .changes import FieldChange
-from .document import Rendered
+from .document import NO_MOVES, Moves, Rendered
 from .object_changes import live_changes
 
 CREATE, ADOPT, UPDATE, REPAIR, UNCHANGED = "create", "adopt", "update", "repair", "unchanged"
@@ -40,15 +40,6 @@ NOT_GONE = "NotGoneYet"
 KEPT_KINDS = frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
 
 Live = t.Mapping[ObjectKey, t.Mapping[str, t.Any]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Moves:
-    """What goes from one placement to another on a member: of what leaves, ``handed`` is released and never deleted;
-    ``takes`` may be taken over although it bears one of these IDs of ApplySets."""
-
-    handed: t.Container[ObjectKey] = ()
-    takes: t.Mapping[ObjectKey, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +136,7 @@ def decide_member(
     prune_kinds: t.Container[str] = (),
     abandon: bool = False,
     shows: bool = False,
-    moves: Moves = Moves(),
+    moves: Moves = NO_MOVES,
 ) -> tuple[MemberStep, ...]:
     """The steps for each object on one member, in the order in which they are carried out: applies by wave and in a
     wave by identity, then removals in reverse. Nothing is read or written.

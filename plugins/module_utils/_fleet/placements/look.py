@@ -13,8 +13,8 @@ from functools import partial
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.rollout_strategy import ApplyStrategy
-from ..._core.plan.document import LOST, ClusterPlan, PlacementPlan
-from ..._core.plan.member import Deletable, Moves, abandons
+from ..._core.plan.document import LOST, NO_MOVES, ClusterPlan, PlacementPlan
+from ..._core.plan.member import Deletable, abandons
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.plan.reported.mirror import wants_mirror
 from ..._core.resources.applyset import ApplySet
@@ -154,6 +154,7 @@ def on_members(
 
 def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOptions) -> MemberTask:
     """What one cluster of the plan is to hold, as a task that only looks."""
+    moves = plan.moves.get(cluster.cluster, NO_MOVES)
     identity = ApplySet(
         placement=plan.name,
         uid=uid,
@@ -163,7 +164,7 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOption
         resource_snapshot=plan.resource_snapshot,
         resource_hash=plan.resource_hash,
         decision={"affinityScore": cluster.affinity_score, "priorityScore": cluster.spread_score},
-        originals=cluster.originals,
+        originals=moves.originals,
     )
     leaving = cluster.change == LOST
     return MemberTask(
@@ -179,7 +180,7 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOption
             counted=0 if leaving else len(cluster.prune),
             limit=ways.unplanned,
         ),
-        moves=Moves(handed=cluster.handed, takes=cluster.takes),
+        moves=moves,
         patience=ways.patience,
         validate=ways.validate,
         shows=ways.shows,

@@ -20,7 +20,7 @@ from ...values.canonical import digest_of
 from ...values.listed import listed, number_of
 from ..brakes import Brake
 from ..digest import plan_digest
-from ..document import LOST, ClusterPlan, PlacementPlan
+from ..document import LOST, NO_MOVES, ClusterPlan, Moves, PlacementPlan
 
 HANDED_OVER, ORIGINALS_STAY = FINDINGS = ("handed-over", "originals-stay")
 NAMED = 5
@@ -47,13 +47,7 @@ def handed_over(
     takers, hubs = _takers(plans, leaving), hubs or {}
     if not takers and not any(hubs.values()):
         return list(plans)
-    return [_with_moves(_with_originals(each, hubs.get(each.name, ())), takers, leaving, braked) for each in plans]
-
-
-def _with_originals(plan: PlacementPlan, hubs: t.Container[str]) -> PlacementPlan:
-    """The plan, in which the rows of ``hubs`` are marked."""
-    rows = tuple(replace(each, originals=True) if each.cluster in hubs else each for each in plan.clusters)
-    return replace(plan, clusters=rows)
+    return [_with_moves(each, hubs.get(each.name, ()), takers, leaving, braked) for each in plans]
 
 
 def _takers(plans: t.Iterable[PlacementPlan], leaving: _Givers) -> _Takers:
@@ -71,13 +65,15 @@ def _takers(plans: t.Iterable[PlacementPlan], leaving: _Givers) -> _Takers:
     return found
 
 
-def _with_moves(plan: PlacementPlan, takers: _Takers, leaving: _Givers, braked: Braked) -> PlacementPlan:
-    """The plan, with what it hands over and takes over; digest and brakes are those of the new rows."""
-    rows = tuple(_row(plan, each, takers, leaving) for each in plan.clusters)
+def _with_moves(
+    plan: PlacementPlan, hubs: t.Container[str], takers: _Takers, leaving: _Givers, braked: Braked
+) -> PlacementPlan:
+    """The plan, with what it hands over and takes over; digest and brakes are those of its new rows."""
+    made = {row.cluster: _moves(plan, row, row.cluster in hubs, takers, leaving) for row in plan.clusters}
+    rows = tuple(_released(row, made[row.cluster].handed) for row in plan.clusters)
+    plan = replace(plan, moves={name: each for name, each in made.items() if each != NO_MOVES})
     if rows == plan.clusters:
         return plan
-    if [each.handed for each in rows] == [each.handed for each in plan.clusters]:
-        return replace(plan, clusters=rows)
     brakes = braked(plan, rows)
     digest = plan_digest(
         plan.name,
@@ -89,37 +85,42 @@ def _with_moves(plan: PlacementPlan, takers: _Takers, leaving: _Givers, braked: 
         plan.renderings,
         empty_first=plan.empty_first,
     )
-    findings = (*(each for each in plan.findings if each.code not in FINDINGS), *_told(rows, takers))
+    findings = (*(each for each in plan.findings if each.code not in FINDINGS), *_told(plan, rows, takers))
     return replace(plan, clusters=rows, brakes=brakes, digest=digest, findings=findings)
 
 
-def _row(plan: PlacementPlan, row: ClusterPlan, takers: _Takers, leaving: _Givers) -> ClusterPlan:
-    """The row with what is handed over there among ``release``, and whom it may take objects over from."""
-    moved = [
-        each for each in row.leaving if row.originals or takers.get((row.cluster, each.key), plan.name) != plan.name
-    ]
-    if row.change != LOST:
-        keys = (each.id.key for each in plan.objects_on(row.cluster))
-        mine = [key for key in keys if takers.get((row.cluster, key)) == plan.name]
-        row = replace(row, takes={key: frozenset(map(applyset_id, leaving[row.cluster, key])) for key in mine})
+def _moves(plan: PlacementPlan, row: ClusterPlan, is_hub: bool, takers: _Takers, leaving: _Givers) -> Moves:
+    """What is handed over from the row's cluster, and whom it may take objects over from."""
+    originals = is_hub or (row.cluster in plan.moves and plan.moves[row.cluster].originals)
+    places = ((each.key, takers.get((row.cluster, each.key), plan.name)) for each in row.leaving)
+    takes = {}
+    for each in plan.objects_on(row.cluster) if row.change != LOST else ():
+        place = (row.cluster, each.id.key)
+        if takers.get(place) == plan.name:
+            takes[each.id.key] = frozenset(map(applyset_id, leaving[place]))
+    handed = frozenset(key for key, taker in places if originals or taker != plan.name)
+    return Moves(handed=handed, takes=takes, originals=originals)
+
+
+def _released(row: ClusterPlan, handed: t.Container[ObjectKey]) -> ClusterPlan:
+    """The row, in which what is handed over is among ``release``."""
+    moved = [each for each in (*row.prune, *row.leftover) if each.key in handed]
     if not moved:
         return row
-    gone = {each.key for each in moved}
     return replace(
         row,
-        prune=tuple(each for each in row.prune if each.key not in gone),
-        leftover=tuple(each for each in row.leftover if each.key not in gone),
-        release=tuple(each for each in row.release if each.key not in gone) + tuple(moved),
-        handed=frozenset(gone),
+        prune=tuple(each for each in row.prune if each not in moved),
+        leftover=tuple(each for each in row.leftover if each not in moved),
+        release=(*row.release, *moved),
     )
 
 
-def _told(rows: t.Iterable[ClusterPlan], takers: _Takers) -> t.Iterator[Problem]:
+def _told(plan: PlacementPlan, rows: t.Iterable[ClusterPlan], takers: _Takers) -> t.Iterator[Problem]:
     """A finding for each placement that something is handed over to, and for each hub where something stays."""
     found: dict[str, dict[str, set[str]]] = {}
     for row in rows:
         for each in row.release:
-            if each.key in row.handed and (row.cluster, each.key) in takers:
+            if takers.get((row.cluster, each.key), plan.name) != plan.name:
                 found.setdefault(takers[row.cluster, each.key], {}).setdefault(str(each), set()).add(row.cluster)
     for taker, objects in sorted(found.items()):
         clusters = set[str]().union(*objects.values())
@@ -128,7 +129,7 @@ def _told(rows: t.Iterable[ClusterPlan], takers: _Takers) -> t.Iterator[Problem]
             f" {number_of(len(clusters), 'cluster')}, released here and not deleted: {listed(sorted(objects), NAMED)}"
         )
         yield Problem(HANDED_OVER, text)
-    for row in (each for each in rows if each.originals and each.handed):
+    for row in (each for each in rows if each.release and plan.moves.get(each.cluster, NO_MOVES).originals):
         text = (
             f"{row.cluster} is the hub: what was selected there are the originals, which are released and not deleted"
         )

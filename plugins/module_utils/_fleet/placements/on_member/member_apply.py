@@ -15,7 +15,7 @@ from ...._core.cluster.silence import WHOLE_MEMBER
 from ...._core.foreign import in_data
 from ...._core.objects.identity import ObjectId
 from ...._core.objects.placements.rollout_strategy import ApplyStrategy
-from ...._core.plan.document import Rendered
+from ...._core.plan.document import NO_MOVES, Moves, Rendered
 from ...._core.plan.member import (
     NOT_GONE,
     PRUNE,
@@ -24,7 +24,6 @@ from ...._core.plan.member import (
     WRITES,
     Deletable,
     MemberStep,
-    Moves,
     as_planned,
     decide_member,
 )
@@ -108,7 +107,7 @@ class MemberTask:
     abandon: bool = False
     prune_kinds: tuple[str, ...] = ()
     deletable: Deletable | None = None
-    moves: Moves = Moves()
+    moves: Moves = NO_MOVES
     patience: float = 0.0
     write: bool = False
     due: bool = False

@@ -298,4 +298,4 @@ def test_a_placement_that_is_renamed_hands_over_what_it_holds(
     rows = {each.name: each.clusters[0].as_dict() for each in fleet.plans}
     assert [each["object"] for each in rows["zeta"]["release"]] == ["Namespace shop"] and not rows["zeta"]["prune"]
     assert [each.code for each in fleet.plans[1].findings if each.code == "handed-over"] == ["handed-over"]
-    assert fleet.plans[0].clusters[0].takes and fleet.plans[1].clusters[0].handed
+    assert fleet.plans[0].moves["m1"].takes and fleet.plans[1].moves["m1"].handed

@@ -19,12 +19,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose im
     brakes_of,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.digest import document_digest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Moves, PlacementPlan
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.losing.handed_over import handed_over
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import (
-    Moves,
-    decide_member,
-)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import decide_member
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import (
     PART_OF_LABEL,
     ApplySet,
@@ -69,8 +66,9 @@ def test_what_another_placement_is_to_hold_there_is_released_and_not_deleted(end
     leaving = wish("zeta", *rest, deleting=ends) if ends else wish("zeta", *rest)
     plans = together((wish("alpha", DATA), None), (leaving, before))
     for row in plans["zeta"].clusters:
-        assert (row.prune, row.release, row.leftover, row.handed) == ((), (DATA,), (), {DATA.key})
-    assert all(row.takes == {DATA.key: {ZETA}} for row in plans["alpha"].clusters)
+        assert (row.prune, row.release, row.leftover) == ((), (DATA,), ())
+    assert plans["zeta"].moves == {name: Moves(handed=frozenset({DATA.key})) for name in "ab"}
+    assert plans["alpha"].moves == {name: Moves(takes={DATA.key: frozenset({ZETA})}) for name in "ab"}
     (told,) = [each.message for each in plans["zeta"].findings if each.code == "handed-over"]
     assert "over to placement alpha on 2 clusters" in told and str(DATA) in told
     assert not [each.name for each in plans["zeta"].brakes if each.name == "max_object_removals" and each.tripped]
@@ -91,7 +89,7 @@ def test_what_nobody_else_is_to_hold_is_deleted_as_ever() -> None:
     reports = replace(report, placement=replace(report.placement, spec=replace(spec, strategy=strategy)))
     for other in (wish("alpha", made.EXTRA), reports):
         plans = together((other, None), (wish("zeta", made.CONFIG), held("zeta", DATA, made.CONFIG)))
-        assert all(row.prune == (DATA,) and not row.handed for row in plans["zeta"].clusters)
+        assert all(row.prune == (DATA,) for row in plans["zeta"].clusters) and not plans["zeta"].moves
 
 
 @pytest.mark.parametrize("first", ["alpha", "zeta"])
@@ -133,8 +131,8 @@ def test_what_was_selected_on_the_hub_stays_there_where_the_hub_is_a_member() ->
     """It is what its author wrote, and not a copy of it; on all other members it is a copy, and goes."""
     plan = together((wish("zeta", made.CONFIG), held("zeta", DATA, made.CONFIG)), hubs=("a",))["zeta"]
     hub, other = plan.clusters
-    assert (hub.originals, hub.prune, hub.release) == (True, (), (DATA,))
-    assert (other.originals, other.prune, other.release) == (False, (DATA,), ())
+    assert (hub.prune, hub.release, other.prune, other.release) == ((), (DATA,), (DATA,), ())
+    assert plan.moves == {"a": Moves(handed=frozenset({DATA.key}), originals=True)}
     assert [each.message for each in plan.findings if each.code == "originals-stay"] == [
         "a is the hub: what was selected there are the originals, which are released and not deleted"
     ]
