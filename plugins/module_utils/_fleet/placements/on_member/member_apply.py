@@ -297,8 +297,7 @@ def _write_each(
         task.permit()
         task.progress.underway = step.id
         try:
-            live = observed.live.get(step.id.key)
-            work = partial(write_object, client, step, live, forces(task.strategy), task.permit)
+            work = partial(_carry_out, client, step, task, observed)
             results[step.id] = fresh.served(step, work)
             task.progress.written.append(step.id)
         except ApiError as error:
@@ -307,6 +306,12 @@ def _write_each(
             failures.append(ObjectFailure(id=step.id, reason=APPLY_FAILED, message=error.message))
         task.progress.underway = None
     return failures
+
+
+def _carry_out(client: KubeClient, step: MemberStep, task: MemberTask, observed: Observed) -> dict[str, t.Any]:
+    """Writes the step's object over what was seen of it; errors as of ``write_object``."""
+    live = observed.live.get(step.id.key)
+    return write_object(client, step, live, forces(task.strategy), task.permit)
 
 
 def _say(task: MemberTask, line: str) -> None:
