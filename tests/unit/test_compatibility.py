@@ -19,7 +19,7 @@ NAMED = re.findall(r"`([^`\s]+\.py)::(\w+)(?:\[[^`]*\])?`", PAGE)
 
 @cache
 def functions(path: str) -> set[str]:
-    file = (TESTS if path.startswith("integration/") else BELOW) / path
+    file = (TESTS if path.startswith(("integration/", "unit/")) else BELOW) / path
     body = ast.parse(file.read_text(encoding="utf-8")).body if file.is_file() else []
     return {each.name for each in body if isinstance(each, ast.FunctionDef)}
 

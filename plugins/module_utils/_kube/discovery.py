@@ -150,12 +150,14 @@ def _discovered(document: t.Mapping[str, t.Any], core: bool) -> Discovered:
     return Discovered(resources, frozenset(stale), tuple(listed.values()))
 
 
-def namespaced_resources(client: KubeClient) -> tuple[Resource, ...]:
+def namespaced_resources(client: KubeClient, spared: t.Callable[[str], t.Any]) -> tuple[Resource, ...]:
     """Every kind that lives in namespaces and can be listed, each in the first version in which it can: those of the
-    core group as we know them, then all others as the server tells. Kinds of an API server behind it that does not
-    answer now may be missing. FleetError as of ``discover``."""
+    core group as we know them, then all others as the server tells. ApiError ``server-error`` if it does not know all
+    of them at present, but for those of groups that are ``spared``; FleetError as of ``discover``."""
     core = [each for (version, _kind), each in BUILT_IN.items() if version == "v1" and each.namespaced]
-    return (*core, *(each for each in discover(client).lists if each.namespaced))
+    found = discover(client)
+    _all_known(client, (each for each in found.stale if not spared(each.partition("/")[0])))
+    return (*core, *(each for each in found.lists if each.namespaced))
 
 
 def all_in_namespaces(client: KubeClient) -> tuple[Resource, ...]:
@@ -163,11 +165,16 @@ def all_in_namespaces(client: KubeClient) -> tuple[Resource, ...]:
     itself tells it, built-in ones too, the core group first: for who must not miss a kind. ApiError ``server-error`` if
     it does not know all of them at present; FleetError as of ``discover``."""
     found = [discover(client, path) for path in ("/api", "/apis")]
-    stale = sorted(version for each in found for version in each.stale)
-    if stale:
-        text = f"the API servers behind {', '.join(stale)} do not answer, so not all kinds are known at present"
-        raise ApiError("server-error", text, client.server_name, "see kubectl get apiservices")
+    _all_known(client, (version for each in found for version in each.stale))
     return tuple(resource for each in found for resource in each.lists if resource.namespaced)
+
+
+def _all_known(client: KubeClient, stale: t.Iterable[str]) -> None:
+    """ApiError ``server-error`` if there are ``stale`` apiVersions."""
+    away = sorted(stale)
+    if away:
+        text = f"the API servers behind {', '.join(away)} do not answer, so not all kinds are known at present"
+        raise ApiError("server-error", text, client.server_name, "see kubectl get apiservices")
 
 
 def _resource(group: str, version: str, row: t.Mapping[str, t.Any]) -> Resource:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..errors import Problem
-from ..objects.identity import ObjectId
+from ..objects.identity import ObjectId, ObjectKey
 from ..objects.overrides.envelope import Origin
 from ..objects.placements.binding import ClusterResourceBinding
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
@@ -139,6 +139,20 @@ class ClusterPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Moves:
+    """What goes from one placement to another on a cluster: of what leaves, ``handed`` is released and never deleted;
+    ``takes`` may be taken over although it bears one of these IDs of ApplySets. ``originals``: the objects were
+    selected on this very cluster, so that all that leaves it is released."""
+
+    handed: t.Container[ObjectKey] = frozenset()
+    takes: t.Mapping[ObjectKey, frozenset[str]] = field(default_factory=dict)
+    originals: bool = False
+
+
+NO_MOVES = Moves()
+
+
+@dataclass(frozen=True, kw_only=True)
 class LeftOut:
     """A cluster that is not picked, and the rule that refused it (``not-enough-score`` when it lost on score)."""
 
@@ -163,7 +177,7 @@ class PlacementPlan:
     plans of evictions and of staged runs. ``respecified`` says that its spec is not the recorded one, ``rebound`` that
     a binding's is not. ``changes`` are those since the last apply, in objects that stay on clusters that stay.
     ``rolled_back`` says that the objects are those of an earlier snapshot, ``empty_first`` that evacuated clusters do
-    not keep what they hold until others have it.
+    not keep what they hold until others have it. ``moves`` are by cluster, where there are any.
     """
 
     placement: ClusterResourcePlacement
@@ -190,6 +204,7 @@ class PlacementPlan:
     rendered: t.Mapping[str, tuple[Rendered, ...]] = field(default_factory=dict, repr=False)
     renderings: tuple[Rendering, ...] = ()
     scheduled: Scheduled | None = field(default=None, repr=False, compare=False)
+    moves: t.Mapping[str, Moves] = field(default_factory=dict, repr=False)
 
     @property
     def key(self) -> PlacementKey:

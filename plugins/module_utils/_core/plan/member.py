@@ -30,7 +30,7 @@ from ..resources.order import apply_wave
 from ..values.listed import number_of
 from .brakes import permitted
 from .changes import FieldChange
-from .document import Rendered
+from .document import NO_MOVES, Moves, Rendered
 from .object_changes import live_changes
 
 CREATE, ADOPT, UPDATE, REPAIR, UNCHANGED = "create", "adopt", "update", "repair", "unchanged"
@@ -136,26 +136,32 @@ def decide_member(
     prune_kinds: t.Container[str] = (),
     abandon: bool = False,
     shows: bool = False,
+    moves: Moves = NO_MOVES,
 ) -> tuple[MemberStep, ...]:
     """The steps for each object on one member, in the order in which they are carried out: applies by wave and in a
     wave by identity, then removals in reverse. Nothing is read or written.
 
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member, and they have
     passed ``check_managed_fields``. What leaves is released or deleted as ``stays`` says, by ``prune_kinds`` and
-    ``abandon``. With ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID of the placement's
-    ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more, or where it is the very
-    object (by its uid) that is wanted under another name of its place.
+    ``abandon``, and as of ``moves``. With ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID
+    of the placement's ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more, or where
+    it is the very object (by its uid) that is wanted under another name of its place.
     """
     held = {each.id.key: each for each in recorded.inventory} if recorded else {}
     wanted = {each.id.key for each in desired}
-    applied = [_applied(each, held.get(each.id.key), live.get(each.id.key), applyset, strategy) for each in desired]
+    applied = [
+        _applied(each, held.get(each.id.key), live.get(each.id.key), applyset, strategy, moves) for each in desired
+    ]
     if shows:
         applied = [_telling(step, live.get(step.id.key)) for step in applied]
     applied.sort(key=lambda step: (apply_wave(step.id), step.id))
     stay = {_uid(live.get(place)) for place in wanted} - {""}
     leaving = [each.id for place, each in held.items() if place not in wanted and _uid(live.get(place)) not in stay]
     leaving.sort(key=lambda each: (apply_wave(each), each), reverse=True)
-    removed = (_removed(each, live.get(each.key), applyset, prune_kinds, abandon) for each in leaving)
+    removed = (
+        _removed(each, live.get(each.key), applyset, prune_kinds, abandon or each.key in moves.handed)
+        for each in leaving
+    )
     return (*applied, *(step for step in removed if step is not None))
 
 
@@ -190,6 +196,7 @@ def _applied(
     live: t.Mapping[str, t.Any] | None,
     applyset: str,
     strategy: ApplyStrategy,
+    moves: Moves,
 ) -> MemberStep:
     """The step for a ``wanted`` object; ``held`` and ``live`` are what the inventory and the member have of it, if
     anything. Refused in any case: what would be in our namespaces, and an ``ignore`` annotation that is no good. Else
@@ -223,7 +230,7 @@ def _applied(
             REFUSED, reason=NOT_GONE, message="it is being deleted on the member; it can be placed once it is gone"
         )
     if not _ours(live, applyset):
-        return _taken_over(compared(wanted.manifest, live), live, strategy, step)
+        return _taken_over(compared(wanted.manifest, live), live, strategy, step, moves.takes.get(wanted.id.key, ()))
     if () in others:
         return step(UNCHANGED)
     if held is None or held.hash != wanted.hash:
@@ -255,14 +262,20 @@ def _telling(step: MemberStep, live: t.Mapping[str, t.Any] | None) -> MemberStep
 
 
 def _taken_over(
-    wanted: Manifest, live: t.Mapping[str, t.Any], strategy: ApplyStrategy, step: t.Callable[..., MemberStep]
+    wanted: Manifest,
+    live: t.Mapping[str, t.Any],
+    strategy: ApplyStrategy,
+    step: t.Callable[..., MemberStep],
+    givers: t.Container[str],
 ) -> MemberStep:
     """The ``step`` for an object that is there and not ours: ADOPT, or REFUSED by whenToTakeOver Never, as one of
-    another ApplySet, for another owner without allowCoOwnership, or for differences under IfNoDiff."""
+    another ApplySet than those of ``givers``, for another owner without allowCoOwnership, or for differences under
+    IfNoDiff."""
     metadata = live.get("metadata") or {}
     if strategy.when_to_take_over == "Never":
         return step(REFUSED, reason="NotTakenOver", message="exists already, and whenToTakeOver is Never")
-    if (metadata.get("labels") or {}).get(PART_OF_LABEL):
+    holder = (metadata.get("labels") or {}).get(PART_OF_LABEL)
+    if holder and holder not in givers:
         return step(REFUSED, reason="FailedToTakeOver", message="another placement or tool holds it as its ApplySet")
     if metadata.get("ownerReferences") and not strategy.allow_co_ownership:
         return step(REFUSED, reason="FailedToTakeOver", message="has another owner, and allowCoOwnership is false")

@@ -62,7 +62,8 @@ class ApplySet:
 
     ``placement`` is named as ``PlacementKey`` writes it; ``uid`` and ``generation`` are the placement's own.
     ``decision`` holds ``affinityScore`` and ``priorityScore`` of the decision that picked the member, None without one.
-    ``policy_snapshot`` and ``resource_snapshot`` are names, the hashes belong to them.
+    ``policy_snapshot`` and ``resource_snapshot`` are names, the hashes belong to them. ``originals``: the
+    objects were selected on this very cluster, and are never deleted there.
     """
 
     placement: str
@@ -74,6 +75,7 @@ class ApplySet:
     resource_hash: str = ""
     decision: t.Mapping[str, t.Any] | None = None
     inventory: tuple[InventoryEntry, ...] = ()
+    originals: bool = False
 
     @property
     def id(self) -> str:
@@ -131,6 +133,7 @@ def parent_manifest(applyset: ApplySet) -> dict[str, t.Any]:
                     "resourceSnapshot": applyset.resource_snapshot,
                     "resourceHash": applyset.resource_hash,
                     "decision": applyset.decision,
+                    **({"originals": True} if applyset.originals else {}),
                 }
             ),
             "inventory": _dump(
@@ -188,6 +191,7 @@ def read_parent(parent: t.Mapping[str, t.Any]) -> ApplySet:
             resource_hash=text(record, "resourceHash"),
             decision=_scores(mapping(record, "decision")) if record.get("decision") is not None else None,
             inventory=_inventory(data),
+            originals=record.get("originals") is True,
         )
     except ValueError as error:
         raise ValueError(f"ConfigMap {NAMESPACE}/{called or '?'} is not an ApplySet of ours: {error}") from None

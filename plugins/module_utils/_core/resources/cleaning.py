@@ -16,6 +16,7 @@ import typing as t
 
 from ..objects.identity import SET_BY_SERVERS, Manifest, group_version
 from ..values.canonical import is_unicode
+from .applyset import PART_OF_LABEL
 
 SERVER_METADATA = (*SET_BY_SERVERS, "ownerReferences")
 SERVER_ANNOTATIONS = ("kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
@@ -73,9 +74,12 @@ def _drop_if_empty(parent: _Object, key: str) -> None:
 
 
 def _clean_metadata(metadata: _Object) -> None:
-    """Takes out what servers write, two of their annotations, and labels and annotations that are empty then."""
+    """Takes out what servers write, two of their annotations, the label of an ApplySet, and labels and annotations that
+    are empty then."""
     for key in SERVER_METADATA:
         metadata.pop(key, None)
+    # Who holds it on its cluster; on a hub that is a member it is there by our own doing.
+    _child(metadata, "labels").pop(PART_OF_LABEL, None)
     annotations = _child(metadata, "annotations")
     for key in SERVER_ANNOTATIONS:
         annotations.pop(key, None)

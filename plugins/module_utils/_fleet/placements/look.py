@@ -14,12 +14,13 @@ from functools import partial
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.missing_record import RECORD_MISSING, lacks_record, missing_record
 from ..._core.objects.placements.rollout_strategy import ApplyStrategy
-from ..._core.plan.document import LOST, ClusterPlan, PlacementPlan
+from ..._core.plan.document import LOST, NO_MOVES, ClusterPlan, PlacementPlan
 from ..._core.plan.member import Deletable, abandons
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.plan.reported.mirror import wants_mirror
 from ..._core.resources.applyset import ApplySet
 from ..._kube.parallel import WorkPool
+from ..keeping import running_time
 from ..members.members import Clients
 from ..permits import NO_WINDOW, PermitWindow
 from .on_member.member_apply import (
@@ -31,6 +32,8 @@ from .on_member.member_apply import (
 )
 
 Outcomes = dict[str, MemberOutcome]
+# For so many seconds after a look its sights are written on.
+SIGHT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +119,8 @@ def on_members(
     that placements share; None: threads of its own.
 
     On clusters in ``due`` something is surely to be written: a look passes over them, and they are held before they are
-    looked at. A look puts what it saw of the others into ``seen``; ``writing`` takes it out and does not look again.
+    looked at. A look puts what it saw of the others into ``seen``; ``writing`` takes it out and does not look again for
+    ``SIGHT_SECONDS``: what was there when a wave hours ago began says nothing of what is available now.
     FleetError ``no-workers``.
     """
     how = writing or Writing()
@@ -133,11 +137,16 @@ def on_members(
         note = progress.setdefault(each.cluster, MemberProgress())
         task = replace(_task(plan, each, uid, ways), write=writing is not None, due=surely)
         sight = sights.pop(each.cluster, MemberProgress())
+        if running_time() - sight.looked > SIGHT_SECONDS:
+            sight = MemberProgress()
         task = replace(task, progress=note, permit=how.permit, say=how.say, seen=sight.seen, elsewhere=sight.elsewhere)
         task = replace(task, followed=seen is not None and writing is None)
         work[each.cluster] = _work(clients, task, how, runners)
     answers = (runners or in_threads(ways.threads)).pool.run(work)
     if seen is not None and writing is None:
+        now = running_time()
+        for one in progress.values():
+            one.looked = now  # the end of the look: how long one of all members takes is no reason to do it twice
         seen |= {name: each for name, each in progress.items() if each.seen or each.elsewhere}
     found = {
         name: MemberOutcome(cluster=name, error=why) for name, why in barred.items() if only is None or name in only
@@ -160,6 +169,7 @@ def unknown_labels(plan: PlacementPlan) -> dict[str, Problem]:
 
 def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOptions) -> MemberTask:
     """What one cluster of the plan is to hold, as a task that only looks."""
+    moves = plan.moves.get(cluster.cluster, NO_MOVES)
     identity = ApplySet(
         placement=plan.name,
         uid=uid,
@@ -169,6 +179,7 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOption
         resource_snapshot=plan.resource_snapshot,
         resource_hash=plan.resource_hash,
         decision={"affinityScore": cluster.affinity_score, "priorityScore": cluster.spread_score},
+        originals=moves.originals,
     )
     leaving = cluster.change == LOST
     return MemberTask(
@@ -184,6 +195,7 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOption
             counted=0 if leaving else cluster.counted,
             limit=ways.unplanned,
         ),
+        moves=moves,
         patience=ways.patience,
         validate=ways.validate,
         shows=ways.shows,

@@ -59,19 +59,14 @@ from .crew.worker_crew import hired
 from .history.roll_back import RollBack, earlier_placements
 from .look import ApplyOptions, MemberRunners, Outcomes, on_members
 from .overrides import LoadedOverrides, overrides_in, overrides_on, together
-from .plan import (
-    FleetPlan,
-    PlanRequest,
-    Source,
-    make_plans,
-    plan_again,
-)
+from .plan import FleetPlan, PlanRequest, Source, make_plans, plan_again
 from .recorded import FROM_FILES, all_placements
 from .rollout_words import Waiting
 from .sources import (
     LoadedPlacement,
     catalogued,
     credentials_of,
+    hubs_among,
     placements_in,
     read_placement,
     without_manifests,
@@ -340,6 +335,7 @@ def plan_request(
     files = read_manifests(asked.resources) if asked.resources is not None else None
     empty = without_manifests(asked.resources or (), files or (), "resources")
     held = None if members else facts.held
+    fleet = {name: each.fleet for name, each in members.items()}
     return PlanRequest(
         placements=placements,
         absent=asked.names if asked.absent else (),
@@ -349,13 +345,14 @@ def plan_request(
         limits=replace(asked.limits, max_facts_age=age),
         source=Source(name=f"{FROM_FILES}{','.join(src)}" if src else "", revision=revision, folder=folder),
         members={name: each.cluster for name, each in members.items()},
-        credentials=held.credentials if held else credentials_of(each.fleet for each in members.values()),
+        credentials=held.credentials if held else credentials_of(fleet.values()),
         prune_kinds=asked.ways.prune_kinds,
         findings=empty,
         now=now,
         key=digest_key(session.records) if asked.write else known_digest_key(session.records),
         approved=asked.approved,
         overrides=_overrides(session, asked, (*beside, *(files or ()))),
+        hubs=hubs_among(fleet, session.hub) if files is None else frozenset(),
     )
 
 

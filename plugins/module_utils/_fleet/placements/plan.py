@@ -15,14 +15,15 @@ from ..._core.cluster.facts.recorded import beside
 from ..._core.cluster.facts.snapshot import FactsSnapshot, snapshot_digest
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.member_cluster import MemberCluster
-from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement, PlacementSpec
+from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.objects.placements.key import PlacementKey
 from ..._core.objects.reading import check_update
 from ..._core.objects.scopes import Scopes
-from ..._core.plan.brakes import Brake, BrakeLimits, older_source
-from ..._core.plan.compose import Facts, WantedPlacement, compose
+from ..._core.plan.brakes import Brake, BrakeLimits
+from ..._core.plan.compose import Facts, WantedPlacement, brakes_of, compose
 from ..._core.plan.digest import plans_digest
 from ..._core.plan.document import LOST, SCHEMA, ClusterPlan, PlacementPlan
+from ..._core.plan.losing.handed_over import handed_over
 from ..._core.plan.rendering import Sealing, shown_on
 from ..._core.plan.support import limitations
 from ..._core.resources.catalog import Catalog
@@ -31,14 +32,13 @@ from ..._core.resources.selection import Selected
 from ..._core.scheduling.index import FleetIndex
 from ..._kube.client import KubeClient
 from ..._store.records import Records
-from ..._store.revision import deepening, is_descendant
 from ..members.evacuation import Evacuation
 from ..session import Session
+from .history.older import older_revision, overrides_lacking, records_moved, unknown_revision
 from .history.roll_back import forward_again
 from .holdings import remembered
 from .overrides import LoadedOverrides, concerning
 from .recorded import (
-    REVISION,
     SOURCE,
     RecordedPlacement,
     all_placements,
@@ -80,7 +80,8 @@ class PlanRequest:
     ones of the same source that are not among them end too. ``members`` are the recorded ones, ``credentials`` the
     Secrets by which they are reached. ``key`` seals Secrets; without one their content is left out. ``approved`` is the
     digest that was asked for, empty for none. ``overrides`` are those of files and hub. ``evacuation`` says whose
-    placements are to go elsewhere, beside those of whom that is recorded."""
+    placements are to go elsewhere, beside those of whom that is recorded. ``hubs`` are members that are the hub on
+    which resources are selected."""
 
     placements: tuple[LoadedPlacement, ...]
     absent: tuple[str, ...] = ()
@@ -98,6 +99,7 @@ class PlanRequest:
     approved: str = ""
     overrides: LoadedOverrides = LoadedOverrides()
     evacuation: Evacuation = Evacuation()
+    hubs: frozenset[str] = frozenset()
 
     @property
     def kinds(self) -> Scopes:
@@ -169,17 +171,26 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
     names = sorted(sourced.keys() | ending.keys())
     recorded = {name: remembered(held, name) if held else recorded_placement(records, name) for name in names}
     _refuse_half_recovered(recorded)
+    wishes: dict[str, WantedPlacement] = {}
     plans: list[PlacementPlan] = []
     problems: list[Problem] = []
     for name, record in recorded.items():
         try:
             wanted = _wanted(name, sourced.get(name), ending.get(name, ""), record, session.hub, request)
             if wanted is not None:
+                wishes[name] = wanted
                 plans.append(compose(wanted, record.known, facts, request.now, request.limits))
         except FleetError as error:
             problems.extend(error.problems)
     if problems:
         raise FleetError.of(problems)
+
+    def braked(each: PlacementPlan, rows: t.Sequence[ClusterPlan]) -> tuple[Brake, ...]:
+        """The brakes of the plan with these rows."""
+        return brakes_of(wishes[each.name], recorded[each.name].known, facts, request.now, request.limits, rows)
+
+    hubs = {each.name: _hubs(request, each, recorded[each.name]) for each in plans}
+    plans = handed_over(plans, braked, hubs)
     upset = () if held else runs_upset(records, plans, recorded)
     return FleetPlan(
         plans=tuple(plans),
@@ -200,40 +211,52 @@ def plan_again(
     record = recorded_placement(session.records, before.name)
     planned_on, sourced = fleet.recorded[before.name], fleet.wanted.get(before.name)
     if sourced and sourced.of_record and _is_edited(record, sourced):
-        raise _moved(before.name, RESPECIFIED)
+        raise records_moved(before.name, RESPECIFIED)
     if record == planned_on:
         return before, record
     _refuse_half_recovered({before.name: record})
     ending = DELETED if before.name in request.absent else ""
     if request.complete and before.name not in fleet.wanted and _is_from(record.document, request.source):
         ending = SOURCE_GONE
-    if sourced and record.placement and record.placement.spec not in _specs(planned_on.placement, sourced.placement):
-        raise _moved(before.name, RESPECIFIED)
+    specs = [each.placement.spec for each in (planned_on, sourced) if each and each.placement]
+    if sourced and record.placement and record.placement.spec not in specs:
+        raise records_moved(before.name, RESPECIFIED)
     wanted = _wanted(before.name, sourced, ending, record, session.hub, request) if sourced or ending else None
-    now = compose(wanted, record.known, fleet.facts, request.now, request.limits) if wanted else None
+    now = _again(wanted, record, fleet, before, request) if wanted else None
     if now is None or now.digest != before.digest:
-        raise _moved(before.name, CHANGED)
+        raise records_moved(before.name, CHANGED)
     stopped = next((each for each in now.brakes if each.stops), None)
     if stopped is not None:
         told = stopped.message.removeprefix(f"{before.name}: ")
-        raise _moved(before.name, f"{CHANGED}, and now a brake stops it: {told}")
+        raise records_moved(before.name, f"{CHANGED}, and now a brake stops it: {told}")
     return now, record
 
 
-def _specs(*placements: ClusterResourcePlacement | None) -> list[PlacementSpec]:
-    """The specs of those placements that are there."""
-    return [each.spec for each in placements if each is not None]
+def _again(
+    wanted: WantedPlacement, record: RecordedPlacement, fleet: FleetPlan, before: PlacementPlan, request: PlanRequest
+) -> PlacementPlan:
+    """The plan made anew beside the others of the fleet. FleetError as of ``compose``."""
+    now = compose(wanted, record.known, fleet.facts, request.now, request.limits)
+
+    def braked(_plan: PlacementPlan, rows: t.Sequence[ClusterPlan]) -> tuple[Brake, ...]:
+        """The brakes of the plan with these rows; of no other is anything new."""
+        return brakes_of(wanted, record.known, fleet.facts, request.now, request.limits, rows)
+
+    hubs = {now.name: _hubs(request, now, record)}
+    plans = handed_over([now if each.name == before.name else each for each in fleet.plans], braked, hubs)
+    return next(each for each in plans if each.name == before.name)
+
+
+def _hubs(request: PlanRequest, plan: PlacementPlan, record: RecordedPlacement) -> frozenset[str]:
+    """The request's hubs; none for a placement that ends and came from files, as its resources may have, too."""
+    annotations = (record.document or {}).get("metadata", {}).get("annotations") or {}
+    return frozenset() if plan.deleting and annotations.get(SOURCE) else request.hubs
 
 
 def _is_edited(record: RecordedPlacement, sourced: LoadedPlacement) -> bool:
     """Whether the record has another spec than the placement that was read from it, and not the one to be written."""
     same = record.document is None or record.document.get("spec") == sourced.document.get("spec")
     return not same and record.placement is not None and record.placement.spec != sourced.placement.spec
-
-
-def _moved(name: str, message: str) -> FleetError:
-    """FleetError ``records-moved``, to be raised."""
-    return FleetError("records-moved", message, name, "run again")
 
 
 def _is_from(document: t.Mapping[str, t.Any] | None, source: Source) -> bool:
@@ -291,11 +314,16 @@ def _wanted(
             raise FleetError.of(problems)
     if sourced.earlier is not None:
         return _rolled_back(sourced, sourced.earlier, record, hub, request)
+    source = request.source
     selected = selected_for(sourced.placement, request.resources, hub, request.credentials)
     if selected.problems:
         raise FleetError.of(located(selected.problems, sourced))
-    origin = f"git:{request.source.revision}" if request.source.revision else request.source.name
-    own = (*selected.findings, *_of_content(selected, request), *_of_source(record, request))
+    origin = f"git:{source.revision}" if source.revision else source.name
+    own = (
+        *selected.findings,
+        *_of_content(selected, request),
+        *unknown_revision(record, source.revision, source.folder),
+    )
     sealing = Sealing(key=request.key, source=origin)
     objects = rendered(selected, sealing)
     own = (*own, *forward_again(record, objects))
@@ -325,7 +353,7 @@ def _rolled_back(
     ids = [each.id for each in earlier.objects]
     overrides = concerning(request.overrides, sourced.placement, ids)
     refused = (
-        *(() if overrides else _overrides_lacking(record)),
+        *(() if overrides else overrides_lacking(record)),
         *now_credentials(ids, request.credentials),
     )
     if refused:
@@ -348,15 +376,6 @@ def _limits(placement: ClusterResourcePlacement, hub: KubeClient | None, request
     return limitations(placement, hub is not None, hub is not None and request.resources is None)
 
 
-def _overrides_lacking(record: RecordedPlacement) -> t.Iterator[Problem]:
-    """A problem ``overrides-missing`` where clusters hold the placement with overrides, which would be taken back
-    unasked."""
-    specs = [each.spec for each in record.known.bindings]
-    if any(each.cluster_resource_override_snapshots or each.resource_override_snapshots for each in specs):
-        text = "clusters hold the placement with overrides, and none are given now: a roll back would undo them too"
-        yield Problem("overrides-missing", text, hint="give the files with the overrides with the option src")
-
-
 def _of_content(selected: Selected, request: PlanRequest) -> t.Iterator[Problem]:
     """Findings ``selects-nothing``, and ``secrets-left-out`` where Secrets are selected and there is no key."""
     if not selected.objects:
@@ -366,30 +385,10 @@ def _of_content(selected: Selected, request: PlanRequest) -> t.Iterator[Problem]
         yield Problem("secrets-left-out", message, hint="a plan to be approved needs the records of the fleet")
 
 
-def _of_source(record: RecordedPlacement, request: PlanRequest) -> t.Iterator[Problem]:
-    """A finding ``revision-unknown`` where the last apply had a revision and the folder of this one tells none."""
-    if _last_revision(record) and request.source.folder and not request.source.revision:
-        message = f"it was applied last from revision {_last_revision(record)[:12]}, and which one this is is not known"
-        hint = f"{request.source.folder} is no Git checkout, or Git cannot or may not read it"
-        yield Problem("revision-unknown", f"{message}: it may be older", hint=hint)
-
-
-def _last_revision(record: RecordedPlacement) -> str:
-    """The Git commit that was applied last; empty if there is none."""
-    annotations = (record.document or {}).get("metadata", {}).get("annotations") or {}
-    return str(annotations.get(REVISION, ""))
-
-
 def _older(name: str, record: RecordedPlacement, request: PlanRequest) -> Brake | None:
-    """The brake ``allow_older``, as of ``older_source``: an old checkout undoes newer work. It has not tripped for a
-    revision that descends from the one applied last. None where one of the two is not known, or both are the same."""
-    last, source = _last_revision(record), request.source
-    if not last or not source.revision or last == source.revision:
-        return None
-    descends = is_descendant(source.folder, last, source.revision)
-    deepen = deepening(source.folder, last) if descends is None else ""
-    older = None if descends is None else not descends
-    return older_source(name, source.revision, last, older, request.limits.allow_older, deepen)
+    """The brake ``allow_older`` of ``older_revision``, for the request's source."""
+    source = request.source
+    return older_revision(name, record, source.revision, source.folder, request.limits.allow_older)
 
 
 def _refuse_half_recovered(recorded: t.Mapping[str, RecordedPlacement]) -> None:

@@ -33,6 +33,7 @@ from ..._kube.documents import unusable_answer
 from ..._kube.errors import ApiError
 from ..._kube.lists import read_list
 from ..._store.manifests import Manifest, read_manifests
+from ..members.identity import cluster_words, recorded_uids
 from .overrides import is_override
 
 # Carried out by a verb of their own: they do not change what an apply does.
@@ -155,6 +156,21 @@ def credentials_of(members: t.Iterable[FleetMember]) -> frozenset[tuple[str, str
     return frozenset((each.namespace, each.name) for each in references if each is not None)
 
 
+def hubs_among(members: t.Mapping[str, FleetMember], hub: KubeClient | None) -> frozenset[str]:
+    """The members that are the hub itself, by the recorded UIDs of their clusters; none without a hub, or where it may
+    not be asked which cluster it is. FleetError of the request."""
+    uids = recorded_uids(members)
+    if hub is None or not any(uids.values()):
+        return frozenset()
+    try:
+        own, _words = cluster_words(hub)
+    except FleetError as error:
+        if error.code != "forbidden":
+            raise
+        return frozenset()
+    return frozenset(name for name, uid in uids.items() if uid == own)
+
+
 def selected_from_files(
     placement: ClusterResourcePlacement,
     catalog: Catalog,
@@ -172,7 +188,8 @@ def selected_from_hub(
     """As ``selected_from_files``, among the objects on the hub; each selected kind is listed once, for a
     ResourcePlacement in its namespace only, and every kind in namespaces that are selected with all in them. Kinds that
     the hub does not know, or that are never placed, select nothing. Objects that act on the hub itself are findings
-    ``acts-on-hub``. ApiError of the requests."""
+    ``acts-on-hub``. ApiError of the requests; ``server-error`` where the hub cannot tell now of all kinds that may be
+    meant."""
     objects: dict[str, dict[str, t.Any]] = {}
     scopes: dict[tuple[str, str], bool] = {}
     for api_version, kind in _kinds(placement.spec.resource_selectors):
@@ -186,7 +203,8 @@ def selected_from_hub(
             continue  # it may select none of these
         objects |= _listed(hub, resource.path(placement.namespace))
     namespaces = _whole_namespaces(placement.spec.resource_selectors, objects.values())
-    for resource in namespaced_resources(hub) if namespaces else ():
+    # What is selected nowhere is pruned: a kind of which the hub cannot tell now is none of which it has nothing.
+    for resource in namespaced_resources(hub, _never_placed) if namespaces else ():
         for namespace in namespaces if kind_refusal(resource.group, resource.kind) is None else ():
             objects |= _listed(hub, resource.path(namespace))
     catalog = catalog_of(objects.values(), known_scopes((), scopes))
@@ -259,6 +277,11 @@ def _resource(hub: KubeClient, api_version: str, kind: str) -> t.Any:
         if error.code == "unknown-kind":
             return None
         raise
+
+
+def _never_placed(group: str) -> bool:
+    """Whether no kind of the API group is ever placed."""
+    return kind_refusal(group, "") is not None
 
 
 def _whole_namespaces(selectors: t.Sequence[Selector], objects: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:

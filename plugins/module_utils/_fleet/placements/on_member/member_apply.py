@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby
 
 from ...._core.cluster.silence import WHOLE_MEMBER
 from ...._core.foreign import in_data
 from ...._core.objects.identity import ObjectId
 from ...._core.objects.placements.rollout_strategy import ApplyStrategy
-from ...._core.plan.changes import FieldChange
-from ...._core.plan.document import Rendered
+from ...._core.plan.document import NO_MOVES, Moves, Rendered
 from ...._core.plan.member import (
     NOT_GONE,
     PRUNE,
@@ -27,10 +28,9 @@ from ...._core.plan.member import (
     decide_member,
 )
 from ...._core.plan.outcome import APPLY_FAILED, MemberOutcome, ObjectFailure
-from ...._core.resources.applyset import MANAGER, ApplySet, InventoryEntry
+from ...._core.resources.applyset import MANAGER, ApplySet
 from ...._core.resources.availability import NOT_YET, availability, lacking
-from ...._core.resources.comparison.compare import FieldDiff
-from ...._core.resources.comparison.ownership import FieldDrift
+from ...._core.resources.order import apply_wave
 from ...._kube.apply import apply_object
 from ...._kube.client import KubeClient
 from ...._kube.errors import ApiError
@@ -39,9 +39,11 @@ from ...members.member_lease import Keep
 from .diagnosis import diagnosed
 from .fresh_groups import FreshGroups
 from .gone import wait_until_gone
+from .holding import held_then, identity_with, intended
 from .member_parent import Parent
 from .object_writes import forces, write_object
 from .observe import Observed, observe, parent_version
+from .telling import fit_to_be_told
 
 # Takes the lease on the member, kept while entered, and gives what is to be called before each write.
 Holding = t.Callable[[], t.ContextManager[Keep]]
@@ -71,12 +73,13 @@ class Seen:
 @dataclass
 class MemberProgress:
     """What was seen and written on one member so far, and what is on its way there. ``elsewhere`` stands for what
-    another process has seen, and keeps."""
+    another process has seen, and keeps; ``looked`` is when the look ended, by ``running_time``."""
 
     seen: Seen | None = None
     elsewhere: t.Any = None
     written: list[ObjectId] = field(default_factory=list)
     underway: ObjectId | None = None
+    looked: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +87,8 @@ class MemberTask:
     """What one member is to hold. ``identity`` is the ApplySet without its inventory.
 
     ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
-    ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``ending`` are other placements
+    ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``moves`` are objects that go
+    over from or to other placements. ``ending`` are other placements
     that end on the member in the same run. ``patience`` is how many seconds to wait until deleted objects are gone.
     ``permit`` is called before each write, and raises where there is to be none any more; ``say`` tells people what is
     waited for. ``seen`` is what an earlier look saw. ``shows`` asks for the fields that updates change, ``diagnoses``
@@ -103,6 +107,7 @@ class MemberTask:
     abandon: bool = False
     prune_kinds: tuple[str, ...] = ()
     deletable: Deletable | None = None
+    moves: Moves = NO_MOVES
     patience: float = 0.0
     write: bool = False
     due: bool = False
@@ -159,10 +164,14 @@ def _stands(client: KubeClient, task: MemberTask, seen: Seen) -> bool:
     """Whether what was seen before the member was held can be written on. ApiError of the member.
 
     The parent must be as it was, for whatever run of ours was here since has written it. Objects that were there name
-    their resourceVersion when they are written; those that were not have none, so they have to be looked for again.
+    their resourceVersion when they are written; those that were not have none, so they have to be looked for again, and
+    so have those that another placement gives away.
     """
     observed = seen.observed
-    if observed.recorded is None or any(step.id.key not in observed.live for step in seen.to_do):
+    given = task.moves.takes
+    if observed.recorded is None or any(
+        each.id.key in given or each.id.key not in observed.live for each in seen.to_do
+    ):
         return False
     return parent_version(client, task.placement) == observed.version
 
@@ -187,6 +196,7 @@ def _both(permit: t.Callable[[], None], keep: Keep) -> t.Callable[[], None]:
 def _looked(client: KubeClient, task: MemberTask) -> Seen:
     """What is there, and the steps that follow from it; also noted in the task's progress. Errors as of ``observe``."""
     observed = observe(client, task.placement, task.identity.uid, task.desired)
+    originals = identity_with(task.identity, observed).originals
     steps = decide_member(
         task.desired,
         observed.recorded,
@@ -194,44 +204,29 @@ def _looked(client: KubeClient, task: MemberTask) -> Seen:
         task.identity.id,
         task.strategy,
         task.prune_kinds,
-        task.abandon,
+        task.abandon or originals,
         task.shows,
+        task.moves,
     )
     if task.reports_only:
         steps = tuple(each for each in steps if each.action not in (PRUNE, RELEASE))
     held = len(observed.recorded.inventory) if observed.recorded else 0
     planned = as_planned(steps, task.deletable, held)
-    seen = Seen(observed=observed, steps=tuple(_fit_to_be_told(client, step) for step in planned))
+    seen = Seen(observed=observed, steps=tuple(fit_to_be_told(client, step) for step in planned))
     task.progress.seen = seen
     return seen
-
-
-def _fit_to_be_told(client: KubeClient, step: MemberStep) -> MemberStep:
-    """The step, with what the member says of its fields as it may be recorded and shown, without our credentials."""
-
-    def told(value: t.Any) -> t.Any:
-        """The value as it may be told."""
-        return in_data(value, client.hide)
-
-    drifts = (
-        FieldDrift(told(each.path), each.desired, told(each.live), tuple(map(told, each.managers)))
-        for each in step.drifts
-    )
-    diffs = (FieldDiff(told(each.path), each.desired, told(each.live)) for each in step.diffs)
-    changes = (FieldChange(told(each.path), told(each.old), each.new, told(each.effect)) for each in step.changes)
-    if not (step.drifts or step.diffs or step.changes):
-        return step
-    return replace(step, drifts=tuple(drifts), diffs=tuple(diffs), changes=tuple(changes))
 
 
 def _anything_due(task: MemberTask, seen: Seen) -> bool:
     """Whether an object or the parent is to be written."""
     if task.reports_only:
         return False
-    recorded, left = seen.observed.recorded, _inventory(seen.observed, seen.steps, ())
+    recorded, left = seen.observed.recorded, held_then(seen.observed, seen.steps, ())
     if task.leaving and not left:
         return recorded is not None or bool(seen.to_do)  # a parent that would record nothing any more goes
-    return not replace(task.identity, inventory=left).same_content(recorded) or bool(seen.to_do)
+    return not replace(identity_with(task.identity, seen.observed), inventory=left).same_content(recorded) or bool(
+        seen.to_do
+    )
 
 
 def _written(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
@@ -240,7 +235,7 @@ def _written(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
     observed = seen.observed
     parent = Parent(client, observed.recorded, observed.version)
     results, failures = _carried_out(client, task, seen, parent)
-    left = replace(task.identity, inventory=_inventory(observed, seen.steps, failures))
+    left = replace(identity_with(task.identity, observed), inventory=held_then(observed, seen.steps, failures))
     outcome = _outcome(task, seen, results, failures, done=True)
     if not task.leaving or left.inventory:
         parent.write(left, task.permit)
@@ -252,16 +247,53 @@ def _written(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
 def _carried_out(
     client: KubeClient, task: MemberTask, seen: Seen, parent: Parent
 ) -> tuple[dict[ObjectId, dict[str, t.Any]], tuple[ObjectFailure, ...]]:
-    """Writes the intent and then object by object, and waits until what was deleted is gone; gives what the server
-    answered, and what failed or was refused. FleetError ``member-moved``, ApiError as of ``Parent.write``,
-    ``wait_until_gone`` or of ``WHOLE_MEMBER``, and what ``permit`` raises."""
+    """Writes the intent and then object by object; gives what the server answered, and what failed or was refused.
+
+    Nothing is deleted after an apply that failed, as what replaces it may be what was refused. What is deleted is
+    waited for wave by wave, for an operator may be needed to let go of what it serves: as long as that is not gone, the
+    rest stays. FleetError ``member-moved``, ApiError as of ``Parent.write``, ``wait_until_gone`` or of
+    ``WHOLE_MEMBER``, and what ``permit`` raises.
+    """
     results: dict[ObjectId, dict[str, t.Any]] = {}
     observed, to_do = seen.observed, seen.to_do
     if to_do:
-        parent.write(replace(task.identity, inventory=_intended(observed, to_do)), task.permit)
-    failures = [*_refusals(seen.steps)]
-    fresh = FreshGroups(to_do)
-    for step in to_do:
+        parent.write(replace(identity_with(task.identity, observed), inventory=intended(observed, to_do)), task.permit)
+    write = partial(_write_each, client, task, observed, FreshGroups(to_do), results)
+    refused = write([step for step in to_do if step.manifest is not None])
+    failures = [*_refusals(seen.steps), *refused]
+    why = f"stays, as {refused[0].id} could not be applied; it is removed once that is" if refused else ""
+    end = time.monotonic() + task.patience
+    leaving = [step for step in to_do if step.manifest is None]
+    for _wave, steps in groupby(leaving, key=lambda step: apply_wave(step.id)):
+        going = []
+        for step in steps:
+            if why and step.action == PRUNE:
+                failures.append(ObjectFailure(id=step.id, reason=NOT_GONE, message=why))
+            else:
+                going.append(step)
+        failures += write(going)
+        there = {step.id: observed.live[step.id.key]["metadata"]["uid"] for step in going if step.action == PRUNE}
+        deleted = {each: uid for each, uid in there.items() if each in results}
+        seconds = max(0.0, end - time.monotonic())
+        stuck = wait_until_gone(client, deleted, seconds, task.permit, partial(_say, task))
+        failures += stuck
+        if stuck and task.patience and not why:
+            why = f"stays until {stuck[0].id} is gone, which may need it"
+    return results, tuple(failures)
+
+
+def _write_each(
+    client: KubeClient,
+    task: MemberTask,
+    observed: Observed,
+    fresh: FreshGroups,
+    results: dict[ObjectId, dict[str, t.Any]],
+    steps: t.Iterable[MemberStep],
+) -> list[ObjectFailure]:
+    """Writes one object after the other over what was seen of it; what the server answers comes into ``results``, what
+    it refuses is given. Errors as of ``_carried_out``."""
+    failures = []
+    for step in steps:
         task.permit()
         task.progress.underway = step.id
         try:
@@ -273,18 +305,7 @@ def _carried_out(
                 raise
             failures.append(ObjectFailure(id=step.id, reason=APPLY_FAILED, message=error.message))
         task.progress.underway = None
-    deleted = {
-        step.id: observed.live[step.id.key]["metadata"]["uid"]
-        for step in to_do
-        if step.action == PRUNE and step.id in results
-    }
-    say = partial(_say, task)
-    return results, (*failures, *wait_until_gone(client, deleted, task.patience, task.permit, say))
-
-
-def _say(task: MemberTask, line: str) -> None:
-    """A line for people, with placement and cluster before it."""
-    task.say(f"{task.placement}: {task.cluster} {line}")
+    return failures
 
 
 def _carry_out(client: KubeClient, step: MemberStep, task: MemberTask, observed: Observed) -> dict[str, t.Any]:
@@ -293,10 +314,15 @@ def _carry_out(client: KubeClient, step: MemberStep, task: MemberTask, observed:
     return write_object(client, step, live, forces(task.strategy), task.permit)
 
 
+def _say(task: MemberTask, line: str) -> None:
+    """A line for people, with placement and cluster before it."""
+    task.say(f"{task.placement}: {task.cluster} {line}")
+
+
 def _with_home(client: KubeClient, task: MemberTask, observed: Observed, outcome: MemberOutcome) -> MemberOutcome:
     """The outcome, with the end of our namespace as a step if it goes with the last that this placement has on the
     member."""
-    left = _inventory(observed, outcome.steps, ())
+    left = held_then(observed, outcome.steps, ())
     if (
         not task.leaving
         or observed.recorded is None
@@ -310,34 +336,6 @@ def _with_home(client: KubeClient, task: MemberTask, observed: Observed, outcome
 def _and_home(outcome: MemberOutcome) -> MemberOutcome:
     """The outcome with the end of our namespace as its last step."""
     return replace(outcome, steps=(*outcome.steps, MemberStep(id=HOME, action=PRUNE)))
-
-
-def _intended(observed: Observed, to_do: t.Sequence[MemberStep]) -> tuple[InventoryEntry, ...]:
-    """What was held, and what is about to be written, with no hash until it is; sorted."""
-    held = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
-    for step in to_do:
-        if step.manifest is not None and step.id.key not in held:
-            held[step.id.key] = InventoryEntry(id=step.id, hash="")
-    return tuple(sorted(held.values()))
-
-
-def _inventory(
-    observed: Observed, steps: t.Sequence[MemberStep], failures: t.Sequence[ObjectFailure]
-) -> tuple[InventoryEntry, ...]:
-    """What is held once the steps are done, sorted: failures keep what was recorded, or an entry without a hash;
-    refused objects only if they were held; what is removed is not."""
-    before = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
-    failed = {each.id for each in failures if each.reason in (APPLY_FAILED, NOT_GONE)}
-    held: list[InventoryEntry] = []
-    for step in steps:
-        old = before.get(step.id.key)
-        if step.id in failed:
-            held.append(old or InventoryEntry(id=step.id, hash=""))
-        elif step.action == REFUSED:
-            held += [old] if old else []
-        elif step.manifest is not None:
-            held.append(InventoryEntry(id=step.id, hash=step.hash))
-    return tuple(sorted(held))
 
 
 def _refusals(steps: t.Iterable[MemberStep]) -> tuple[ObjectFailure, ...]:

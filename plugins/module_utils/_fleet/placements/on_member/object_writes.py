@@ -42,7 +42,8 @@ def write_object(
     client: KubeClient, step: MemberStep, live: Live | None, force: bool, permit: t.Callable[[], None]
 ) -> dict[str, t.Any]:
     """Carries out the step; what the server answered, an empty mapping for PRUNE and RELEASE, also where the object is
-    gone already. ``permit`` is called before each further attempt, not before the first.
+    gone already, or is another placement's by now. ``permit`` is called before each further attempt, not before the
+    first.
 
     Each write over what was seen (``live``) names its resourceVersion, so that one which reaches the server late, after
     another run has written, is refused there. An object that only others changed meanwhile (its status, say), or took
@@ -61,7 +62,10 @@ def write_object(
             if error.code != "conflict" or error.conflicts or seen is None or step.action == ADOPT:
                 raise
         permit()
-        seen = _unmoved(live_object(client, step.id), seen, client.server_name, step.id)
+        now = live_object(client, step.id)
+        if now is not None and step.manifest is None and _holder(now) != _holder(seen):
+            return {}  # it has gone over to another placement meanwhile
+        seen = _unmoved(now, seen, client.server_name, step.id)
         if seen is None and step.action in (PRUNE, RELEASE):
             return {}
     raise ApiError("conflict", "others keep changing it", client.server_name, "run again")
@@ -92,6 +96,11 @@ def _unmoved(now: Live | None, seen: Live, where: str, each: ObjectId) -> Live |
     if metadata_of(now).get("uid") == metadata_of(seen).get("uid") and _ours(now) == _ours(seen):
         return now
     raise FleetError("member-moved", f"another run has changed {each} since it was looked at", where, "run again")
+
+
+def _holder(live: Live) -> t.Any:
+    """The ID of the ApplySet that the object is part of, None without one."""
+    return (metadata_of(live).get("labels") or {}).get(PART_OF_LABEL)
 
 
 def _ours(live: Live) -> list[t.Any]:

@@ -57,6 +57,12 @@ def test_labels_and_annotations_that_are_empty_go() -> None:
     assert cleaned({"metadata": {"annotations": noise}}) == {"metadata": {}}
 
 
+def test_who_holds_an_object_on_its_cluster_is_not_part_of_it() -> None:
+    """On a hub that is a member what is selected is held there, too."""
+    labels = {"applyset.kubernetes.io/part-of": "applyset-x-v1", "app": "web"}
+    assert cleaned({"kind": "X", "metadata": {"labels": labels}})["metadata"] == {"labels": {"app": "web"}}
+
+
 def service(**spec: t.Any) -> dict[str, t.Any]:
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
 

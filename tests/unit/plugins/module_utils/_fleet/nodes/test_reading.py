@@ -20,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.memb
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.missing_record import without_record
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Member
@@ -83,7 +84,8 @@ def test_a_list_that_is_begun_anew_is_kept_once(monkeypatch: pytest.MonkeyPatch)
 def test_a_snapshot_says_of_a_member_whether_its_labels_are_known(monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
     monkeypatch.setattr(reading, "resource_for", unknown)
     fleet = decode(FleetMember, {"metadata": {"name": "m"}, "spec": {"connection": {"kubeconfig": "x"}}})
-    member = Member(cluster=MemberCluster(metadata=ObjectMeta(name="m")), fleet=fleet, labels_known=known)
+    cluster = MemberCluster(metadata=ObjectMeta(name="m")) if known else without_record("m")
+    member = Member(cluster=cluster, fleet=fleet)
     found = read_members({"m": member}, t.cast(t.Any, Server()), ReadingWish(pods=False, keep=True), NOW)
     (again,) = read_nodes(write_nodes(found), "nodes.json", NOW).members
     assert found.members[0].labels_known is again.labels_known is known

@@ -13,11 +13,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.held import (
+    HeldContents,
+    HeldObject,
+    HeldPlacement,
+    Holdings,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.key import CLEANUP
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements import plan as planning
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.history import older as older_module
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.plan import (
     PlanRequest,
     Source,
@@ -38,6 +45,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.wri
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan import made
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 NAMES = ("a", "b", "c")
@@ -167,7 +175,7 @@ def test_a_placement_that_is_gone_from_its_source_ends_only_while_it_is_of_that_
 @pytest.fixture
 def older(monkeypatch: pytest.MonkeyPatch) -> str:
     """A commit, of which all others are said to be no descendants."""
-    monkeypatch.setattr(planning, "is_descendant", lambda _folder, old, new: old == new)
+    monkeypatch.setattr(older_module, "is_descendant", lambda _folder, old, new: old == new)
     return "c" * 40
 
 
@@ -267,3 +275,27 @@ def test_an_older_commit_does_not_end_what_a_newer_one_brought(
 def test_no_key_is_shown_by_what_has_it(request_of: t.Callable[..., PlanRequest]) -> None:
     assert "canary" not in repr(request_of("a", key=b"canary"))
     assert not any(each.repr for each in fields(Writer) if each.name == "key")
+
+
+def test_a_placement_that_is_renamed_hands_over_what_it_holds(
+    session: Session, request_of: t.Callable[..., PlanRequest]
+) -> None:
+    """Offline plans show it too: what is held stands in the facts, and the new one is in the same run."""
+    member = made.cluster("m1")
+    empty = FactsSnapshot(captured_at=NOW, members=(member,), held=Holdings())
+    (before,) = make_plans(session, request_of("zeta", facts=empty)).plans
+    contents = HeldContents(name="zeta-0-snapshot", index=0, hash=before.resource_hash, objects=())
+    objects = tuple(HeldObject(id=each.id, hash=each.hash) for each in before.objects)
+    zeta = HeldPlacement(
+        document=placement("zeta"),
+        bindings=made.carried_out(before).bindings,
+        policy=before.policy_snapshot,
+        contents=(replace(contents, objects=objects),),
+    )
+    held = replace(empty, held=Holdings(placements={"zeta": zeta}))
+    request = request_of("alpha", facts=held, absent=("zeta",), prune_kinds=("Namespace",))
+    fleet = make_plans(session, request)
+    rows = {each.name: each.clusters[0].as_dict() for each in fleet.plans}
+    assert [each["object"] for each in rows["zeta"]["release"]] == ["Namespace shop"] and not rows["zeta"]["prune"]
+    assert [each.code for each in fleet.plans[1].findings if each.code == "handed-over"] == ["handed-over"]
+    assert fleet.plans[0].moves["m1"].takes and fleet.plans[1].moves["m1"].handed

@@ -20,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selec
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import (
     credentials_of,
+    hubs_among,
     placements_in,
     rendered,
     selected_from_hub,
@@ -100,6 +101,15 @@ def test_the_secrets_by_which_members_are_reached():
     assert credentials_of(members) == {("access", "m1"), ("other", "m2")}
 
 
+def test_a_hub_that_is_a_member_is_told_by_its_own_uid():
+    uids = ["0b0f3b1e-0000-4000-8000-000000000001", "0b0f3b1e-0000-4000-8000-000000000002"]
+    specs = [{"connection": {"context": "m"}, "clusterUID": uid} for uid in uids]
+    members = {f"m{at}": decode(FleetMember, {"spec": spec}) for at, spec in enumerate(specs)}
+    hub = Answering({"/api/v1/namespaces/kube-system": {"metadata": {"name": "kube-system", "uid": uids[1]}}})
+    assert hubs_among(members, hub) == {"m1"}
+    assert hubs_among(members, None) == hubs_among({}, hub) == set()
+
+
 def test_hashes_without_a_key_do_not_hang_on_what_secrets_hold():
     def hashes(value: str, key: bytes) -> list[str]:
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "n"}}
@@ -165,6 +175,26 @@ def test_kinds_that_are_never_placed_are_not_even_listed():
     assert not selected_from_hub(shop(), hub).problems
     lists = {each.rpartition("/")[2] for each in hub.asked if "/shop/" in each}
     assert {"configmaps", "things"} <= lists and not lists & {"pods", "events"}
+
+
+def stale(hub: Hub, group: str) -> Hub:
+    """The hub while the API server behind the group does not answer, and its kinds are not known."""
+    rows = [each for each in hub.documents["/apis"]["items"] if each["metadata"]["name"] != group]
+    away = {"metadata": {"name": group}, "versions": [{"version": "v1", "freshness": "Stale"}]}
+    hub.documents = {**hub.documents, "/apis": {**hub.documents["/apis"], "items": [*rows, away]}}
+    return hub
+
+
+def test_a_kind_of_which_the_hub_cannot_tell_now_is_not_taken_for_one_of_which_it_has_nothing():
+    """What is selected no more is pruned on every member."""
+    with pytest.raises(FleetError, match=r"the API servers behind example.com/v1 do not answer") as refused:
+        selected_from_hub(shop(), stale(Hub(thing("a")), "example.com"))
+    assert (refused.value.code, refused.value.hint) == ("server-error", "see kubectl get apiservices")
+
+
+def test_a_kind_that_is_never_placed_may_be_unknown():
+    found = selected_from_hub(shop(), stale(Hub(thing("a")), "metrics.k8s.io"))
+    assert [str(identify(each)) for each in found.objects] == ["Namespace shop", "Thing shop/a"]
 
 
 def test_an_object_that_is_too_deep_is_refused():

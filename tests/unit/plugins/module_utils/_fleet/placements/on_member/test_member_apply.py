@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import pickle
+import time
 import typing as t
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import reduce
 
 import pytest
@@ -19,11 +22,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import (
+    PART_OF_LABEL,
     ApplySet,
     InventoryEntry,
     parent_manifest,
+    read_parent,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member import member_apply
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.holding import identity_with
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.member_apply import (
     MemberTask,
     Seen,
@@ -185,3 +191,99 @@ def test_nothing_is_looked_for_in_a_namespace_that_is_not_there() -> None:
 
     found = observe(Empty(Connection("https://m1.example:6443", name="m1")), "web", "", (*DESIRED, rendered(SHOP)))
     assert asked == ["web", "shop"] and not found.live
+
+
+@pytest.mark.parametrize("says", ["the plan", "the member"])
+def test_an_author_s_own_objects_are_released_and_never_deleted(says: str) -> None:
+    """A hub that is a member: what an eviction, a leave or a staged run takes away there was not made by us."""
+    held = replace(RECORDED, originals=says == "the member")
+    live = {**LIVE, "metadata": {**LIVE["metadata"], "labels": {PART_OF_LABEL: IDENTITY.id}}}
+    parent = {**parent_manifest(held), "kind": "ConfigMap"}
+    parent["metadata"] = {**parent["metadata"], "uid": "u", "resourceVersion": "5"}
+    home = "/api/v1/namespaces/gitops-fleet/configmaps/web"
+    client = Answering({home: parent, "/api/v1/namespaces/shop/configmaps/settings": live})
+    task = MemberTask(cluster="m1", identity=replace(IDENTITY, originals=says == "the plan"), leaving=True)
+    outcome = run_on_member(client, task, lambda: contextlib.nullcontext(lambda: None))
+    assert [each.action for each in outcome.steps if each.id == DESIRED[0].id] == ["release"]
+
+
+def test_what_the_member_says_of_originals_is_kept() -> None:
+    """A run that does not know where they were selected, as a staged one, takes nothing back of it."""
+    assert read_parent(parent_manifest(replace(RECORDED, originals=True))).originals
+    assert not read_parent(parent_manifest(RECORDED)).originals
+    assert identity_with(IDENTITY, Observed(recorded=replace(RECORDED, originals=True))).originals
+
+
+APP = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}}
+OPERATOR = {**APP, "metadata": {"name": "operator", "namespace": "shop"}}
+APPS = "/apis/apps/v1/namespaces/shop/deployments"
+
+
+class Holding(Answering):
+    """A member that holds objects of the placement, and what is done there in ``writes``; ``stuck`` is the path of what
+    is not gone once it was deleted, ``refused`` of what cannot be applied."""
+
+    def __init__(self, *objects: tuple[str, dict[str, t.Any]], stuck: str = "", refused: str = "") -> None:
+        entries = tuple(InventoryEntry(id=identify(each), hash="old") for _path, each in objects)
+        parent = {**parent_manifest(replace(RECORDED, inventory=entries)), "kind": "ConfigMap"}
+        parent["metadata"] = {**parent["metadata"], "uid": "u", "resourceVersion": "5"}
+        home = "/api/v1/namespaces/gitops-fleet/configmaps/web"
+        super().__init__({home: parent, **{path: self._held(each) for path, each in objects}})
+        self.stuck, self.refused = stuck, refused
+        self.writes: list[str] = []
+
+    def _held(self, each: dict[str, t.Any]) -> dict[str, t.Any]:
+        labels = {PART_OF_LABEL: IDENTITY.id}
+        return {**each, "metadata": {**each["metadata"], "uid": "u", "resourceVersion": "7", "labels": labels}}
+
+    def send(self, method: str, path: str, *arguments: t.Any, **named: t.Any) -> Answer:
+        path = path.partition("?")[0]
+        if method == "GET":
+            return super().send(method, path, *arguments, **named)
+        if "gitops-fleet" not in path:
+            self.writes.append(f"{method} {path.rpartition('/')[2]}")
+        if method == "PATCH" and path == self.refused:
+            raise ApiError("invalid", "exceeded quota", "m1", status=403)
+        if method == "DELETE" and path != self.stuck:
+            self.documents = {other: each for other, each in self.documents.items() if other != path}
+        answer = self.documents.get(path) or self._held(APP)
+        return Answer(200, "application/json", json.dumps(answer).encode())
+
+    def apply(self, **changes: t.Any) -> MemberOutcome:
+        task = MemberTask(cluster="m1", identity=IDENTITY, write=True, **changes)
+        return run_on_member(self, task, lambda: contextlib.nullcontext(lambda: None))
+
+
+def test_what_is_replaced_stays_as_long_as_its_replacement_is_refused() -> None:
+    """A Deployment that is renamed: kubectl prunes nothing after an apply that failed, either."""
+    web2 = {**APP, "metadata": {"name": "web2", "namespace": "shop"}}
+    member = Holding((f"{APPS}/web", APP), refused=f"{APPS}/web2")
+    outcome = member.apply(desired=(rendered(web2),))
+    assert member.writes == ["PATCH web2"]
+    assert {str(each.id): (each.reason, each.message) for each in outcome.failures} == {
+        "Deployment shop/web2": ("ManifestApplyFailed", "exceeded quota"),
+        "Deployment shop/web": (
+            "NotGoneYet",
+            "stays, as Deployment shop/web2 could not be applied; it is removed once that is",
+        ),
+    }
+    member.refused = ""
+    member.writes.clear()
+    assert member.apply(desired=(rendered(web2),)).applied and member.writes == ["PATCH web2", "DELETE web"]
+
+
+def test_an_operator_stays_until_what_it_serves_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its finalizer is served by the operator alone, so that without it the object would be there for ever."""
+    hours = iter(range(100))
+    monkeypatch.setattr(time, "monotonic", lambda: next(hours))
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
+    last = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "served", "namespace": "shop"}}
+    held = ((f"{APPS}/operator", OPERATOR), ("/api/v1/namespaces/shop/endpoints/served", last))
+    member = Holding(*held, stuck=held[1][0])
+    outcome = member.apply(leaving=True, patience=5.0)
+    assert member.writes == ["DELETE served"]
+    assert [str(each.id) for each in outcome.failures] == ["Endpoints shop/served", "Deployment shop/operator"]
+    assert outcome.failures[1].message == "stays until Endpoints shop/served is gone, which may need it"
+    member.stuck = ""
+    member.writes.clear()
+    assert member.apply(leaving=True, patience=5.0).applied and member.writes == ["DELETE served", "DELETE operator"]

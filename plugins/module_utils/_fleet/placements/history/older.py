@@ -1,0 +1,54 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whether a checkout is older than what was applied last, which it would undo; overrides that a roll back
+would take back; records that have moved."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...._core.errors import FleetError, Problem
+from ...._core.plan.brakes import Brake, older_source
+from ...._store.revision import deepening, is_descendant
+from ..recorded import REVISION, RecordedPlacement
+
+
+def unknown_revision(record: RecordedPlacement, revision: str, folder: str) -> t.Iterator[Problem]:
+    """A finding ``revision-unknown`` where the last apply had a revision and the ``folder`` of this one tells none."""
+    if _last_revision(record) and folder and not revision:
+        message = f"it was applied last from revision {_last_revision(record)[:12]}, and which one this is is not known"
+        hint = f"{folder} is no Git checkout, or Git cannot or may not read it"
+        yield Problem("revision-unknown", f"{message}: it may be older", hint=hint)
+
+
+def _last_revision(record: RecordedPlacement) -> str:
+    """The Git commit that was applied last; empty if there is none."""
+    annotations = (record.document or {}).get("metadata", {}).get("annotations") or {}
+    return str(annotations.get(REVISION, ""))
+
+
+def older_revision(name: str, record: RecordedPlacement, revision: str, folder: str, allow: bool) -> Brake | None:
+    """The brake ``allow_older``, as of ``older_source``: an old checkout undoes newer work. It has not tripped for a
+    ``revision`` that descends from the one applied last, as the checkout in ``folder`` tells. None where one of the two
+    is not known, or both are the same."""
+    last = _last_revision(record)
+    if not last or not revision or last == revision:
+        return None
+    descends = is_descendant(folder, last, revision)
+    deepen = deepening(folder, last) if descends is None else ""
+    return older_source(name, revision, last, None if descends is None else not descends, allow, deepen)
+
+
+def overrides_lacking(record: RecordedPlacement) -> t.Iterator[Problem]:
+    """A problem ``overrides-missing`` where clusters hold the placement with overrides, which would be taken back
+    unasked."""
+    specs = [each.spec for each in record.known.bindings]
+    if any(each.cluster_resource_override_snapshots or each.resource_override_snapshots for each in specs):
+        text = "clusters hold the placement with overrides, and none are given now: a roll back would undo them too"
+        yield Problem("overrides-missing", text, hint="give the files with the overrides with the option src")
+
+
+def records_moved(name: str, message: str) -> FleetError:
+    """FleetError ``records-moved``, to be raised."""
+    return FleetError("records-moved", message, name, "run again")
