@@ -253,7 +253,15 @@ def _was_deleted(folder: Path) -> bool:
 
 
 def _process_of(folder: Path) -> _Process | None:
-    """The process that carries it out, or did; None if none has begun to. FleetError ``operation-unreadable``."""
+    """The process that carries it out, or did; None if none has begun to. FleetError ``operation-unreadable``;
+    ``unsafe-folder`` where somebody else may have written its files, for they say what is run, ended and removed."""
+    for each in (folder.parent, folder):
+        try:
+            own_folder(each)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, RuntimeError) as error:
+            raise FleetError("operation-unreadable", f"{each} cannot be read: {error}") from None
     found = _read(folder / "process.json")
     if found is None:
         return None
@@ -283,10 +291,16 @@ def _clear_up(folder: Path) -> dict[str, t.Any]:
     left = processes.processes_marked(str(folder))
     processes.stop(left)
     words = f"; {len(left)} process{'es' if len(left) > 1 else ''} that it left behind had to be ended" if left else ""
-    for name in (_read(folder / "request.json") or {}).get("private", ()):
-        with unwritable_as_error(folder):
-            (folder / name).unlink(missing_ok=True)
+    _remove(folder, (_read(folder / "request.json") or {}).get("private", ()))
     return _read(folder / "result.json") or {"rc": None, "message": f"its process was killed{words}"}
+
+
+def _remove(folder: Path, names: t.Iterable[str]) -> None:
+    """Removes those files, of what is in the folder itself. FleetError ``unwritable-folder``."""
+    for name in names:
+        if "/" not in name:
+            with unwritable_as_error(folder):
+                (folder / name).unlink(missing_ok=True)
 
 
 def _progress(result: t.Mapping[str, t.Any], tail: str) -> OperationProgress:

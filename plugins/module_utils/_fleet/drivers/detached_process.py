@@ -202,7 +202,8 @@ def _finish(folder: Path, request: dict[str, t.Any], result: dict[str, t.Any]) -
     """Removes private files, and writes the result, unless there is one: the first result stays. OSError if the folder
     cannot be written."""
     for name in request["private"]:
-        (folder / name).unlink(missing_ok=True)
+        if "/" not in name:
+            (folder / name).unlink(missing_ok=True)
     making = folder / f".result.{os.getpid()}"
     _write(making, json.dumps(result))
     with contextlib.suppress(FileExistsError):

@@ -15,8 +15,8 @@ from urllib.parse import quote, unquote
 
 from ..._core.errors import FleetError
 from ..._core.foreign import in_line
-from ..._local.locks import make_folder
-from ..._local.private import write_private
+from ..._local.locks import make_folder, unwritable_as_error
+from ..._local.private import own_folder, write_private
 
 PREFIX = "process:"
 # Beside the folders of operations, the names of all that were begun.
@@ -40,8 +40,11 @@ def intent_reference(operations: Path) -> str:
     """The machine and the folder of operations, by its path and by its number; what is not there yet is made.
 
     Record it with the intent: whoever takes the operation up then knows whether it would see what was begun, and
-    begins nothing if it would not. FleetError ``unwritable-folder``.
+    begins nothing if it would not. FleetError ``unwritable-folder``; ``unsafe-folder`` where others may write to it.
     """
+    make_folder(operations, 0o700)
+    with unwritable_as_error(operations):
+        own_folder(operations)
     found = folder_number(operations) or _numbered(operations)
     return f"{machine()}/{found}@{quote(str(operations.absolute()))}"
 
@@ -71,9 +74,8 @@ def place_words(reference: str) -> str:
 
 
 def _numbered(operations: Path) -> str:
-    """Makes the folder and its number, and gives that; of several that come at once one makes it, whole. FleetError
+    """Makes the number of the folder, and gives it; of several that come at once one makes it, whole. FleetError
     ``unwritable-folder``."""
-    make_folder(operations, 0o700)
     mine = operations / f"{_ID}.{secrets.token_hex(8)}"
     try:
         write_private(mine, f"{secrets.token_hex(8)}\n".encode())
