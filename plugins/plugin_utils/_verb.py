@@ -165,14 +165,27 @@ class Verb(ActionBase):
         place = from_home(os.path.expandvars(str(self._task.args.get("result_file") or "")))
         try:
             _clear(place)
-            result |= self._told()
-            if place:
-                write_file(place, json.dumps(_plain(result), indent=1, sort_keys=True) + "\n")
         except FleetError as error:
             result |= refused(error)
+        else:
+            result |= self._told()
+            result |= self._kept(result, place)
         if result.get("failed") and not self._task.failed_when and is_of_ours(self._path()) and is_brief():
             raise shortened(result, self._brief)
         return result
+
+    def _kept(self, result: dict[str, t.Any], place: str) -> dict[str, t.Any]:
+        """Writes the result to the file, unless that is empty. What is other in the result where it cannot be written:
+        it has failed and says so, behind what came of the task, which nobody is to lose for that."""
+        try:
+            if place:
+                write_file(place, json.dumps(_plain(result), indent=1, sort_keys=True) + "\n")
+        except FleetError as error:
+            lost = refused(error)
+            self._brief = self._brief and f"{self._brief}\n{lost['msg']}"
+            message = "\n".join(filter(None, [result.get("msg"), lost["msg"]]))
+            return {"failed": True, "msg": message, "problems": [*result.get("problems", ()), *lost["problems"]]}
+        return {}
 
     def _path(self) -> str:
         """``file:line`` of the task; empty where it stands in no file."""

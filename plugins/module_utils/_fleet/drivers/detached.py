@@ -259,7 +259,7 @@ def _process_of(folder: Path) -> _Process | None:
         try:
             own_folder(each)
         except (FileNotFoundError, NotADirectoryError):
-            return None
+            break
         except (OSError, RuntimeError) as error:
             raise FleetError("operation-unreadable", f"{each} cannot be read: {error}") from None
     found = _read(folder / "process.json")

@@ -232,6 +232,31 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_done(
         assert result["failed"] and result["fleet"]["code"] == "unwritable-file" and not done
 
 
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_file_that_cannot_be_written_at_the_end_hides_nothing_of_what_came_of_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, refuses: bool
+) -> None:
+    """Who has to wait and go on, or to lift a brake, is told so all the same."""
+    place = tmp_path / "out" / "result.json"
+
+    def work(_run: Run) -> Answer:
+        place.parent.write_text("no folder any more")
+        if refuses:
+            raise FleetError("brake-max-removals", "too many go", "web")
+        return Answer(changed=True, outcome="waiting", message="for approval", resume_at="2026-01-01T00:00:00Z")
+
+    result, _heard = carried_out(monkeypatch, work, result_file=str(place))
+    first, lost = result["msg"].split("\n", 1)
+    assert result["failed"] and str(place) in lost and "cannot be written" in lost
+    codes = [each["code"] for each in result["problems"]]
+    if refuses:
+        assert result["fleet"]["outcome"] == "stopped" and "too many go" in first
+        assert codes == ["brake-max-removals", "unwritable-file"]
+    else:
+        assert result["fleet"]["outcome"] == "waiting" and first == "for approval"
+        assert codes == ["unwritable-file"] and result["changed"]
+
+
 @pytest.mark.parametrize(
     ("options", "wrong"),
     [
