@@ -41,6 +41,7 @@ from .host import (
     PREFIX,
     folder_number,
     intent_reference,
+    is_earlier_boot,
     is_intent,
     machine,
     place_words,
@@ -96,9 +97,13 @@ def start(folder: Path, request: Request) -> str:
         return there.reference
     _refuse_twice(folder, request.member)
     remove_old(folder.parent)
-    _write_request(folder, request)
-    command = [sys.executable, *_PYTHON_FLAGS, str(SCRIPT), str(folder)]
-    started = processes.start(command, folder / "output.log", str(folder), request.environ)
+    try:
+        _write_request(folder, request)
+        command = [sys.executable, *_PYTHON_FLAGS, str(SCRIPT), str(folder)]
+        started = processes.start(command, folder / "output.log", str(folder), request.environ)
+    except BaseException:
+        _leave_nothing_private(folder, request)
+        raise
     end = time.monotonic() + _START_TIMEOUT
     while time.monotonic() < end:
         alive = processes.is_running(started)
@@ -112,13 +117,14 @@ def start(folder: Path, request: Request) -> str:
     there = _process_of(folder)
     if there is not None:
         return there.reference
+    _leave_nothing_private(folder, request)
     raise FleetError("cannot-start", f"the operation did not start: {output(folder)}", str(folder))
 
 
 def look(folder: Path, reference: str = "") -> OperationProgress:
     """How it stands: NOT_BEGUN where this machine and folder would show it, UNKNOWN where it may have been begun
     elsewhere, or its process or its end cannot be read. Starts nothing; but if its process is gone without a result,
-    what that left behind is ended, and it has FAILED. From now on an end counts as told, if that can be written.
+    what that left behind is ended, and it has FAILED; private files are removed, after a restart of this machine too. From now on an end counts as told, if that can be written.
     FleetError ``operation-unreadable``, ``cannot-stop``, and ``unwritable-folder`` where a private file of it cannot be
     removed."""
     found = _look(folder.absolute(), reference)
@@ -145,6 +151,8 @@ def _look(folder: Path, reference: str) -> OperationProgress:
     alive = there.here == machine() and processes.is_running(there.id)
     result = _read(folder / "result.json")
     if result is None and there.here != machine():
+        if is_earlier_boot(there.here):
+            _remove_private(folder)
         return OperationProgress(state=UNKNOWN, message=f"the operation was begun {place_words(there.reference)}")
     if result is None and alive:
         return OperationProgress(state=IN_PROGRESS, message=output(folder, 1))
@@ -291,8 +299,20 @@ def _clear_up(folder: Path) -> dict[str, t.Any]:
     left = processes.processes_marked(str(folder))
     processes.stop(left)
     words = f"; {len(left)} process{'es' if len(left) > 1 else ''} that it left behind had to be ended" if left else ""
-    _remove(folder, (_read(folder / "request.json") or {}).get("private", ()))
+    _remove_private(folder)
     return _read(folder / "result.json") or {"rc": None, "message": f"its process was killed{words}"}
+
+
+def _leave_nothing_private(folder: Path, request: Request) -> None:
+    """Removes what is private in a request that nobody has begun to carry out, as far as it can be."""
+    with contextlib.suppress(FleetError):
+        if _process_of(folder) is None:
+            _remove(folder, request.private)
+
+
+def _remove_private(folder: Path) -> None:
+    """Removes the files that its request calls private. FleetError ``operation-unreadable``, ``unwritable-folder``."""
+    _remove(folder, (_read(folder / "request.json") or {}).get("private", ()))
 
 
 def _remove(folder: Path, names: t.Iterable[str]) -> None:

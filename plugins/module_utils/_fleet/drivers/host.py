@@ -36,6 +36,13 @@ def machine() -> str:
     return f"{PREFIX}{platform.node()}/{boot}/{namespace}"
 
 
+def is_earlier_boot(place: str) -> bool:
+    """Whether that, as of ``machine``, is this machine and namespace of processes before a restart, so that none of its
+    processes is left. False where Linux does not tell a part of it."""
+    then, now = place.split("/"), machine().split("/")
+    return all(then) and then[::2] == now[::2] and len(then) == len(now) and then != now
+
+
 def intent_reference(operations: Path) -> str:
     """The machine and the folder of operations, by its path and by its number; what is not there yet is made.
 

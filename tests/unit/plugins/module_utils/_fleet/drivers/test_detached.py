@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -98,6 +99,49 @@ def test_what_is_private_is_gone_at_the_end(folder: Path):
     detached.start(folder, request)
     assert ended(folder).message == "s3cret"
     assert not (folder / "extra").exists() and (folder / "kept").exists()
+
+
+def no_space(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("fails", ["the request", "the process", "Ctrl-C", "the claim"])
+def test_what_is_private_does_not_outlive_a_start_that_failed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    write = detached.write_private
+
+    def interrupted(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:
+        assert (folder / "extra").exists()
+        raise KeyboardInterrupt
+
+    if fails == "the request":
+        monkeypatch.setattr(
+            detached, "write_private", lambda path, text: no_space() if path.suffix == ".json" else write(path, text)
+        )
+    elif fails == "the claim":
+        monkeypatch.setattr(detached, "SCRIPT", folder / "no-such-script")
+    else:
+        monkeypatch.setattr(os, "posix_spawn", no_space if fails == "the process" else interrupted)
+    with pytest.raises(KeyboardInterrupt if fails == "Ctrl-C" else FleetError):
+        detached.start(folder, shell("true", files={"extra": "s3cret"}, private=("extra",)))
+    assert not (folder / "extra").exists()
+
+
+def test_what_is_private_does_not_outlive_a_restart_of_the_machine(folder: Path) -> None:
+    """What the processes were to do at their end they did not come to."""
+    detached.start(folder, shell("true", files={"kept": "1"}, private=("extra",)))
+    ended(folder)
+    (folder / "result.json").unlink()
+    (folder / "extra").write_text("s3cret")
+    record = json.loads((folder / "process.json").read_text())
+    host, _boot, namespace = record["here"].split("/")
+    places = {f"{host}/earlier/other": True, f"{host}-2/earlier/{namespace}": True, f"{host}/earlier/{namespace}": False}
+    for here, is_left in places.items():
+        (folder / "process.json").write_text(json.dumps({**record, "here": here}))
+        assert detached.look(folder).state == UNKNOWN
+        assert (folder / "extra").exists() == is_left
+    assert (folder / "kept").exists()
 
 
 def test_only_the_given_environment_reaches_it(folder: Path, monkeypatch: pytest.MonkeyPatch):
