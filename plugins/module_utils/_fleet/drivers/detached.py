@@ -294,13 +294,17 @@ def _read(path: Path) -> dict[str, t.Any] | None:
 
 def _clear_up(folder: Path) -> dict[str, t.Any]:
     """Its process is gone and has recorded nothing. Whoever was below it may be about to, or be there alone: ends all
-    that are left, and removes private files. Gives the result, or one that says that its process was killed. FleetError
+    that are left, and removes private files. Gives the result, or one that says that its process was killed; an empty one
+    where that was after the command had ended, which nobody can tell any more. FleetError
     ``cannot-stop``, ``operation-unreadable``, ``unwritable-folder`` where a private file cannot be removed."""
     left = processes.processes_marked(str(folder))
     processes.stop(left)
     words = f"; {len(left)} process{'es' if len(left) > 1 else ''} that it left behind had to be ended" if left else ""
     _remove_private(folder)
-    return _read(folder / "result.json") or {"rc": None, "message": f"its process was killed{words}"}
+    result = _read(folder / "result.json")
+    if result is None and any(folder.glob(".result.*")):  # its end was being written
+        return {}
+    return result or {"rc": None, "message": f"its process was killed{words}"}
 
 
 def _leave_nothing_private(folder: Path, request: Request) -> None:

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -227,6 +228,45 @@ def test_if_all_that_stands_over_it_is_killed_the_next_look_ends_what_is_left(fo
     assert "its process was killed" in progress.message and "left behind" in progress.message
     assert processes.processes_marked(str(folder)) == () and not (folder / "extra").exists()
     assert detached.start(folder, shell(TWO)) == reference, "an operation is never started twice"
+
+
+@pytest.fixture
+def unrecorded(folder: Path) -> t.Iterator[tuple[str, t.Callable[[], None]]]:
+    """The reference of an operation that ended well while nothing could be written, and how to end that state."""
+    reference = detached.start(folder, shell(f"echo up; until test -e {folder}/go; do sleep 0.05; done"))
+    until(folder, says("up"))
+    outer = pid_of(reference)
+    limits = {pid: resource.prlimit(pid, resource.RLIMIT_FSIZE) for pid in (outer, *_children(outer))}
+    for pid, (_soft, hard) in limits.items():
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, hard))
+    (folder / "go").touch()
+    end = time.monotonic() + 120
+    while not list(folder.glob(".result.*")):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+    def lift() -> None:
+        for pid, limit in limits.items():
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, limit)
+
+    yield reference, lift
+
+
+def test_on_a_full_disk_the_end_is_recorded_as_soon_as_there_is_space(
+    folder: Path, unrecorded: tuple[str, t.Callable[[], None]]
+) -> None:
+    """What ended well did not fail because nobody could write that down."""
+    reference, lift = unrecorded
+    assert detached.look(folder, reference).state == IN_PROGRESS
+    lift()
+    assert ended(folder) == OperationProgress(state=SUCCEEDED, message="up")
+
+
+def test_an_end_that_was_never_recorded_is_not_known(
+    folder: Path, unrecorded: tuple[str, t.Callable[[], None]]
+) -> None:
+    os.killpg(pid_of(unrecorded[0]), signal.SIGKILL)
+    assert ended(folder).state == UNKNOWN
 
 
 def test_a_zombie_has_ended(folder: Path):
