@@ -160,8 +160,8 @@ class Verb(ActionBase):
         """What Ansible calls: the result of the task, also written to ``result_file`` if that is given, after what an
         earlier run wrote there was taken away. Refusals, faults and files that cannot be written are results with
         ``failed``. AnsibleActionFail for a task with ``async``; AnsibleAction as of ``shortened`` for a failure in a
-        playbook of ours that people read, unless the task has ``failed_when``. With ``no_log`` nothing but the result is
-        given to Ansible, which knows what to do with that."""
+        playbook of ours that people read, unless the task has ``failed_when``. With ``no_log`` Ansible gets the
+        result and nothing else, which it keeps to itself."""
         result = super().run(tmp, task_vars or {})
         place = from_home(os.path.expandvars(str(self._task.args.get("result_file") or "")))
         try:

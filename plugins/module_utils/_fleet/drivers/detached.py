@@ -124,9 +124,9 @@ def start(folder: Path, request: Request) -> str:
 def look(folder: Path, reference: str = "") -> OperationProgress:
     """How it stands: NOT_BEGUN where this machine and folder would show it, UNKNOWN where it may have been begun
     elsewhere, or its process or its end cannot be read. Starts nothing; but if its process is gone without a result,
-    what that left behind is ended, and it has FAILED; private files are removed, after a restart of this machine too. From now on an end counts as told, if that can be written.
-    FleetError ``operation-unreadable``, ``cannot-stop``, and ``unwritable-folder`` where a private file of it cannot be
-    removed."""
+    what that left behind is ended, and it has FAILED; private files are removed, after a restart of this machine too.
+    From now on an end counts as told, if that can be written. FleetError ``operation-unreadable``, ``cannot-stop``, and
+    ``unwritable-folder`` where a private file of it cannot be removed."""
     found = _look(folder.absolute(), reference)
     if found.state in (SUCCEEDED, FAILED) and not (folder / TOLD).exists():
         with contextlib.suppress(OSError):  # it is kept for longer then
@@ -294,9 +294,9 @@ def _read(path: Path) -> dict[str, t.Any] | None:
 
 def _clear_up(folder: Path) -> dict[str, t.Any]:
     """Its process is gone and has recorded nothing. Whoever was below it may be about to, or be there alone: ends all
-    that are left, and removes private files. Gives the result, or one that says that its process was killed; an empty one
-    where that was after the command had ended, which nobody can tell any more. FleetError
-    ``cannot-stop``, ``operation-unreadable``, ``unwritable-folder`` where a private file cannot be removed."""
+    that are left, and removes private files. Gives the result, or one that says that its process was killed; an empty
+    one where that was after the command had ended, and nobody can tell how. FleetError ``cannot-stop``,
+    ``operation-unreadable``, ``unwritable-folder`` where a private file cannot be removed."""
     left = processes.processes_marked(str(folder))
     processes.stop(left)
     words = f"; {len(left)} process{'es' if len(left) > 1 else ''} that it left behind had to be ended" if left else ""

@@ -137,7 +137,11 @@ def test_what_is_private_does_not_outlive_a_restart_of_the_machine(folder: Path)
     (folder / "extra").write_text("s3cret")
     record = json.loads((folder / "process.json").read_text())
     host, _boot, namespace = record["here"].split("/")
-    places = {f"{host}/earlier/other": True, f"{host}-2/earlier/{namespace}": True, f"{host}/earlier/{namespace}": False}
+    places = {
+        f"{host}/earlier/other": True,
+        f"{host}-2/earlier/{namespace}": True,
+        f"{host}/earlier/{namespace}": False,
+    }
     for here, is_left in places.items():
         (folder / "process.json").write_text(json.dumps({**record, "here": here}))
         assert detached.look(folder).state == UNKNOWN
