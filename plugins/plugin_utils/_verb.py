@@ -26,7 +26,7 @@ from ..module_utils._core.errors import FleetError, Problem, fault
 from ..module_utils._fleet.files import from_home, json_file, refuse_unwritable, write_file
 from ..module_utils._fleet.keeping import INTERRUPTED
 from ..module_utils._fleet.members.connection_notes import connection_notes
-from ..module_utils._fleet.session import Session, open_session, present
+from ..module_utils._fleet.session import Session, open_session, present, silent
 from ..module_utils._fleet.showing import plain_json
 from ..module_utils._fleet.templates.present import utc_text
 from ..module_utils._report.commands.next_steps import NextStep, next_lines
@@ -160,19 +160,34 @@ class Verb(ActionBase):
         """What Ansible calls: the result of the task, also written to ``result_file`` if that is given, after what an
         earlier run wrote there was taken away. Refusals, faults and files that cannot be written are results with
         ``failed``. AnsibleActionFail for a task with ``async``; AnsibleAction as of ``shortened`` for a failure in a
-        playbook of ours that people read, unless the task has ``failed_when``."""
+        playbook of ours that people read, unless the task has ``failed_when``. With ``no_log`` Ansible gets the
+        result and nothing else, which it keeps to itself."""
         result = super().run(tmp, task_vars or {})
         place = from_home(os.path.expandvars(str(self._task.args.get("result_file") or "")))
         try:
             _clear(place)
+        except FleetError as error:
+            result |= refused(error)
+        else:
             result |= self._told()
+            result |= self._kept(result, place)
+        is_read = not self._task.failed_when and not self._task.no_log and is_of_ours(self._path()) and is_brief()
+        if result.get("failed") and is_read:
+            raise shortened(result, self._brief)
+        return result
+
+    def _kept(self, result: dict[str, t.Any], place: str) -> dict[str, t.Any]:
+        """Writes the result to the file, unless that is empty. What is other in the result where it cannot be written:
+        it has failed and says so, behind what came of the task, which nobody is to lose for that."""
+        try:
             if place:
                 write_file(place, json.dumps(_plain(result), indent=1, sort_keys=True) + "\n")
         except FleetError as error:
-            result |= refused(error)
-        if result.get("failed") and not self._task.failed_when and is_of_ours(self._path()) and is_brief():
-            raise shortened(result, self._brief)
-        return result
+            lost = refused(error)
+            self._brief = self._brief and f"{self._brief}\n{lost['msg']}"
+            message = "\n".join(filter(None, [result.get("msg"), lost["msg"]]))
+            return {"failed": True, "msg": message, "problems": [*result.get("problems", ()), *lost["problems"]]}
+        return {}
 
     def _path(self) -> str:
         """``file:line`` of the task; empty where it stands in no file."""
@@ -197,14 +212,14 @@ class Verb(ActionBase):
         connection_notes()  # of an earlier task, if this process has carried out one
         run = Run(
             check_mode=bool(self._task.check_mode),
-            say=say,
+            say=silent if self._task.no_log else say,
             environ=dict(os.environ) | self._task_environment(),
             given=given,
         )
         try:
             return self._carried_out(options, run)
         finally:
-            heard(self._last)
+            heard(() if self._task.no_log else self._last)
 
     def _carried_out(self, options: dict[str, t.Any], run: Run) -> dict[str, t.Any]:
         """The result of ``carry_out``, with the records' place and notes on connections. FleetError and faults are
@@ -214,10 +229,10 @@ class Verb(ActionBase):
             with fitting(width()):
                 answer = self.carry_out(_plain(options), run)
         except FleetError as error:
-            return refused(error, run.places) | _noted()
+            return refused(error, run.places) | self._noted()
         except Exception as error:  # noqa: BLE001  # without its text, for nobody knows what is in it
-            return refused(fault(error), run.places) | _noted()
-        result = _placed(run.places) | plain_json(dict(answer.data)) | _noted()
+            return refused(fault(error), run.places) | self._noted()
+        result = _placed(run.places) | plain_json(dict(answer.data)) | self._noted()
         result["changed"] = answer.changed
         result["fleet"] = {"outcome": answer.outcome, "code": answer.code, "resume_at": answer.resume_at}
         self._brief = str(plain_json(answer.brief))
@@ -230,6 +245,17 @@ class Verb(ActionBase):
         if answer.outcome in ("partial", "failed", *(options.get("fail_on") or ())):
             result["failed"] = True
         return result
+
+    def _noted(self) -> dict[str, t.Any]:
+        """Takes what is to be told of connections: each note once as a warning, with the first ``MOST_NAMES`` names,
+        unless the task has ``no_log``, and all in ``connection_notes`` of the result; nothing without notes."""
+        notes = plain_json(connection_notes())
+        texts = () if self._task.no_log else dict.fromkeys(text for texts in notes.values() for text in texts)
+        for text in texts:
+            names = [name for name, told in notes.items() if text in told]
+            more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+            warn(f"{', '.join(names[:MOST_NAMES])}{more}: {text}")
+        return {"connection_notes": notes} if notes else {}
 
     def _task_environment(self) -> dict[str, str]:
         """The variables that ``environment`` of the task and its play sets, as texts."""
@@ -264,17 +290,6 @@ def _is_result(place: str) -> bool:
     except FleetError:
         return False
     return isinstance(found, dict) and isinstance(found.get("fleet"), dict) and "outcome" in found["fleet"]
-
-
-def _noted() -> dict[str, t.Any]:
-    """Takes what is to be told of connections: each note once as a warning, with the first ``MOST_NAMES`` names, and
-    all in ``connection_notes`` of the result; nothing without notes."""
-    notes = plain_json(connection_notes())
-    for text in dict.fromkeys(text for texts in notes.values() for text in texts):
-        names = [name for name, texts in notes.items() if text in texts]
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        warn(f"{', '.join(names[:MOST_NAMES])}{more}: {text}")
-    return {"connection_notes": notes} if notes else {}
 
 
 def _placed(places: t.Sequence[str]) -> dict[str, t.Any]:

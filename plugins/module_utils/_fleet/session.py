@@ -72,12 +72,13 @@ def open_session(
     clock: Clock = present,
 ) -> Session:
     """Opens the records that the option ``records`` describes (a mapping, or None for those of this folder); parts of
-    it that are None, or not for its type, are passed over. Leases are taken as the option ``holder`` says, else as
-    ``holder_name``; the option ``reason`` is kept, if the verb has one. FleetErrors of ``open_records``; a verb that
-    ``writes`` refuses records that would be lost: ``no-durable-records``."""
+    it that are None are passed over, and of a hub those that Ansible fills in for a file (``path``, ``durable``).
+    Leases are taken as the option ``holder`` says, else as ``holder_name``; the option ``reason`` is kept, if the verb
+    has one. FleetErrors of ``open_records``; a verb that ``writes`` refuses records that would be lost:
+    ``no-durable-records``."""
     given = {key: value for key, value in (options.get("records") or {}).items() if value is not None}
-    unused = ("kubeconfig", "context") if given.get("type", "sqlite") == "sqlite" else ("path", "durable")
-    given = {key: value for key, value in given.items() if key not in unused}
+    if given.get("type") == "hub":
+        given = {key: value for key, value in given.items() if key not in ("path", "durable")}
     if not given.get("durable"):
         given.pop("durable", None)
     records = open_records(given, environ, clock)

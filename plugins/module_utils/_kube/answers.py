@@ -51,9 +51,14 @@ class Answer:
 
     @property
     def date(self) -> datetime | None:
-        """The server's clock to the second, aware, in UTC; None if it did not tell, or not in a readable form."""
+        """The server's clock to the second, aware, in UTC; None if it did not tell, or not in a readable form, to which
+        its zone belongs: by that of this machine a lease would seem to have ended hours ago. ``-0000`` is UTC
+        (RFC 5322, 3.3)."""
         try:
-            return parsedate_to_datetime(self.date_header).astimezone(UTC)
+            found = parsedate_to_datetime(self.date_header)
+            if found.tzinfo is None:
+                return found.replace(tzinfo=UTC) if self.date_header.rstrip().endswith("-0000") else None
+            return found.astimezone(UTC)
         except (TypeError, ValueError, OverflowError):
             return None
 

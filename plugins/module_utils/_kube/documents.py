@@ -26,10 +26,16 @@ from .errors import ApiError
 def read_object(client: KubeClient, path: str, kind: str) -> dict[str, t.Any]:
     """The object at ``path``, which is of that ``kind`` and has the name in the path, with metadata that can be relied
     on. ApiError ``bad-answer`` for anything else, ``not-found`` where there is none; FleetError as of a request."""
-    document = an_object(client.get(path), f"GET {path}", client)
-    if (document.get("kind"), document["metadata"]["name"]) != (kind, unquote(path.rpartition("/")[2])):
-        raise unusable_answer(f"GET {path}", "it is another object than the one that was asked for", client)
-    return document
+    return this_object(client.get(path), f"GET {path}", kind, unquote(path.rpartition("/")[2]), client)
+
+
+def this_object(document: t.Any, request: str, kind: str, name: str, client: KubeClient) -> dict[str, t.Any]:
+    """The document itself, once it was looked at as of ``an_object``: it is that object. ApiError ``bad-answer`` for
+    anything else, a Status among them."""
+    found = an_object(document, request, client)
+    if (found.get("kind"), found["metadata"]["name"]) != (kind, name):
+        raise unusable_answer(request, "it is another object than the one that was asked for", client)
+    return found
 
 
 def an_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.Any]:

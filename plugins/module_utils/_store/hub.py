@@ -18,6 +18,7 @@ from .._core.resources.applyset import MANAGER
 from .._core.values.instants import MICROSECONDS, write_time
 from .._kube import lease as kube_lease
 from .._kube.client import KubeClient, Query
+from .._kube.documents import read_object, this_object
 from .._kube.errors import ApiError
 from .._kube.lists import read_list
 from .._kube.login.credentials import connection_from_kubeconfig
@@ -26,15 +27,7 @@ from .._kube.paths import BUILT_IN
 from . import object_rules
 from .kinds import KINDS, listed_resource, namespace_and_name, record_name, stored_resource
 from .lease_names import from_object_name, to_object_name
-from .records import (
-    NO_LABELS,
-    Clock,
-    Event,
-    Lease,
-    Record,
-    conflict,
-    lease_lost,
-)
+from .records import NO_LABELS, Clock, Event, Lease, Record, conflict, lease_lost
 
 _OURS = "gitops-fleet"
 # What the controllers of KubeFleet's hub agent that tell of placements call themselves, in this release and older ones.
@@ -88,7 +81,7 @@ class HubRecords:
         if not path:
             return None
         try:
-            return _record(self.client.get(path))
+            return _record(read_object(self.client, path, kind))
         except ApiError as error:
             self._refuse_without_crds(error, kind, name)
             return None
@@ -122,7 +115,7 @@ class HubRecords:
         self._fence(lease)
         namespace = str(fresh["metadata"].get("namespace") or "")
         try:
-            answer = self.client.post(stored_resource(fresh["kind"]).path(namespace), fresh, _STRICT)
+            answer = self._written(self.client.post, stored_resource(fresh["kind"]).path(namespace), fresh)
         except ApiError as error:
             self._refuse_without_namespace(error, namespace)
             self._refuse_without_crds(error, fresh["kind"], "")
@@ -141,7 +134,7 @@ class HubRecords:
         answer = stored
         try:
             if _without_status(fresh) != _without_status(stored):
-                answer = self.client.put(_path(kind, name), fresh, _STRICT)
+                answer = self._written(self.client.put, _path(kind, name), fresh)
             if fresh.get("status") != stored.get("status") and not object_rules.is_gone(answer):
                 return self._with_status(answer, fresh)
         except ApiError as error:
@@ -282,7 +275,12 @@ class HubRecords:
         body = _without_status(answer)
         if "status" in fresh:
             body["status"] = fresh["status"]
-        return _record(self.client.put(path, body, _STRICT))
+        return _record(self._written(self.client.put, path, body))
+
+    def _written(self, write: t.Callable[..., Record], path: str, record: Record) -> Record:
+        """What the server kept. FleetError, ``bad-answer`` too where it answers with anything but this object."""
+        answer = write(path, record, _STRICT)
+        return this_object(answer, f"a write to {path}", record["kind"], record["metadata"]["name"], self.client)
 
     def _fence(self, lease: Lease | None) -> None:
         """FleetError ``lease-lost`` unless its holder and epoch are the same, or as of a request; None is fine."""
@@ -347,9 +345,7 @@ def _path(kind: str, name: str, subresource: str = "") -> str:
 
 
 def _record(answer: Record) -> Record:
-    """The object without managedFields. FleetError ``bad-answer`` for one without metadata."""
-    if not isinstance(answer.get("metadata"), dict):
-        raise FleetError("bad-answer", "the hub answered with something that is no object of ours", "hub")
+    """The object without managedFields."""
     metadata = {key: value for key, value in answer["metadata"].items() if key != "managedFields"}
     return answer | {"metadata": metadata}
 

@@ -19,6 +19,11 @@ from .._core.values.instants import SECONDS, write_time
 from .kinds import namespace_and_name, record_name, stored_version
 from .records import Record, conflict
 
+# Whoever reads these judges each by the rules for manifests: a run that is damaged stops no other one.
+JUDGED_BY_READERS = (
+    *("UpdateStrategy", "UpdateRun", "Gate"),
+    *("FleetMaintenance", "ReleaseCatalog", "AutoUpgradeProfile", "NodeRotation", "AuditEntry"),
+)
 _ELIDED = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
@@ -26,7 +31,8 @@ def proposed(record: Record) -> Record:
     """A copy of a record to be created, as far as its writer decides: without what the store sets, under the API
     version that is stored.
 
-    FleetError ``invalid`` for a name or value that cannot be kept, ``unknown-kind``; TypeError as of ``json_text``.
+    FleetError ``invalid`` for a name or value that cannot be kept and as of ``form_fault``, ``unknown-kind``; TypeError
+    as of ``json_text``.
     """
     fresh = _copy(record)
     if namespace_and_name(fresh["kind"], record_name(fresh)) is None:
@@ -36,7 +42,22 @@ def proposed(record: Record) -> Record:
             "metadata.name",
             "lower-case letters, digits, - and ., at most 253 characters; of a namespaced kind with its namespace",
         )
+    wrong = form_fault(fresh)
+    if wrong:
+        raise FleetError("invalid", f"{fresh['kind']}/{record_name(fresh)} cannot be kept: {wrong}")
     return fresh | {"metadata": _given(fresh)}
+
+
+def form_fault(record: Record) -> str:
+    """What of that which its writer decides has a form that no reader relies on: a spec that is no map, labels and
+    finalizers that are no texts; empty if nothing has. The record has metadata."""
+    metadata = record["metadata"]
+    labels, ends = metadata.get("labels") or {}, metadata.get("finalizers") or []
+    if record["kind"] not in JUDGED_BY_READERS and not isinstance(record.get("spec"), dict):
+        return "it has no spec"
+    fine = isinstance(labels, dict) and isinstance(ends, list)
+    fine = fine and all(isinstance(each, str) for each in (*labels.values(), *ends))
+    return "" if fine else "a label or a finalizer is no text"
 
 
 def created(record: Record, uid: str, version: str, now: datetime) -> Record:

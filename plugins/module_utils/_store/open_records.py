@@ -72,10 +72,8 @@ def _problems(kind: t.Any, given: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:
     for name, value in given.items():
         wanted = _OPTIONS[kind].get(name)
         if wanted is None:
-            yield Problem(
-                "bad-option",
-                f"records of type {kind} have no option {name!r}",
-                hint=f"they have {', '.join(_OPTIONS[kind])}",
-            )
+            meant = "; for records on a hub say type: hub" if name in _OPTIONS["hub"] else ""
+            hint = f"they have {', '.join(_OPTIONS[kind])}{meant}"
+            yield Problem("bad-option", f"records of type {kind} have no option {name!r}", hint=hint)
         elif not isinstance(value, wanted):
             yield Problem("bad-option", f"records.{name} is not a {'boolean' if wanted is bool else 'string'}")

@@ -16,14 +16,10 @@ from .._core.schema.codec import decode
 from .._core.values.canonical import strict_json
 from .._core.values.instants import parse_time
 from .kinds import namespace_and_name, record_name, stored_resource
+from .object_rules import JUDGED_BY_READERS, form_fault
 from .records import Event, Lease, Record
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
-# Whoever reads these judges each by the rules for manifests: a run that is damaged stops no other one.
-_JUDGED_BY_READERS = (
-    *("UpdateStrategy", "UpdateRun", "Gate"),
-    *("FleetMaintenance", "ReleaseCatalog", "AutoUpgradeProfile", "NodeRotation", "AuditEntry"),
-)
 WAY_OUT = "restore it from a backup, or move it away and rebuild the records from the members (recover)"
 
 
@@ -52,7 +48,7 @@ def record_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
     is relied on unread; kinds that each reader judges by itself are given as they are. FleetError as of
     ``stored_of``."""
     record = stored_of(kind, name, document, where)
-    if kind in _JUDGED_BY_READERS:
+    if kind in JUDGED_BY_READERS:
         return record
     try:
         decode(KIND_OF[kind].cls, record)
@@ -98,23 +94,16 @@ def _fault(kind: str, name: t.Any, record: t.Any) -> str:
     metadata = record.get("metadata")
     if not isinstance(metadata, dict) or record_name(record) != name or namespace_and_name(kind, name) is None:
         return "it has another name"
-    if kind not in _JUDGED_BY_READERS and not isinstance(record.get("spec"), dict):
-        return "it has no spec"
-    return "" if _is_from_a_store(metadata) else "its uid, generation, resourceVersion or a label is none"
+    return form_fault(record) or _store_fault(metadata)
 
 
-def _is_from_a_store(metadata: t.Mapping[str, t.Any]) -> bool:
-    """Whether uid, generation, resourceVersion, labels and finalizers have the types that a store gives them."""
-    version, generation = metadata.get("resourceVersion"), metadata.get("generation")
-    labels, finalizers = metadata.get("labels") or {}, metadata.get("finalizers") or []
-    return (
-        isinstance(version, str)
-        and _NUMBER.fullmatch(version) is not None
-        and type(generation) is int  # pylint: disable=unidiomatic-typecheck  # True is none
-        and isinstance(labels, dict)
-        and isinstance(finalizers, list)
-        and all(isinstance(each, str) for each in (metadata.get("uid"), *labels.values(), *finalizers))
-    )
+def _store_fault(metadata: t.Mapping[str, t.Any]) -> str:
+    """What of uid, generation and resourceVersion has another type than a store gives them; empty if nothing has."""
+    uid, version, generation = (metadata.get(key) for key in ("uid", "resourceVersion", "generation"))
+    fine = isinstance(version, str) and _NUMBER.fullmatch(version) is not None and isinstance(uid, str)
+    # True is no number here.
+    fine = fine and type(generation) is int  # pylint: disable=unidiomatic-typecheck
+    return "" if fine else "its uid, generation or resourceVersion is none"
 
 
 def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:

@@ -10,11 +10,11 @@ keys, and neither it nor its composer bounds what aliases unfold to.
 from __future__ import annotations
 
 import json
-import re
 import typing as t
 from dataclasses import dataclass, field
 
 from .._core.errors import FleetError, Problem
+from .._core.values.canonical import joined_pairs
 from .yaml_scalars import Scalar, number, resolve
 
 try:
@@ -39,8 +39,6 @@ _TAGS = {f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null", "ma
 }
 _NO_KEY = object()
 _MERGE = object()
-# A character beyond the first plane, as JSON may write it; libyaml takes only the character itself.
-_SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ def read_yaml(text: str, path: str) -> t.Iterator[YamlDocument | Problem]:
     builder = _Builder(path)
     found, steps, parser = builder.found, builder.steps, None
     try:
-        parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(_plain_json(text, path))
+        parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(joined_pairs(text) if path.endswith(".json") else text)
         while (event := parser.get_event()) is not None:
             step = steps.get(type(event))
             if step is not None:
@@ -335,19 +333,6 @@ def _measured(value: t.Any) -> _Anchored:
     inner = [_measured(each) for each in (value.values() if isinstance(value, dict) else value)]
     height = 1 + max((each.height for each in inner), default=0)
     return _Anchored(value, _CONTAINER + keys + sum(each.weight for each in inner), height)
-
-
-def _plain_json(text: str, path: str) -> str:
-    """The text of a file of YAML as it is; in one of JSON each escaped surrogate pair becomes its character."""
-    if not path.endswith(".json"):
-        return text
-
-    def character(match: re.Match[str]) -> str:
-        """The character of an escaped pair, behind the backslashes before it."""
-        pair = bytes.fromhex(match[2] + match[3])
-        return match[1] + pair.decode("utf-16-be")
-
-    return _SURROGATES.sub(character, text)
 
 
 def _syntax(error: t.Any, text: str, path: str) -> Problem:

@@ -12,9 +12,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import typing as t
 
 from ..errors import FleetError
+
+_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 
 def canonical_json(value: t.Any) -> bytes:
@@ -87,3 +90,8 @@ def _part(value: t.Any) -> str:
         rows = (f"{json.dumps(key)}: {json.dumps(value[key], sort_keys=True)}" for key in sorted(value))
         return "{\n " + ",\n ".join(rows) + "\n}"
     return json.dumps(value)
+
+
+def joined_pairs(text: str) -> str:
+    """The text of JSON with each escaped surrogate pair as its character: YAML is read with the character alone."""
+    return _PAIR.sub(lambda found: found[1] + bytes.fromhex(found[2] + found[3]).decode("utf-16-be"), text)

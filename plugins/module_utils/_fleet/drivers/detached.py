@@ -41,6 +41,7 @@ from .host import (
     PREFIX,
     folder_number,
     intent_reference,
+    is_earlier_boot,
     is_intent,
     machine,
     place_words,
@@ -96,9 +97,13 @@ def start(folder: Path, request: Request) -> str:
         return there.reference
     _refuse_twice(folder, request.member)
     remove_old(folder.parent)
-    _write_request(folder, request)
-    command = [sys.executable, *_PYTHON_FLAGS, str(SCRIPT), str(folder)]
-    started = processes.start(command, folder / "output.log", str(folder), request.environ)
+    try:
+        _write_request(folder, request)
+        command = [sys.executable, *_PYTHON_FLAGS, str(SCRIPT), str(folder)]
+        started = processes.start(command, folder / "output.log", str(folder), request.environ)
+    except BaseException:
+        _leave_nothing_private(folder, request)
+        raise
     end = time.monotonic() + _START_TIMEOUT
     while time.monotonic() < end:
         alive = processes.is_running(started)
@@ -112,15 +117,16 @@ def start(folder: Path, request: Request) -> str:
     there = _process_of(folder)
     if there is not None:
         return there.reference
+    _leave_nothing_private(folder, request)
     raise FleetError("cannot-start", f"the operation did not start: {output(folder)}", str(folder))
 
 
 def look(folder: Path, reference: str = "") -> OperationProgress:
     """How it stands: NOT_BEGUN where this machine and folder would show it, UNKNOWN where it may have been begun
     elsewhere, or its process or its end cannot be read. Starts nothing; but if its process is gone without a result,
-    what that left behind is ended, and it has FAILED. From now on an end counts as told, if that can be written.
-    FleetError ``operation-unreadable``, ``cannot-stop``, and ``unwritable-folder`` where a private file of it cannot be
-    removed."""
+    what that left behind is ended, and it has FAILED; private files are removed, after a restart of this machine too.
+    From now on an end counts as told, if that can be written. FleetError ``operation-unreadable``, ``cannot-stop``, and
+    ``unwritable-folder`` where a private file of it cannot be removed."""
     found = _look(folder.absolute(), reference)
     if found.state in (SUCCEEDED, FAILED) and not (folder / TOLD).exists():
         with contextlib.suppress(OSError):  # it is kept for longer then
@@ -145,6 +151,8 @@ def _look(folder: Path, reference: str) -> OperationProgress:
     alive = there.here == machine() and processes.is_running(there.id)
     result = _read(folder / "result.json")
     if result is None and there.here != machine():
+        if is_earlier_boot(there.here):
+            _remove_private(folder)
         return OperationProgress(state=UNKNOWN, message=f"the operation was begun {place_words(there.reference)}")
     if result is None and alive:
         return OperationProgress(state=IN_PROGRESS, message=output(folder, 1))
@@ -253,7 +261,15 @@ def _was_deleted(folder: Path) -> bool:
 
 
 def _process_of(folder: Path) -> _Process | None:
-    """The process that carries it out, or did; None if none has begun to. FleetError ``operation-unreadable``."""
+    """The process that carries it out, or did; None if none has begun to. FleetError ``operation-unreadable``;
+    ``unsafe-folder`` where somebody else may have written its files, for they say what is run, ended and removed."""
+    for each in (folder.parent, folder):
+        try:
+            own_folder(each)
+        except (FileNotFoundError, NotADirectoryError):
+            break
+        except (OSError, RuntimeError) as error:
+            raise FleetError("operation-unreadable", f"{each} cannot be read: {error}") from None
     found = _read(folder / "process.json")
     if found is None:
         return None
@@ -278,15 +294,37 @@ def _read(path: Path) -> dict[str, t.Any] | None:
 
 def _clear_up(folder: Path) -> dict[str, t.Any]:
     """Its process is gone and has recorded nothing. Whoever was below it may be about to, or be there alone: ends all
-    that are left, and removes private files. Gives the result, or one that says that its process was killed. FleetError
-    ``cannot-stop``, ``operation-unreadable``, ``unwritable-folder`` where a private file cannot be removed."""
+    that are left, and removes private files. Gives the result, or one that says that its process was killed; an empty
+    one where that was after the command had ended, and nobody can tell how. FleetError ``cannot-stop``,
+    ``operation-unreadable``, ``unwritable-folder`` where a private file cannot be removed."""
     left = processes.processes_marked(str(folder))
     processes.stop(left)
     words = f"; {len(left)} process{'es' if len(left) > 1 else ''} that it left behind had to be ended" if left else ""
-    for name in (_read(folder / "request.json") or {}).get("private", ()):
-        with unwritable_as_error(folder):
-            (folder / name).unlink(missing_ok=True)
-    return _read(folder / "result.json") or {"rc": None, "message": f"its process was killed{words}"}
+    _remove_private(folder)
+    result = _read(folder / "result.json")
+    if result is None and any(folder.glob(".result.*")):  # its end was being written
+        return {}
+    return result or {"rc": None, "message": f"its process was killed{words}"}
+
+
+def _leave_nothing_private(folder: Path, request: Request) -> None:
+    """Removes what is private in a request that nobody has begun to carry out, as far as it can be."""
+    with contextlib.suppress(FleetError):
+        if _process_of(folder) is None:
+            _remove(folder, request.private)
+
+
+def _remove_private(folder: Path) -> None:
+    """Removes the files that its request calls private. FleetError ``operation-unreadable``, ``unwritable-folder``."""
+    _remove(folder, (_read(folder / "request.json") or {}).get("private", ()))
+
+
+def _remove(folder: Path, names: t.Iterable[str]) -> None:
+    """Removes those files, of what is in the folder itself. FleetError ``unwritable-folder``."""
+    for name in names:
+        if "/" not in name:
+            with unwritable_as_error(folder):
+                (folder / name).unlink(missing_ok=True)
 
 
 def _progress(result: t.Mapping[str, t.Any], tail: str) -> OperationProgress:

@@ -25,6 +25,7 @@ _MARK = "GITOPS_FLEET_LOCAL"
 _PR_SET_PDEATHSIG = 1
 _GRACE = 10.0
 _PAUSE = 0.05
+_NEXT_TRY = 1.0
 _CANNOT_START = 127
 _TO_END = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -199,10 +200,23 @@ def _result(rc: int | None, message: str, left: int) -> dict[str, t.Any]:
 
 
 def _finish(folder: Path, request: dict[str, t.Any], result: dict[str, t.Any]) -> None:
+    """As ``_record``. On a disk that is full, or else cannot be written, it waits until it can: what ended well has not
+    failed for that. OSError if the folder is gone."""
+    while True:
+        try:
+            return _record(folder, request, result)
+        except OSError:
+            if not folder.is_dir():
+                raise
+        time.sleep(_NEXT_TRY)
+
+
+def _record(folder: Path, request: dict[str, t.Any], result: dict[str, t.Any]) -> None:
     """Removes private files, and writes the result, unless there is one: the first result stays. OSError if the folder
-    cannot be written."""
+    cannot be written; what is there of ``.result.*`` then shows that the command has ended."""
     for name in request["private"]:
-        (folder / name).unlink(missing_ok=True)
+        if "/" not in name:
+            (folder / name).unlink(missing_ok=True)
     making = folder / f".result.{os.getpid()}"
     _write(making, json.dumps(result))
     with contextlib.suppress(FileExistsError):

@@ -15,8 +15,8 @@ from urllib.parse import quote, unquote
 
 from ..._core.errors import FleetError
 from ..._core.foreign import in_line
-from ..._local.locks import make_folder
-from ..._local.private import write_private
+from ..._local.locks import make_folder, unwritable_as_error
+from ..._local.private import own_folder, write_private
 
 PREFIX = "process:"
 # Beside the folders of operations, the names of all that were begun.
@@ -36,12 +36,22 @@ def machine() -> str:
     return f"{PREFIX}{platform.node()}/{boot}/{namespace}"
 
 
+def is_earlier_boot(place: str) -> bool:
+    """Whether that, as of ``machine``, is this machine and namespace of processes before a restart, so that none of its
+    processes is left. False where Linux does not tell a part of it."""
+    then, now = place.split("/"), machine().split("/")
+    return all(then) and then[::2] == now[::2] and len(then) == len(now) and then != now
+
+
 def intent_reference(operations: Path) -> str:
     """The machine and the folder of operations, by its path and by its number; what is not there yet is made.
 
     Record it with the intent: whoever takes the operation up then knows whether it would see what was begun, and
-    begins nothing if it would not. FleetError ``unwritable-folder``.
+    begins nothing if it would not. FleetError ``unwritable-folder``; ``unsafe-folder`` where others may write to it.
     """
+    make_folder(operations, 0o700)
+    with unwritable_as_error(operations):
+        own_folder(operations)
     found = folder_number(operations) or _numbered(operations)
     return f"{machine()}/{found}@{quote(str(operations.absolute()))}"
 
@@ -71,9 +81,8 @@ def place_words(reference: str) -> str:
 
 
 def _numbered(operations: Path) -> str:
-    """Makes the folder and its number, and gives that; of several that come at once one makes it, whole. FleetError
+    """Makes the number of the folder, and gives it; of several that come at once one makes it, whole. FleetError
     ``unwritable-folder``."""
-    make_folder(operations, 0o700)
     mine = operations / f"{_ID}.{secrets.token_hex(8)}"
     try:
         write_private(mine, f"{secrets.token_hex(8)}\n".encode())

@@ -15,6 +15,7 @@ import re
 import typing as t
 from collections.abc import Mapping
 
+_LONGEST_KEY = 1000
 _SURROGATES = re.compile(r"\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})")
 
 
@@ -26,12 +27,18 @@ def unsafe(document: t.Any) -> str:
 def _flow(value: t.Any) -> str:
     """The value in one line of YAML. TypeError for what JSON has no form for."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_text(str(key))}: {_flow(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(str(key))}: {_flow(each)}" for key, each in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_flow, value)) + "]"
     if isinstance(value, float):
         return _number(value)
     return _text(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _key(value: str) -> str:
+    """The text as a key; a long one has to say that it is one (YAML 1.1, 7.4.2: at most 1024 characters)."""
+    text = _text(value)
+    return text if len(text) <= _LONGEST_KEY else f"? {text} "
 
 
 def _text(value: str) -> str:

@@ -198,7 +198,7 @@ def _documents(records: Records, wish: MemberSpec) -> dict[str, Document]:
     if wish.labels is not None:
         before = {} if wish.rebuilt else metadata.get("labels") or {}
         told = {key: value for key, value in before.items() if key in KEYS}
-        metadata["labels"] = {**told, **{key: str(value) for key, value in wish.labels.items()}}
+        metadata["labels"] = {**told, **wish.labels}
     fleet_spec = dict((fleet or {}).get("spec") or {})
     if wish.connection is not None:
         fleet_spec["connection"] = {key: value for key, value in wish.connection.items() if value}

@@ -61,13 +61,17 @@ def _by_labels(document: Mapping[str, t.Any], selector: LabelSelector) -> bool:
 
 
 def _labels(document: Mapping[str, t.Any]) -> dict[str, str]:
-    """Labels of an object, or of a row without ``metadata`` that has them at the top, keys and values as texts; none
-    where there are none. FleetError ``wrong-type`` for what is no mapping."""
+    """Labels of an object, or of a row without ``metadata`` that has them at the top; none where there are none.
+    FleetError ``wrong-type`` for what is no mapping of texts."""
     holder = document.get("metadata") if "metadata" in document else document
     labels = holder.get("labels") if isinstance(holder, Mapping) else None
     if labels is not None and not isinstance(labels, Mapping):
         raise FleetError("wrong-type", f"labels are a mapping, not {written(labels, 60)}", "input")
-    return {str(key): str(value) for key, value in (labels or {}).items()}
+    for key, value in (labels or {}).items():
+        if not isinstance(key, str) or not isinstance(value, str):
+            text = f"labels are texts, and this is {written(key, 60)}: {written(value, 60)}"
+            raise FleetError("wrong-type", text, "input", "write it in quotes; in a template, with | string")
+    return dict(labels or {})
 
 
 def _text(text: t.Any, place: str) -> LabelSelector:

@@ -4,7 +4,8 @@
 """Tokens, passwords and keys that we show to API servers, found again in what these say, and taken out.
 
 A server, or a proxy before it, may send back what it was given: in a message, a page, a version, a name. Each secret is
-known as it is, in base64 (at any place within more text), percent-encoded, and with the escapes of JSON and Go.
+known as it is, in base64 (at any place within more text), percent-encoded, and with the escapes of JSON and Go,
+of JSON in JSON too.
 """
 
 from __future__ import annotations
@@ -130,6 +131,14 @@ def _as_json(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
+def _quoted(text: str) -> set[str]:
+    """The text between the quotes of JSON, as servers write that: with the letters as they are, in ASCII alone, and
+    as Go does."""
+    as_is = _as_json(text)
+    as_go = re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", as_is)
+    return {as_is, json.dumps(text)[1:-1], as_go}
+
+
 def _without(forms: t.Iterable[SecretForm], text: str) -> str:
     """The text with ``HIDDEN`` for each of the forms, the longest first, so that no tail of one is left behind."""
     for form in sorted(forms, key=lambda form: len(form.text), reverse=True):
@@ -182,10 +191,11 @@ def _userinfo(url: str) -> tuple[str, ...]:
 def _forms(secret: str) -> t.Iterator[SecretForm]:
     """Each form in which a server may give the secret back, some of them more than once; in base64 from 8 bytes on, and
     within more base64 from 12 on."""
-    quoted = _as_json(secret)
-    for form in (secret, quote(secret, safe=""), quote_plus(secret), quoted, json.dumps(secret)[1:-1]):
+    for form in (secret, quote(secret, safe=""), quote_plus(secret)):
         yield SecretForm(form)
-    yield SecretForm(re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", quoted))
+    for form in _quoted(secret):
+        yield SecretForm(form)
+        yield from map(SecretForm, _quoted(form))
     raw = secret.encode()
     if len(raw) >= _LONG:
         for encoded in (base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode()):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..._core.errors import FleetError, Problem
+from ..._core.values.canonical import joined_pairs
 from ..files import read_file, with_home
 
 try:
@@ -137,7 +138,7 @@ def parse_yaml(text: str | bytes, where: str) -> t.Any:
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", where, "pip install PyYAML")
     try:
-        document = yaml.load(text, Loader=_loader())
+        document = yaml.load(_readable(text), Loader=_loader())
         too_large = _unfolded(document, {}) > MAX_UNFOLDED
     # Beside its own errors PyYAML lets through those of numbers, days and tags that Python does not have.
     except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, ValueError, RecursionError) as error:
@@ -147,6 +148,14 @@ def parse_yaml(text: str | bytes, where: str) -> t.Any:
     if too_large:
         raise FleetError("kubeconfig-invalid", "the aliases of the kubeconfig unfold to too much", where)
     return document
+
+
+def _readable(text: str | bytes) -> str | bytes:
+    """The text as it is; of JSON, which is all YAML but for that, each escaped surrogate pair as its character.
+    ValueError for JSON that is not UTF-8."""
+    if text.lstrip()[:1] not in ("{", b"{"):
+        return text
+    return joined_pairs(text if isinstance(text, str) else text.decode())
 
 
 def as_json(value: t.Any) -> t.Any:

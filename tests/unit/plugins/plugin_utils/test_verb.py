@@ -17,6 +17,7 @@ import pytest
 from ansible.errors import AnsibleAction
 from ansible.plugins.action import ActionBase
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.keeping import INTERRUPTED
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next_steps import NextStep
 from ansible_collections.gitops.fleet.plugins.plugin_utils import _verb, _voice
 from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import PLAYBOOKS
@@ -26,7 +27,7 @@ EVIL = "\x1b[2J\n::error::x"
 
 
 def carried_out(
-    monkeypatch: pytest.MonkeyPatch, work: t.Callable[[Run], Answer], **arguments: t.Any
+    monkeypatch: pytest.MonkeyPatch, work: t.Callable[[Run], Answer], no_log: bool = False, **arguments: t.Any
 ) -> tuple[dict[str, t.Any], list[str]]:
     """The result of a verb that does ``work``, and what was said; ``arguments`` are those of its task."""
 
@@ -45,7 +46,7 @@ def carried_out(
     monkeypatch.setattr(_verb, "argument_spec", lambda _name: {})
     monkeypatch.setattr(_verb, "check_extra_variables", lambda *_arguments: None)
     monkeypatch.setattr(_voice.DISPLAY, "display", lambda text, **_named: heard.append(text))
-    task = mock.Mock(check_mode=False, diff=True, args=arguments)
+    task = mock.Mock(check_mode=False, diff=True, args=arguments, no_log=no_log)
     return Working(task, None, None, None, None, None).run(None, {}), heard
 
 
@@ -59,6 +60,24 @@ def test_everything_goes_through_one_door(monkeypatch: pytest.MonkeyPatch) -> No
     assert heard == ["said \\x1b[2J\n  | : :error::x"]
     assert "\x1b" not in repr(result) and "\n::" not in json.dumps(result).replace("\\n", "\n")
     assert result["diff"][0]["after"] == "b\n" and result["failed"] and result["changed"]
+
+
+@pytest.mark.parametrize("no_log", [False, True])
+def test_a_task_with_no_log_says_nothing(monkeypatch: pytest.MonkeyPatch, no_log: bool) -> None:
+    """Ansible keeps the result of such a task from people and logs; what a verb says beside it, nobody would."""
+
+    def work(run: Run) -> Answer:
+        run.say("canary")
+        return Answer(changed=True, code=INTERRUPTED, message="canary", next_lines=["canary"])
+
+    last: list[t.Sequence[str]] = []
+    warned: list[str] = []
+    monkeypatch.setattr(_verb, "heard", last.append)
+    monkeypatch.setattr(_verb, "connection_notes", lambda: {"m1": ["a note"]})
+    monkeypatch.setattr(_voice.DISPLAY, "warning", warned.append)
+    result, heard = carried_out(monkeypatch, work, no_log)
+    assert result["changed"] and result["connection_notes"] == {"m1": ["a note"]}
+    assert (bool(heard), bool(warned), bool(last[0])) == (not no_log,) * 3
 
 
 def test_a_refusal_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,6 +251,31 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_done(
         assert result["failed"] and result["fleet"]["code"] == "unwritable-file" and not done
 
 
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_file_that_cannot_be_written_at_the_end_hides_nothing_of_what_came_of_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, refuses: bool
+) -> None:
+    """Who has to wait and go on, or to lift a brake, is told so all the same."""
+    place = tmp_path / "out" / "result.json"
+
+    def work(_run: Run) -> Answer:
+        place.parent.write_text("no folder any more")
+        if refuses:
+            raise FleetError("brake-max-removals", "too many go", "web")
+        return Answer(changed=True, outcome="waiting", message="for approval", resume_at="2026-01-01T00:00:00Z")
+
+    result, _heard = carried_out(monkeypatch, work, result_file=str(place))
+    first, lost = result["msg"].split("\n", 1)
+    assert result["failed"] and str(place) in lost and "cannot be written" in lost
+    codes = [each["code"] for each in result["problems"]]
+    if refuses:
+        assert result["fleet"]["outcome"] == "stopped" and "too many go" in first
+        assert codes == ["brake-max-removals", "unwritable-file"]
+    else:
+        assert result["fleet"]["outcome"] == "waiting" and first == "for approval"
+        assert codes == ["unwritable-file"] and result["changed"]
+
+
 @pytest.mark.parametrize(
     ("options", "wrong"),
     [
@@ -271,6 +315,7 @@ def failing(
     path: str,
     work: t.Callable[[Run], Answer],
     failed_when: t.Any = (),
+    no_log: bool = False,
     **arguments: t.Any,
 ) -> dict[str, t.Any]:
     """What a failed task at ``path`` gives back, and Ansible prints."""
@@ -288,7 +333,9 @@ def failing(
     monkeypatch.setattr(ActionBase, "run", lambda *_arguments: {})
     monkeypatch.setattr(_verb, "argument_spec", lambda _name: {})
     monkeypatch.setattr(_verb, "check_extra_variables", lambda *_arguments: None)
-    task = mock.Mock(check_mode=False, diff=True, args=arguments, failed_when=failed_when, get_path=lambda: path)
+    task = mock.Mock(
+        check_mode=False, diff=True, args=arguments, failed_when=failed_when, no_log=no_log, get_path=lambda: path
+    )
     try:
         return Failing(task, None, None, None, None, None).run(None, {})
     except AnsibleAction as error:
@@ -311,6 +358,10 @@ def test_a_failure_in_a_playbook_of_ours_is_its_message_and_no_more(
     assert told == {"error": "why\nto go on: x", "changed": True, "msg": "why", "fleet": fleet}
     kept = json.loads((tmp_path / "result.json").read_text())
     assert len(kept["members"]) == 99 and kept["msg"] == "why\nto go on: x"
+
+
+def test_a_failure_with_no_log_is_left_to_ansible(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert failing(monkeypatch, OURS, lost, no_log=True)["members"] == ["m"] * 99
 
 
 def test_what_stands_above_it_is_not_said_once_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -124,12 +124,25 @@ def test_the_hub_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_it_is_what_the_options_name(tmp_path: Path) -> None:
     said: list[str] = []
-    options = {"records": {"type": None, "path": str(tmp_path / "r.db"), "context": "unused"}, "holder": "anna"}
+    options = {"records": {"type": None, "path": str(tmp_path / "r.db"), "context": None}, "holder": "anna"}
     with open_session(options, {"A": "b"}, writes=True, say=said.append, clock=lambda: NOW) as session:
         session.say("line")
         assert session.records.place == str(tmp_path / "r.db") and session.hub is None
         assert (session.holder, session.clock(), session.environ, said) == ("anna", NOW, {"A": "b"}, ["line"])
         assert session.records.acquire("a", "b", 60).renewed == NOW, "records and their user have one clock"
+
+
+@pytest.mark.parametrize("part", ["kubeconfig", "context"])
+def test_who_names_a_hub_and_not_its_type_gets_no_file(tmp_path: Path, part: str) -> None:
+    """Records in a file that nobody asked for are an empty fleet, and what is there already is forgotten."""
+    with pytest.raises(FleetError) as caught:
+        open_session({"records": {"path": str(tmp_path / "r.db"), part: "hub"}}, {}, writes=False)
+    assert caught.value.code == "bad-option" and part in str(caught.value) and "type" in caught.value.hint
+
+
+def test_what_ansible_fills_in_for_a_file_is_passed_over_for_a_hub(tmp_path: Path) -> None:
+    filled = {**HUB, "path": "r.db", "durable": False, "kubeconfig": kubeconfig(tmp_path / "hub", 10)}
+    assert server_of(open_session({"records": filled}, {}, writes=True).hub) == "https://127.0.0.1:10"
 
 
 @pytest.mark.parametrize(("given", "kept"), [({"reason": "CHG-7"}, "CHG-7"), ({"reason": None}, ""), ({}, "")])

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import time
+from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.answers import Answer, TooLarge, seconds
@@ -65,6 +67,33 @@ def test_what_is_no_json_object(data):
 )
 def test_what_is_one(data, found):
     assert document(data) == found
+
+
+@pytest.fixture
+def far_from_utc(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TZ", "Etc/GMT+11")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ("Fri, 02 Jan 2026 03:04:05 GMT", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        ("Fri, 02 Jan 2026 03:04:05 +0200", datetime(2026, 1, 2, 1, 4, 5, tzinfo=UTC)),
+        ("Fri, 02 Jan 2026 03:04:05 -0000", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        ("Fri, 02 Jan 2026 03:04:05", None),
+        ("Fri Jan  2 03:04:05 2026", None),
+        ("Fri, 02 Jan 2026 03:04:05 here", None),
+        ("now", None),
+        ("", None),
+    ],
+)
+def test_the_clock_of_a_server_is_none_of_this_machines_zone(header: str, found: datetime | None, far_from_utc):
+    """A live lease would have ended by it, and be taken over."""
+    assert Answer(200, "", b"", header).date == found
 
 
 def test_the_objects_of_a_list_are_looked_at_by_who_uses_them():

@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.ans
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/gitops-fleet/leases"
+MEMBERS = "/apis/cluster.kubernetes-fleet.io/v1beta1/memberclusters"
 SECRET = "/api/v1/namespaces/gitops-fleet/secrets/gitops-fleet-digest-key"
 FORM = {
     "holderIdentity": "ci-1",
@@ -53,11 +54,39 @@ def test_leases_without_a_form_do_not_hide_the_others() -> None:
 def test_a_list_in_a_namespace_of_a_kind_that_has_none_asks_for_nothing() -> None:
     """It gave all of the fleet, where a file of records gave none."""
     all_of_them = listing("MemberCluster", [{"metadata": {"name": "m1"}}])
-    hub = records({"/apis/cluster.kubernetes-fleet.io/v1beta1/memberclusters": all_of_them})
+    hub = records({MEMBERS: all_of_them})
     assert [each["metadata"]["name"] for each in hub.list("MemberCluster")] == ["m1"]
     with pytest.raises(FleetError) as caught:
         hub.list("MemberCluster", namespace="default")
     assert caught.value.code == "invalid" and "leave the namespace out" in caught.value.hint
+
+
+M1 = {"kind": "MemberCluster", "metadata": {"name": "m1", "uid": "u", "resourceVersion": "1", "generation": 1}}
+NO_RECORDS = {
+    "a status": {"kind": "Status", "status": "Success", "metadata": {}},
+    "another kind": {**M1, "kind": "Namespace"},
+    "another name": {**M1, "metadata": {**M1["metadata"], "name": "m2"}},
+    "no uid": {**M1, "metadata": {"name": "m1", "resourceVersion": "1"}},
+    "no version": {**M1, "metadata": {"name": "m1", "uid": "u"}},
+    "a version that is no text": {**M1, "metadata": {**M1["metadata"], "resourceVersion": 1}},
+}
+
+
+@pytest.mark.parametrize("answer", NO_RECORDS.values(), ids=NO_RECORDS)
+def test_another_answer_than_the_record_is_none(answer: dict[str, t.Any]) -> None:
+    """A proxy that answers everything with 200; nothing is taken for recorded that was not."""
+    wanted = {"apiVersion": "cluster.kubernetes-fleet.io/v1beta1", "spec": {}, **M1}
+    hub = records({MEMBERS: answer, f"{MEMBERS}/m1": answer})
+    for asked in (
+        lambda: hub.get("MemberCluster", "m1"),
+        lambda: hub.create(wanted),
+        lambda: hub.create({**wanted, "status": {"a": 1}}),
+        lambda: hub.replace(wanted),
+    ):
+        with pytest.raises(FleetError) as caught:
+            asked()
+        assert caught.value.code == "bad-answer" and MEMBERS in caught.value.message
+    assert records({f"{MEMBERS}/m1": M1}).get("MemberCluster", "m1") == M1
 
 
 @pytest.mark.parametrize("spec", [None, [], "x", {**FORM, "leaseTransitions": "3"}])

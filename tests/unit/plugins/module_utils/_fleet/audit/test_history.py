@@ -154,7 +154,7 @@ def test_a_damaged_record_is_named_and_hides_no_other(session: Session) -> None:
         document = {"apiVersion": "gitops.fleet/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": {"at": 5}}
         session.records.create(document)
     asked = {"apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterApprovalRequest"}
-    session.records.create({**asked, "metadata": {"name": "damaged-request"}, "spec": ["web"]})
+    session.records.create({**asked, "metadata": {"name": "damaged-request"}, "spec": {"targetStage": ["web"]}})
     found = fleet_history(session, HistoryRequest())
     assert [each.action for each in found.rows] == ["Joined"]
     for name in ("damaged-entry", "damaged-gate", "damaged-request"):

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -100,6 +102,53 @@ def test_what_is_private_is_gone_at_the_end(folder: Path):
     assert not (folder / "extra").exists() and (folder / "kept").exists()
 
 
+def no_space(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("fails", ["the request", "the process", "Ctrl-C", "the claim"])
+def test_what_is_private_does_not_outlive_a_start_that_failed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    write = detached.write_private
+
+    def interrupted(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:
+        assert (folder / "extra").exists()
+        raise KeyboardInterrupt
+
+    if fails == "the request":
+        monkeypatch.setattr(
+            detached, "write_private", lambda path, text: no_space() if path.suffix == ".json" else write(path, text)
+        )
+    elif fails == "the claim":
+        monkeypatch.setattr(detached, "SCRIPT", folder / "no-such-script")
+    else:
+        monkeypatch.setattr(os, "posix_spawn", no_space if fails == "the process" else interrupted)
+    with pytest.raises(KeyboardInterrupt if fails == "Ctrl-C" else FleetError):
+        detached.start(folder, shell("true", files={"extra": "s3cret"}, private=("extra",)))
+    assert not (folder / "extra").exists()
+
+
+def test_what_is_private_does_not_outlive_a_restart_of_the_machine(folder: Path) -> None:
+    """What the processes were to do at their end they did not come to."""
+    detached.start(folder, shell("true", files={"kept": "1"}, private=("extra",)))
+    ended(folder)
+    (folder / "result.json").unlink()
+    (folder / "extra").write_text("s3cret")
+    record = json.loads((folder / "process.json").read_text())
+    host, _boot, namespace = record["here"].split("/")
+    places = {
+        f"{host}/earlier/other": True,
+        f"{host}-2/earlier/{namespace}": True,
+        f"{host}/earlier/{namespace}": False,
+    }
+    for here, is_left in places.items():
+        (folder / "process.json").write_text(json.dumps({**record, "here": here}))
+        assert detached.look(folder).state == UNKNOWN
+        assert (folder / "extra").exists() == is_left
+    assert (folder / "kept").exists()
+
+
 def test_only_the_given_environment_reaches_it(folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("JOB_ID", "7")
     detached.start(folder, shell("env"))
@@ -183,6 +232,45 @@ def test_if_all_that_stands_over_it_is_killed_the_next_look_ends_what_is_left(fo
     assert "its process was killed" in progress.message and "left behind" in progress.message
     assert processes.processes_marked(str(folder)) == () and not (folder / "extra").exists()
     assert detached.start(folder, shell(TWO)) == reference, "an operation is never started twice"
+
+
+@pytest.fixture
+def unrecorded(folder: Path) -> t.Iterator[tuple[str, t.Callable[[], None]]]:
+    """The reference of an operation that ended well while nothing could be written, and how to end that state."""
+    reference = detached.start(folder, shell(f"echo up; until test -e {folder}/go; do sleep 0.05; done"))
+    until(folder, says("up"))
+    outer = pid_of(reference)
+    limits = {pid: resource.prlimit(pid, resource.RLIMIT_FSIZE) for pid in (outer, *_children(outer))}
+    for pid, (_soft, hard) in limits.items():
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, hard))
+    (folder / "go").touch()
+    end = time.monotonic() + 120
+    while not list(folder.glob(".result.*")):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+    def lift() -> None:
+        for pid, limit in limits.items():
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, limit)
+
+    yield reference, lift
+
+
+def test_on_a_full_disk_the_end_is_recorded_as_soon_as_there_is_space(
+    folder: Path, unrecorded: tuple[str, t.Callable[[], None]]
+) -> None:
+    """What ended well did not fail because nobody could write that down."""
+    reference, lift = unrecorded
+    assert detached.look(folder, reference).state == IN_PROGRESS
+    lift()
+    assert ended(folder) == OperationProgress(state=SUCCEEDED, message="up")
+
+
+def test_an_end_that_was_never_recorded_is_not_known(
+    folder: Path, unrecorded: tuple[str, t.Callable[[], None]]
+) -> None:
+    os.killpg(pid_of(unrecorded[0]), signal.SIGKILL)
+    assert ended(folder).state == UNKNOWN
 
 
 def test_a_zombie_has_ended(folder: Path):

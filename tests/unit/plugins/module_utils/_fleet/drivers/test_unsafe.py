@@ -61,6 +61,13 @@ def test_words_of_ansibles_json_mean_nothing(inner: t.Any):
     assert not any(is_trusted_as_template(each) for each in texts(found))
 
 
+@pytest.mark.parametrize("length", [990, 1000, 1020, 1024, 1030, 5000])
+@pytest.mark.parametrize("character", ["k", '"', "\N{ROCKET}"])
+def test_keys_may_be_long(length: int, character: str):
+    document = {"a": {character * length: {TEMPLATE: 1, character * length: [2]}, "b": 3}}
+    assert read_by_ansible(document) == document
+
+
 def test_what_is_no_number_stays_so():
     found = read_by_ansible([math.inf, -math.inf, math.nan, 1e22, 5e-324])
     assert found[:2] == [math.inf, -math.inf] and math.isnan(found[2]) and found[3:] == [1e22, 5e-324]

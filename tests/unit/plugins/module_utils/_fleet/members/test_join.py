@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.audit.audit_entry import MEMBER_CHANGED
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import IDENTITY, MemberSpec, join
@@ -44,6 +45,14 @@ def test_the_entry_of_a_changed_member_says_what_was_and_what_is(session: Sessio
     (entry,) = entries(session)
     assert entry["action"] == MEMBER_CHANGED
     assert entry["message"] == "label env test -> prod, driver local -> command, group none -> canary"
+
+
+@pytest.mark.parametrize("value", [None, True, 1, 1.5, ["a"]])
+def test_a_label_that_is_no_text_is_refused(session: Session, value: t.Any) -> None:
+    """As kubectl does: ``true`` of YAML is no label ``True``, and nothing is none ``None``."""
+    with pytest.raises(FleetError) as caught:
+        join(session, [MemberSpec(name="prod-1", labels={"canary": value})], write=True)
+    assert "labels[canary]" in str(caught.value) and entries(session) == []
 
 
 def test_a_field_that_a_server_filled_in_is_no_change(session: Session) -> None:

@@ -72,6 +72,10 @@ def test_rows_and_other_objects_have_labels_too():
         ([CLUSTER, CLUSTER], "env", ["one object"]),
         ("eu-1", "env", ["input", "'eu-1'"]),
         ({"labels": ["a"]}, "env", ["labels are a mapping"]),
+        ({"labels": {"env": None}}, "env", ["'env': None", "quotes"]),
+        ({"labels": {"canary": True}}, "canary=true", ["'canary': True", "quotes"]),
+        ({"labels": {"wave": 1}}, "wave=1", ["'wave': 1", "quotes"]),
+        ({"labels": {1: "a"}}, "env", ["1: 'a'", "quotes"]),
     ],
 )
 def test_bad_input_is_named(cluster, selector, words):

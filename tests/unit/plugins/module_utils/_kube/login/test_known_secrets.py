@@ -59,6 +59,17 @@ def test_a_password_with_quotes_is_found_in_json_and_in_go():
         assert known(password).taken_out(form) == '"(hidden)"'
 
 
+@pytest.mark.parametrize("letters", [False, True])
+@pytest.mark.parametrize("password", ['a"quoted-one', "back\\slashed-one", "é-accented-one", "less<than&more-one"])
+def test_a_password_is_found_in_json_within_json(password, letters):
+    """A server shows the body of a request in its message."""
+    inner = json.dumps({"password": password}, ensure_ascii=letters)
+    for text in (inner, inner.replace("<", "\\u003c").replace("&", "\\u0026")):
+        for outer in (json.dumps(text), json.dumps(text, ensure_ascii=False)):
+            assert "(hidden)" in known(password).taken_out(outer)
+            assert "one" not in known(password).taken_out(outer)
+
+
 def test_a_short_secret_is_hidden_where_it_stands_alone():
     assert known("test").taken_out('User "test" (test) of latest tests') == 'User "(hidden)" ((hidden)) of latest tests'
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import typing as t
@@ -93,6 +94,21 @@ def test_what_python_has_no_value_for_is_no_yaml(tmp_path: Path, text: str) -> N
     with pytest.raises(FleetError) as refused:
         read_kubeconfig(path)
     assert (refused.value.code, refused.value.message) == ("kubeconfig-invalid", NOT_YAML)
+
+
+@pytest.mark.parametrize("kind", [str, str.encode])
+def test_a_kubeconfig_of_json_may_escape_every_letter(kind: t.Callable[[str], t.Any]) -> None:
+    """As libraries write it that are asked for ASCII alone; kubectl reads that."""
+    document = {"current-context": "fleet \N{ROCKET}", "users": [{"name": "\\ud83d \\\N{ROCKET} é"}]}
+    assert parse_yaml(kind(json.dumps(document)), "f") == document
+    assert parse_yaml(kind("\n " + json.dumps(document, indent=2)), "f") == document
+
+
+@pytest.mark.parametrize("text", ['{"a": "\\ud83d"}', b'{"a": "\xff"}', b'{"a": '])
+def test_json_that_is_no_text_is_no_yaml_either(text: t.Any) -> None:
+    with pytest.raises(FleetError) as refused:
+        parse_yaml(text, "f")
+    assert refused.value.code == "kubeconfig-invalid" and refused.value.message == NOT_YAML
 
 
 def bomb(level: str) -> str:

@@ -1,0 +1,46 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nothing is kept that would be damage to who reads it."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
+from ansible_collections.gitops.fleet.plugins.module_utils._store.object_rules import proposed
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+MEMBER = {"apiVersion": KINDS["MemberCluster"].api_version, "kind": "MemberCluster", "spec": {}}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec", "words"),
+    [
+        ({"labels": {"env": True}}, {}, "a label"),
+        ({"labels": {"env": None}}, {}, "a label"),
+        ({"labels": ["env"]}, {}, "a label"),
+        ({"finalizers": [1]}, {}, "a finalizer"),
+        ({"finalizers": "cleanup"}, {}, "a finalizer"),
+        ({}, None, "no spec"),
+        ({}, [], "no spec"),
+    ],
+)
+def test_what_would_be_damage_is_not_kept(tmp_path: Path, metadata: dict[str, t.Any], spec: t.Any, words: str) -> None:
+    """Else the whole list of its kind could not be read any more."""
+    record = {**MEMBER, "metadata": {"name": "m1", **metadata}, "spec": spec}
+    records = SqliteRecords(tmp_path / "records.db", lambda: datetime(2026, 1, 2, tzinfo=UTC))
+    for keeps in (records.create, proposed):
+        with pytest.raises(FleetError) as caught:
+            keeps(record)
+        assert caught.value.code == "invalid" and words in caught.value.message
+    assert records.list("MemberCluster") == ()
+
+
+def test_empty_labels_and_finalizers_are_none() -> None:
+    empty = {"name": "m1", "labels": None, "finalizers": []}
+    assert proposed({**MEMBER, "metadata": empty})["metadata"] == {"name": "m1"}
