@@ -158,11 +158,13 @@ def on_members(
 def unknown_labels(plan: PlacementPlan) -> dict[str, Problem]:
     """The clusters of the plan that are to hold the placement, but whose MemberCluster is missing, each with that
     problem: nobody knows which overrides are for their labels, so what they hold stays as it is."""
-    index = plan.scheduled.asked.index if plan.scheduled else None
-    lacking = index.known(RECORD_MISSING, lacks_record) if index else 0
+    if plan.scheduled is None:
+        return {}
+    index = plan.scheduled.asked.index
+    lacking = index.known(RECORD_MISSING, lacks_record)
     return {
         each.cluster: missing_record(each.cluster)
-        for each in (plan.clusters if index and lacking else ())
+        for each in (plan.clusters if lacking else ())
         if each.change != LOST and lacking >> index.positions[each.cluster] & 1
     }
 
