@@ -50,7 +50,7 @@ class Member:
 
     @property
     def labels_known(self) -> bool:
-        """Whether its MemberCluster is recorded; without it ``cluster`` has no labels, and nobody knows which it has."""
+        """Whether its MemberCluster is recorded; without it nobody knows which labels it has."""
         return not lacks_record(self.cluster)
 
     @property
