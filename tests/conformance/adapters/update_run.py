@@ -43,8 +43,10 @@ def same(expected: Data, got: list[Data]) -> str | None:
 
 def _happened(at: run.RunState, event: Data, now: datetime, fleet: dict[str, Data]) -> tuple[run.RunState, list[t.Any]]:
     match event:
-        case {"type": "start" | "stop" as verb}:
-            at = {"start": commands.start, "stop": commands.stop}[verb](at, now)
+        case {"type": "start"}:
+            at = commands.start(at, now)
+        case {"type": "stop"}:
+            at = commands.stop(at)
         case {"type": "skip", "targets": targets}:
             at = commands.skip(at, [commands.SkipTarget(each["type"], each["name"]) for each in targets], now)
         case {"type": "result", "member": name, "result": result}:
