@@ -86,7 +86,7 @@ class StartConstraints:
             name = each["metadata"]["name"]
             found[name] = ()
             with contextlib.suppress(FleetError):  # of which the view tells
-                found[name] = times.permitted(_site(each, labels), self.run_type, *_span(now))
+                found[name] = times.permitted(_site(each, labels.get(name)), self.run_type, *_span(now))
         return found
 
     def problems(self, members: t.Sequence[Record], now: datetime) -> list[Problem]:
