@@ -131,7 +131,7 @@ def refuse_too_large(name: str, state: RotationState) -> bool:
         f"write {-(-count // most)} rotations with names of their own, each for a part: of members by spec.members or "
         "spec.memberSelector, or of nodes by spec.nodes.byLabel; how many nodes each member has is told by "
         "ansible-playbook gitops.fleet.nodes; begin one after the other: ansible-playbook gitops.fleet.rotate -e "
-        "rotations=FILE -e rotation=NAME"
+        "rotations=rotations.yml -e rotation=NAME"
     )
     raise FleetError("rotation-too-large", text, f"{KIND}/{name}", hint)
 
