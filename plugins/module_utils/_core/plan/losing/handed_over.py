@@ -112,6 +112,7 @@ def _released(row: ClusterPlan, handed: t.Container[ObjectKey]) -> ClusterPlan:
         prune=tuple(each for each in row.prune if each not in moved),
         leftover=tuple(each for each in row.leftover if each not in moved),
         release=(*row.release, *moved),
+        counted=row.counted - sum(each in moved for each in row.prune),
     )
 
 

@@ -66,7 +66,7 @@ def test_what_another_placement_is_to_hold_there_is_released_and_not_deleted(end
     leaving = wish("zeta", *rest, deleting=ends) if ends else wish("zeta", *rest)
     plans = together((wish("alpha", DATA), None), (leaving, before))
     for row in plans["zeta"].clusters:
-        assert (row.prune, row.release, row.leftover) == ((), (DATA,), ())
+        assert (row.prune, row.release, row.leftover, row.counted) == ((), (DATA,), (), 0)
     assert plans["zeta"].moves == {name: Moves(handed=frozenset({DATA.key})) for name in "ab"}
     assert plans["alpha"].moves == {name: Moves(takes={DATA.key: frozenset({ZETA})}) for name in "ab"}
     (told,) = [each.message for each in plans["zeta"].findings if each.code == "handed-over"]
