@@ -61,7 +61,8 @@ def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say)
     ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``, ``stack-timeout``, ``bad-config``, and as
     of ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and ``Commands.told``."""
     where = place(options)
-    with opened_stack(where, options, environ, say) as commands, contextlib.nullcontext() if check else alone(where):
+    held = contextlib.nullcontext() if check else alone(where)
+    with held, opened_stack(where, options, environ, say) as commands:
         if options.get("force_unlock") and not check and commands.known():
             commands.told("cancel", "--yes")
         if options["state"] == "present":
