@@ -35,6 +35,7 @@ from ..module_utils._fleet.updates.update_run import (
     as_data,
     delete_run,
     keep_terms,
+    known_beside,
     restarted,
     skipped,
     started,
@@ -64,7 +65,7 @@ class Telling:
         """What to type next after the run came to ``outcome``, as lines; before ``resumes`` (None: not known) nothing
         more would begin. FleetError as of ``superseded``."""
         run = outcome.run
-        newer = superseded(self.session.records, [run]).get(run.name)
+        newer = superseded([run], known_beside(self.session.records, [run])).get(run.name)
         return self.run.next_lines(after_run(run, self.session.clock(), self.resumes, newer))
 
 

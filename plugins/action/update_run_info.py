@@ -15,7 +15,7 @@ from ..module_utils._fleet.updates.defining import Outcome
 from ..module_utils._fleet.updates.forecasting import Outlook, outlooks
 from ..module_utils._fleet.updates.gate_objects import with_answers
 from ..module_utils._fleet.updates.sources import update_manifests
-from ..module_utils._fleet.updates.update_run import as_data, asked_runs, made_good, superseded
+from ..module_utils._fleet.updates.update_run import as_data, asked_runs, known_beside, made_good, superseded
 from ..module_utils._report.commands.next_steps import NextStep, after_run
 from ..module_utils._report.commands.placement_steps import after_unfinished
 from ..module_utils._report.forecast_text import calendar_text, forecast_text, has_gates_to_open
@@ -45,7 +45,8 @@ class ActionModule(Verb):
             wanted = options["forecast"] or options["calendar"] or options["write_calendar"]
             runs = [with_answers(records, each, partial(vouched_since, session.hub), now) for each in asked.runs]
             ahead = outlooks(records, runs, now, options["days"], given) if wanted else {}
-            good, newer = made_good(records, runs), superseded(records, runs)
+            known = known_beside(records, runs)
+            good, newer = made_good(runs, known), superseded(runs, known)
             others = waiting(records) if options["waiting"] else WaitingWork()
         found: list[Data] = []
         further: dict[str, list[str]] = {}

@@ -187,20 +187,29 @@ def recorded_runs(records: Records, names: t.Sequence[str]) -> tuple[tuple[Updat
     return tuple(runs), tuple(problems)
 
 
-def made_good(records: Records, runs: t.Iterable[UpdateRun]) -> dict[str, str]:
-    """Of the runs those whose retry has left nobody behind, by name, each with the name of the last retry, as of
-    ``made_good_by``; others are left out. FleetError where runs cannot be listed."""
+def known_beside(records: Records, runs: t.Iterable[UpdateRun]) -> tuple[UpdateRun, ...]:
+    """All recorded runs that can be read, where one of ``runs`` has failed or left somebody behind, so that others may
+    stand for it; none elsewhere. FleetError where runs cannot be listed."""
+    behind = any(_has_failed(each) or any(map(is_left_behind, each.status.members)) for each in runs)
+    return recorded_runs(records, ())[0] if behind else ()
+
+
+def made_good(runs: t.Iterable[UpdateRun], known: t.Sequence[UpdateRun]) -> dict[str, str]:
+    """Of the runs those whose retry, among the ``known`` ones, has left nobody behind, by name, each with the name of
+    the last retry, as of ``made_good_by``; others are left out."""
     behind = [each for each in runs if any(map(is_left_behind, each.status.members))]
-    known = recorded_runs(records, ())[0] if behind else ()
     return {each.name: by for each in behind if (by := made_good_by(each, known))}
 
 
-def superseded(records: Records, runs: t.Iterable[UpdateRun]) -> dict[str, UpdateRun]:
-    """Of the runs those that have failed and that a newer one stands for, by name, each with that one, as of
-    ``superseded_by``; others are left out. FleetError where runs cannot be listed."""
-    failed = [each for each in runs if each.status.status.state == FAILED]
-    known = recorded_runs(records, ())[0] if failed else ()
-    return {each.name: by for each in failed if (by := superseded_by(each, known))}
+def superseded(runs: t.Iterable[UpdateRun], known: t.Sequence[UpdateRun]) -> dict[str, UpdateRun]:
+    """Of the runs those that have failed and that a newer one of the ``known`` ones stands for, by name, each with that
+    one, as of ``superseded_by``; others are left out."""
+    return {each.name: by for each in filter(_has_failed, runs) if (by := superseded_by(each, known))}
+
+
+def _has_failed(run: UpdateRun) -> bool:
+    """Whether it has ended as failed."""
+    return run.status.status.state == FAILED
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -109,10 +109,10 @@ def _released(row: ClusterPlan, handed: t.Container[ObjectKey]) -> ClusterPlan:
         return row
     return replace(
         row,
-        prune=tuple(each for each in row.prune if each not in moved),
-        leftover=tuple(each for each in row.leftover if each not in moved),
+        prune=tuple(each for each in row.prune if each.key not in handed),
+        leftover=tuple(each for each in row.leftover if each.key not in handed),
         release=(*row.release, *moved),
-        counted=row.counted - sum(each in moved for each in row.prune),
+        counted=row.counted - sum(each.key in handed for each in row.prune),
     )
 
 

@@ -64,7 +64,7 @@ def taker_of(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStaged
     """The newest run of the same placement that began after this one and has begun this cluster; without one the last
     that has begun it after this run has; None where no run is known to have done so."""
     mine = started_at(cluster) or begun_at(scene.run)
-    later = [each for each in _begun_by(scene, cluster) if mine is not None and each[0] > mine]
+    later = [each for each in begun_by(scene.world.runs, cluster) if mine is not None and each[0] > mine]
     return _newer(scene, cluster) or (max(later, key=lambda each: (each[0], str(each[1].key)))[1] if later else None)
 
 
@@ -103,17 +103,23 @@ def _newer(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStagedUp
     if since is None:
         return None
     mine = since, started_at(cluster) or since
-    found = [((began, at), str(each.key), each) for at, each in _begun_by(scene, cluster) if (began := begun_at(each))]
+    found = [
+        ((began, at), str(each.key), each)
+        for at, each in begun_by(scene.world.runs, cluster)
+        if (began := begun_at(each))
+    ]
     newer = [each for each in found if each[0] > mine]
     return max(newer, key=lambda each: each[:2])[2] if newer else None
 
 
-def _begun_by(scene: RunContext, cluster: ClusterUpdatingStatus) -> list[tuple[datetime, ClusterStagedUpdateRun]]:
-    """The other runs that have begun this cluster, with when they did."""
+def begun_by(
+    runs: t.Iterable[ClusterStagedUpdateRun], cluster: ClusterUpdatingStatus
+) -> list[tuple[datetime, ClusterStagedUpdateRun]]:
+    """Those of the runs that have begun this cluster, with when they did."""
     name = cluster.cluster_name
     return [
         (at, each)
-        for each in scene.world.runs
+        for each in runs
         for one in clusters_of(each)
         if one.cluster_name == name and (at := started_at(one)) is not None
     ]

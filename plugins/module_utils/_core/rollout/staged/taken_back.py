@@ -13,7 +13,7 @@ from ...objects.staged.update_run import ClusterStagedUpdateRun, ClusterUpdating
 from ...resources.snapshots import snapshot_index
 from ...values.listed import listed
 from ..content import RolloutBinding
-from .beside import clusters_of, started_at
+from .beside import begun_by, clusters_of, started_at
 from .standing import SUCCEEDED, begun_at, cluster_state, state_of
 from .world import given_content
 
@@ -65,10 +65,5 @@ def _taker(
 ) -> str:
     """The run that was the last to begin this cluster after this one had; empty where none is known to have."""
     mine = started_at(cluster)
-    found = [
-        (at, str(each.key))
-        for each in runs
-        for one in clusters_of(each)
-        if one.cluster_name == cluster.cluster_name and mine and (at := started_at(one)) and at > mine
-    ]
+    found = [(at, str(each.key)) for at, each in begun_by(runs, cluster) if mine and at > mine]
     return max(found)[1] if found else ""
