@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import json
 import typing as t
+from dataclasses import fields
 from datetime import datetime
 
 from .._core.errors import FleetError
 from .._core.objects.identity import SET_BY_SERVERS
+from .._core.objects.kinds import KIND_OF
 from .._core.values.instants import SECONDS, write_time
 from .kinds import namespace_and_name, record_name, stored_version
 from .records import Record, conflict
@@ -49,15 +51,21 @@ def proposed(record: Record) -> Record:
 
 
 def form_fault(record: Record) -> str:
-    """What of that which its writer decides has a form that no reader relies on: a spec that is no map, labels and
-    finalizers that are no texts; empty if nothing has. The record has metadata."""
+    """What of that which its writer decides has a form that no reader relies on: a spec that is no map where the kind
+    has one, labels and finalizers that are no texts; empty if nothing has. The record has metadata."""
     metadata = record["metadata"]
     labels, ends = metadata.get("labels") or {}, metadata.get("finalizers") or []
-    if record["kind"] not in JUDGED_BY_READERS and not isinstance(record.get("spec"), dict):
+    kind = record["kind"]
+    if kind not in JUDGED_BY_READERS and _has_spec(kind) and not isinstance(record.get("spec"), dict):
         return "it has no spec"
     fine = isinstance(labels, dict) and isinstance(ends, list)
     fine = fine and all(isinstance(each, str) for each in (*labels.values(), *ends))
     return "" if fine else "a label or a finalizer is no text"
+
+
+def _has_spec(kind: str) -> bool:
+    """Whether objects of the kind, which is one of ours, have a spec; ClusterResourcePlacementStatus has none."""
+    return any(each.name == "spec" for each in fields(KIND_OF[kind].cls))
 
 
 def created(record: Record, uid: str, version: str, now: datetime) -> Record:

@@ -152,15 +152,16 @@ def test_an_object_that_others_keep_changing_is_written_all_the_same(file_fleet:
 
 
 def test_a_field_that_another_manager_has_taken_stays_its_own_and_is_told(file_fleet: Fleet, gateway: Gateway) -> None:
-    """409 of server-side apply: one object fails, with the owner's name, and the others are written."""
+    """409 of server-side apply: one object fails, with the owner's name, and the others are written; what is no longer
+    selected stays until all of them are."""
     fleet = file_fleet
     ready(fleet, gateway)
     fleet.place(strategy={"type": "ServerSideApply"})
     path = fleet.namespaced("configmaps", "b-second")
     fleet.servers["m2"].patch(path, {"data": {"by": "theirs"}}, manager="operator")
     report = fleet.apply()
-    assert codes(report) == {"not-applied"} and "operator" in str(report.problems)
-    assert content(fleet, "m2") == {"a-first": "after", "b-second": "theirs", "c-third": "after"}
+    assert codes(report) == {"not-applied", "not-gone"} and "operator" in str(report.problems)
+    assert content(fleet, "m2") == {"a-first": "after", "b-second": "theirs", "c-third": "after", "z-gone": "before"}
 
 
 @contextlib.contextmanager

@@ -41,6 +41,16 @@ def test_what_would_be_damage_is_not_kept(tmp_path: Path, metadata: dict[str, t.
     assert records.list("MemberCluster") == ()
 
 
+def test_a_kind_without_spec_is_kept_and_read_again(tmp_path: Path) -> None:
+    kind = "ClusterResourcePlacementStatus"
+    metadata = {"name": "web", "namespace": "shop"}
+    own = {"sourceStatus": {}, "lastUpdatedTime": "2026-01-02T00:00:00Z"}
+    records = SqliteRecords(tmp_path / "records.db", lambda: datetime(2026, 1, 2, tzinfo=UTC))
+    records.create({"apiVersion": KINDS[kind].api_version, "kind": kind, "metadata": metadata, **own})
+    (kept,) = records.list(kind, namespace="shop")
+    assert {key: kept[key] for key in own} == own
+
+
 def test_empty_labels_and_finalizers_are_none() -> None:
     empty = {"name": "m1", "labels": None, "finalizers": []}
     assert proposed({**MEMBER, "metadata": empty})["metadata"] == {"name": "m1"}
