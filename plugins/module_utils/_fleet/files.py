@@ -13,6 +13,7 @@ import os
 import shlex
 import typing as t
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from .._core.errors import FleetError, Problem
 from .._core.overview.drift import DriftLook
 from .._core.overview.drift_look import read_look
 from .._core.plan.approved import Approved, read_approved
-from .._core.values.canonical import strict_json
+from .._core.values.canonical import digest_of, strict_json
 from .._kube import files
 from .._kube.files import read_file, refuse_special, with_home
 
@@ -32,12 +33,18 @@ SHIPPED_PRICES = ("aws", "azure", "gce")
 MAX_JSON = 1_000_000_000
 
 
-def facts_file(path: str, now: datetime) -> FactsSnapshot:
-    """The facts snapshot in a JSON file. FleetError ``facts-missing``, ``facts-too-new`` for a newer schema, and
-    ``facts-invalid``, also for one captured after ``now``, but for clocks that differ a little."""
+def facts_file(path: str, now: datetime, *, with_nodes: bool = True) -> FactsSnapshot:
+    """The facts snapshot in a JSON file, with the digest of what stands there; not ``with_nodes``, those are passed
+    over. FleetError ``facts-missing``, ``facts-too-new`` for a newer schema, and ``facts-invalid``, also for one
+    captured after ``now``, but for clocks that differ a little, and for halves of surrogate pairs."""
     command = f"ansible-playbook gitops.fleet.facts {path_option('dest', path)}"
     hint = f"{command} reads the facts of all members and writes it"
-    return read_snapshot(json_file(path, "facts-missing", "facts-invalid", hint), path, now)
+    document = json_file(path, "facts-missing", "facts-invalid", hint)
+    found = read_snapshot(document, path, now, with_nodes=with_nodes)
+    try:
+        return replace(found, digest=digest_of(document))
+    except FleetError as error:
+        raise FleetError("facts-invalid", error.message, path) from None
 
 
 def drift_file(path: str, now: datetime) -> DriftLook:

@@ -39,7 +39,7 @@ class FactsSnapshot:
 
     ``prices`` is where the costs of those that were read come from; None if no price list was given. ``held`` is what
     was recorded of placements at that time; None if that is not known. ``certificates`` are those of members that were
-    read, where any is known.
+    read, where any is known. ``digest`` is that of the document that it was read from, where that was given.
     """
 
     captured_at: datetime
@@ -50,6 +50,7 @@ class FactsSnapshot:
     missing: t.Mapping[str, t.Mapping[str, t.Mapping[str, str]]] = field(default_factory=dict)
     held: Holdings | None = None
     certificates: t.Mapping[str, CertificateEnds] = field(default_factory=dict)
+    digest: str = field(default="", compare=False)
 
     def costs(self, member: MemberCluster) -> tuple[Cost, ...]:
         """The costs that are known of the member; without ``origin`` where its facts are older than the snapshot, since
@@ -104,12 +105,14 @@ def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
     return document | ({"prices": snapshot.prices.as_dict()} if snapshot.prices else {})
 
 
-def read_snapshot(document: t.Any, where: str, now: datetime | None = None) -> FactsSnapshot:
+def read_snapshot(
+    document: t.Any, where: str, now: datetime | None = None, *, with_nodes: bool = True
+) -> FactsSnapshot:
     """The snapshot that ``write_snapshot`` wrote. FleetError ``facts-invalid`` for another document or form, for a
     member that stands twice, and for facts of none of the members; ``facts-too-new`` for a later schema.
 
     Given ``now``, an aware instant, one that was captured later than that by more than 5 minutes is ``facts-invalid``
-    too.
+    too. Not ``with_nodes``, what stands there of nodes is passed over, right or wrong.
     """
     schema = document.get("schema") if isinstance(document, t.Mapping) and "capturedAt" in document else None
     if not isinstance(schema, int) or schema < 1:
@@ -126,7 +129,8 @@ def read_snapshot(document: t.Any, where: str, now: datetime | None = None) -> F
     try:
         captured_at = parse_time(document["capturedAt"])
         members = tuple(decode(MemberCluster, each) for each in document.get("members") or ())
-        nodes = {name: tuple(_read_node(each) for each in rows) for name, rows in _by_name(document, "nodes").items()}
+        rows_of = _by_name(document, "nodes") if with_nodes else {}
+        nodes = {name: tuple(_read_node(each) for each in rows) for name, rows in rows_of.items()}
         failed = {name: {key: text(why, key) for key in WHY} for name, why in _by_name(document, "failed").items()}
         missing = {
             name: {part: {key: text({key: why[key]}, key) for key in WHY} for part, why in parts.items()}
@@ -180,9 +184,9 @@ def _time_problems(captured_at: datetime, now: datetime | None, where: str) -> t
 
 
 def snapshot_digest(snapshot: FactsSnapshot) -> str:
-    """The hash by which an approved plan names its facts: hex SHA-256 of what ``write_snapshot`` writes. FleetError
-    ``not-json`` for what JSON does not have."""
-    return digest_of(write_snapshot(snapshot))
+    """The hash by which an approved plan names its facts: that of the document that they were read from, if it was
+    kept, or else of what ``write_snapshot`` writes: hex SHA-256 as of ``digest_of``, and so are its errors."""
+    return snapshot.digest or digest_of(write_snapshot(snapshot))
 
 
 def _node(node: NodeFacts) -> dict[str, t.Any]:

@@ -13,7 +13,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.node import NodeFacts
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import (
+    FactsSnapshot,
+    snapshot_digest,
+    write_snapshot,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import (
+    AgentIdentity,
+    MemberCluster,
+    MemberClusterSpec,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.files import (
     approved_plan,
     drift_file,
@@ -52,6 +64,23 @@ def test_the_command_that_writes_a_missing_file_can_be_pasted_for_that_very_path
     ):
         words = shlex.split(refusal(read, path, NOW).hint)
         assert words[:4] == ["ansible-playbook", f"gitops.fleet.{playbook}", "-e", given]
+
+
+def test_facts_are_known_by_the_digest_of_their_file_with_their_nodes_and_without(tmp_path: Path) -> None:
+    """As those that were just captured are: the plan of one is the plan of the other."""
+    held = NodeFacts(name="n1", pool="blue")
+    metadata = ObjectMeta(name="m1")
+    spec = MemberClusterSpec(identity=AgentIdentity(kind="User", name="agent"))
+    member = MemberCluster(metadata=metadata, spec=spec)
+    captured = FactsSnapshot(captured_at=NOW, members=(member,), nodes={"m1": (held,)})
+    path = tmp_path / "facts.json"
+    path.write_text(json.dumps(write_snapshot(captured), indent=1))
+    known = snapshot_digest(captured)
+    for with_nodes in (True, False):
+        found = facts_file(str(path), NOW, with_nodes=with_nodes)
+        assert snapshot_digest(found) == known and found.nodes == (captured.nodes if with_nodes else {})
+    path.write_text(json.dumps({**write_snapshot(captured), "nodes": {"m1": [{"name": "n2"}]}}))
+    assert snapshot_digest(facts_file(str(path), NOW, with_nodes=False)) != known
 
 
 @pytest.mark.parametrize(("name", "read"), READERS, ids=[name for name, _read in READERS])
