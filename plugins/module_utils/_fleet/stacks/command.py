@@ -81,7 +81,7 @@ class Commands:
         understood."""
         log = self.workspace / f"{arguments[0]}.events"
         settings = self.workspace / f"Pulumi.{self.stack}.yaml"
-        story = Story()
+        story = Story(is_look=arguments[0] == "preview" or "--preview-only" in arguments)
         words = [*arguments, "--stack", self.stack, "--config-file", str(settings), "--event-log", str(log)]
         done = self._run(words, self.program, "", _Reader(log, story, self.say, keep))
         if keep and story.deleted:

@@ -54,6 +54,15 @@ def test_what_goes_on_is_told_and_errors_are_named_by_their_resources(commands, 
     ]
 
 
+@pytest.mark.parametrize("look", [("preview",), ("refresh", "--preview-only"), ("destroy", "--preview-only")])
+def test_who_only_looks_is_not_told_that_anything_is_done(commands, tmp_path, look):
+    """A look comes before each change, too: that something is deleted is not told of what is refused for it."""
+    (tmp_path / "given").write_text(json.dumps({"resourcePreEvent": {"metadata": {**STEP, "op": "delete"}}}) + "\n")
+    said: list[str] = []
+    refused(lambda: commands(f"cat {tmp_path}/given > {tmp_path}/{look[0]}.events", said).story(*look))
+    assert said == ["would delete one (a:b:C)"]
+
+
 def test_one_that_takes_too_long_is_asked_to_end_twice_and_then_killed(commands):
     found = refused(lambda: commands("trap '' INT; while :; do sleep 0.1; done", seconds=0.5).told("up"))
     assert found.code == "stack-timeout" and "timeout" in found.hint
