@@ -172,18 +172,17 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
     _refuse_elsewhere()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
-    before, state = status(root, name), states.load(folder)
-    if state is None:
-        raise FleetError("no-such-cluster", "there is no such local cluster to be stopped", name, f"looked in {root}")
-    alive = control_plane.running(state) or control_plane.leftovers(folder, state)
-    words = ("stop the cluster",) if alive or state.wanted != "stopped" else ()
-    if check:
-        after = replace(before, state="stopped") if state.ready else before
-    else:
-        with _locked(root, name, say):
-            state = states.load(folder)
-            if state is not None:
-                states.save(folder, replace(state, wanted="stopped"))
+    with contextlib.nullcontext() if check else _locked(root, name, say):
+        before, state = status(root, name), states.load(folder)
+        if state is None:
+            text = "there is no such local cluster to be stopped"
+            raise FleetError("no-such-cluster", text, name, f"looked in {root}")
+        alive = control_plane.running(state) or control_plane.leftovers(folder, state)
+        words = ("stop the cluster",) if alive or state.wanted != "stopped" else ()
+        if check:
+            after = replace(before, state="stopped") if state.ready else before
+        else:
+            states.save(folder, replace(state, wanted="stopped"))
             _end_all(folder)
             after = status(root, name)
     return LocalOutcome(bool(words), words, before, after)

@@ -150,6 +150,8 @@ def _converge(
             noted(version)
         started = control_plane.begin(folder, state, plan.start, wanted, binaries, end)
         states.save(folder, replace(started, ready=True))
+    elif state.wanted != "running":  # a stop was cut off before it ended anything
+        states.save(folder, replace(state, wanted="running"))
     return _finishing_words(state) + plan.words + ((_WRITE_KUBECONFIG,) if wrote else ())
 
 

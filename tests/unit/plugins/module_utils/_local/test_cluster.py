@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import subprocess
 import time
 import typing as t
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,6 +84,53 @@ def test_a_cluster_that_never_became_ready_is_stopped_once(recorded: Recorded):
     for check in (True, False):
         assert not cluster.stopped("hub", root, check=check).changed
     assert cluster.status(root, "hub").state == "incomplete"
+
+
+def test_what_ends_with_a_copy_of_a_cluster_is_the_copy_alone(recorded: Recorded):
+    """Somebody copied its folder to keep it; what is recorded there are the processes of the other one."""
+    folder = recorded("etcd", "kube-apiserver")
+    root, before = folder.parent, state.load(folder)
+    shutil.copytree(folder, root / "kept")
+    assert [(each.name, each.state) for each in cluster.clusters(root)][1] == ("kept", "incomplete")
+    with pytest.raises(FleetError) as refused:
+        cluster.stopped("kept", root)
+    assert refused.value.code == "state-unreadable" and "local cluster hub" in refused.value.message
+    assert cluster.absent("kept", root).changed
+    assert before is not None and set(control_plane.running(before)) == {"etcd", "kube-apiserver"}
+
+
+def test_what_is_stopped_is_told_as_it_was_once_others_were_done_with_it(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+):
+    """It had been stopped when it was looked at, and another run was just starting it."""
+    folder = recorded("etcd")
+    running = state.load(folder)
+    assert running is not None
+    state.save(folder, replace(running, wanted="stopped", processes={}))
+
+    @contextlib.contextmanager
+    def locked(*_given: t.Any) -> t.Iterator[None]:
+        state.save(folder, running)
+        yield
+
+    monkeypatch.setattr(cluster, "_locked", locked)
+    found = cluster.stopped("hub", folder.parent)
+    assert found.changed and (found.before.state, found.after.state) == ("degraded", "stopped")
+
+
+def test_a_stop_that_was_cut_off_is_forgotten_once_the_cluster_is_to_run(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+):
+    """Killed before it ended a process: all goes on, so there is nothing to start. What dies later was not stopped."""
+    monkeypatch.setattr(control_plane, "decide", lambda *_given: control_plane.ControlPlanePlan())
+    folder = recorded("etcd", "kube-apiserver")
+    found = state.load(folder)
+    assert found is not None
+    state.save(folder, replace(found, wanted="stopped"))
+    end = time.monotonic() + 600
+    assert converge.bring_up(ClusterSpec("hub"), folder.parent, BINARIES, DEFAULT_PORTS, end) == ()
+    processes.stop([each.id for each in found.processes.values()])
+    assert cluster.status(folder.parent, "hub").state == "degraded"
 
 
 ALTERED: dict[str, t.Callable[[Path], None]] = {
