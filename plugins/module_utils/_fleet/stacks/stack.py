@@ -58,8 +58,9 @@ def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say)
     """Carries out the state that is asked for by the options of the verb ``pulumi_stack``; with ``check`` only looks,
     though an engine is built and the folder of a state in files made if need be. It is ``alone`` from its preview to
     its end, unless it only looks. FleetError: ``stack-failed`` with what the engine says, ``stack-locked``,
-    ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``, ``stack-timeout``, ``bad-config``, and as
-    of ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and ``Commands.told``."""
+    ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``,
+    ``bad-config``, and as of ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and
+    ``Commands.told``."""
     where = place(options)
     held = contextlib.nullcontext() if check else alone(where)
     with held, opened_stack(where, options, environ, say) as commands:

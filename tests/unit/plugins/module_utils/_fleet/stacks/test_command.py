@@ -81,6 +81,17 @@ def test_input_reaches_it_and_no_argument(commands, tmp_path):
         ("error: no stack named 'dev' found", "no-such-stack", "the backend has no stack dev"),
         ("error: failed to load checkpoint: EOF", "stack-unreadable", "*.attrs"),
         ("error: the passphrase is wrong", "stack-failed", "the passphrase is wrong"),
+        (
+            "error: get stack secrets manager: passphrase must be set with PULUMI_CONFIG_PASSPHRASE or"
+            " PULUMI_CONFIG_PASSPHRASE_FILE environment variables",
+            "no-passphrase",
+            "passphrase_file; variables of the shell are not used",
+        ),
+        (
+            "error: failed to decrypt: incorrect passphrase, please set PULUMI_CONFIG_PASSPHRASE to the correct one",
+            "no-passphrase",
+            "is not the one that encrypts",
+        ),
         ("", "stack-failed", "the engine failed"),
     ],
 )
