@@ -28,7 +28,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries impor
 from ansible_collections.gitops.fleet.plugins.module_utils._local.certificates import make_pki
 from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import write_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import DEFAULT_PORTS, USERS
-from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec
+from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec, TokenUser
 
 BINARIES = {name: Binary(name, Path("/none"), "1.36.3") for name in ("etcd", "kube-apiserver", "kubectl")}
 Recorded = t.Callable[..., Path]
@@ -131,6 +131,30 @@ def test_a_stop_that_was_cut_off_is_forgotten_once_the_cluster_is_to_run(
     assert converge.bring_up(ClusterSpec("hub"), folder.parent, BINARIES, DEFAULT_PORTS, end) == ()
     processes.stop([each.id for each in found.processes.values()])
     assert cluster.status(folder.parent, "hub").state == "degraded"
+
+
+def test_a_user_that_was_taken_away_does_not_come_back_by_a_run_that_was_cut_off(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+):
+    """A later start goes by the files that are there; this one is cut off as it writes those of the users that stay."""
+    monkeypatch.setattr(control_plane, "taken_ports", lambda *_given: ())
+    monkeypatch.setattr(control_plane, "begin", lambda _folder, kept, *_given: kept)
+    folder, end = recorded(), time.monotonic() + 600
+    ann, bob = TokenUser("one", "ann"), TokenUser("two", "bob")
+    converge.bring_up(ClusterSpec("hub", tokens=(ann, bob)), folder.parent, BINARIES, DEFAULT_PORTS, end)
+    written = converge.write_private
+
+    def cut_off(path: Path, content: bytes) -> None:
+        """Killed once the file of the users is there."""
+        written(path, content)
+        if path.name.startswith("tokens-"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(converge, "write_private", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        converge.bring_up(ClusterSpec("hub", tokens=(ann,)), folder.parent, BINARIES, DEFAULT_PORTS, end)
+    found = state.load(folder)
+    assert found is not None and converge.kept_spec(folder, found, "1.36.3").tokens == (ann,)
 
 
 ALTERED: dict[str, t.Callable[[Path], None]] = {
