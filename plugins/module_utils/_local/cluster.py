@@ -11,6 +11,7 @@ its own below a root. Every function may be interrupted at any instant, by SIGKI
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 import typing as t
@@ -172,7 +173,8 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
     _refuse_elsewhere()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
-    with contextlib.nullcontext() if check else _locked(root, name, say):
+    looks = check or not os.path.isdir(folder)  # where there is none, no lock is made either
+    with contextlib.nullcontext() if looks else _locked(root, name, say):
         before, state = status(root, name), states.load(folder)
         if state is None:
             text = "there is no such local cluster to be stopped"

@@ -118,6 +118,13 @@ def test_what_is_stopped_is_told_as_it_was_once_others_were_done_with_it(
     assert found.changed and (found.before.state, found.after.state) == ("degraded", "stopped")
 
 
+def test_who_stops_a_cluster_that_is_not_there_leaves_nothing(tmp_path: Path):
+    """A folder that was named by mistake is not made."""
+    with pytest.raises(FleetError) as refused:
+        cluster.stopped("hub", tmp_path / "other")
+    assert refused.value.code == "no-such-cluster" and not list(tmp_path.iterdir())
+
+
 def test_a_stop_that_was_cut_off_is_forgotten_once_the_cluster_is_to_run(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ):
