@@ -84,7 +84,7 @@ def present(
     if check:
         return _forecast(spec, root, get_binaries(names, spec.version, binaries_dir, cache, check=True))
     with _locked(root, spec.name, say):
-        before = status(root, spec.name)
+        before = _before(root, spec.name)
         _refuse_step(spec, before, get_binaries(names, spec.version, binaries_dir, cache, build=False))
         binaries = get_binaries(names, spec.version, binaries_dir, cache, say)
         end = time.monotonic() + timeout
@@ -304,6 +304,14 @@ def _load_any(folder: Path) -> State | None:
     return None
 
 
+def _before(root: Path, name: str) -> ClusterStatus:
+    """As ``status``; absent where no state was recorded yet: whom a cluster is made for is noted in its folder before
+    anything else is."""
+    found = status(root, name)
+    made = os.path.lexists(states.cluster_dir(root, name) / "state.json")
+    return found if made else ClusterStatus(name, "absent")
+
+
 def _refuse_step(spec: ClusterSpec, before: ClusterStatus, binaries: t.Mapping[str, Binary]) -> None:
     """FleetError as of ``refuse_bad_step`` if the API server at hand must not be put on the cluster's data; never for a
     cluster without a version on record."""
@@ -315,7 +323,7 @@ def _forecast(spec: ClusterSpec, root: Path, binaries: t.Mapping[str, Binary]) -
     """What ``present`` would do, with what is true before and would be after. Errors as of ``_refuse_step``,
     ``state.load`` and ``planned``."""
     folder = states.cluster_dir(root, spec.name)
-    before = status(root, spec.name)
+    before = _before(root, spec.name)
     _refuse_step(spec, before, binaries)
     version = binaries["kube-apiserver"].version
     state = states.load(folder)

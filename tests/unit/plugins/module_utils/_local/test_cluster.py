@@ -118,6 +118,23 @@ def test_what_is_stopped_is_told_as_it_was_once_others_were_done_with_it(
     assert found.changed and (found.before.state, found.after.state) == ("degraded", "stopped")
 
 
+@pytest.mark.parametrize("check", [True, False])
+def test_a_cluster_of_which_nothing_but_a_note_is_there_was_absent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: bool
+):
+    """A difference would else tell of a new one that making it had been cut off."""
+    monkeypatch.setattr(cluster, "get_binaries", lambda *_given, **_options: BINARIES)
+    monkeypatch.setattr(converge, "bring_up", lambda *_given: ("make the cluster",))
+    monkeypatch.setattr(converge, "settle_nodes", lambda *_given: ())
+    folder = tmp_path / "hub"
+    folder.mkdir()
+    (folder / "fleet").write_text("demo")
+    found = cluster.present(ClusterSpec("hub"), tmp_path, check=check)
+    assert found.changed and found.before.state == "absent"
+    (folder / "state.json").write_text("")
+    assert check or cluster.present(ClusterSpec("hub"), tmp_path).before.state == "incomplete"
+
+
 def test_who_stops_a_cluster_that_is_not_there_leaves_nothing(tmp_path: Path):
     """A folder that was named by mistake is not made."""
     with pytest.raises(FleetError) as refused:
