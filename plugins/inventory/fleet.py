@@ -31,8 +31,8 @@ options:
   stack:
     description:
       - A Pulumi stack that is read instead of records, with the options C(project_dir), C(stack), C(backend_url),
-        C(home), C(passphrase_file) and C(python) of M(gitops.fleet.pulumi_stack), and C(output), the name of the output,
-        C(fleet_inventory) if absent.
+        C(home), C(passphrase_file) and C(python) of M(gitops.fleet.pulumi_stack), and C(output), the name of the
+        output, C(fleet_inventory) if absent.
       - With C(allow_absent=true) a stack that is not there, or has no such output yet, is an inventory without hosts,
         for the play that makes it and then says C(refresh_inventory); otherwise it is an error.
       - Relative paths begin at the folder of the inventory file, also that of a state in files (C(file://../state)).
