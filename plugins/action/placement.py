@@ -82,7 +82,7 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
     return PlacementRequest(
         src=tuple(options["src"] or ()),
         definition=options["definition"],
-        names=tuple(options["names"]),
+        names=tuple(dict.fromkeys(options["names"])),
         absent=options["state"] == "absent",
         roll_back=back,
         evacuate=options["evacuate"] or "",
@@ -126,7 +126,7 @@ def _roll_back(options: dict[str, t.Any]) -> RollBack | None:
     if options["definition"]:
         text = "what is rolled back is what is recorded, and not what is given"
         raise FleetError("bad-option", text, "definition", "leave it out; names says which placements")
-    if to is not None and len(options["names"]) > 1:
+    if to is not None and len(set(options["names"])) > 1:
         raise FleetError("bad-option", "an index is that of one placement", "to", "roll back one after the other")
     return RollBack(to=to, checkouts=tuple(options["resources"] or ()))
 

@@ -31,8 +31,8 @@ options:
   stack:
     description:
       - A Pulumi stack that is read instead of records, with the options C(project_dir), C(stack), C(backend_url),
-        C(home) and C(passphrase_file) of M(gitops.fleet.pulumi_stack), and C(output), the name of the output,
-        C(fleet_inventory) if absent.
+        C(home), C(passphrase_file) and C(python) of M(gitops.fleet.pulumi_stack), and C(output), the name of the
+        output, C(fleet_inventory) if absent.
       - With C(allow_absent=true) a stack that is not there, or has no such output yet, is an inventory without hosts,
         for the play that makes it and then says C(refresh_inventory); otherwise it is an error.
       - Relative paths begin at the folder of the inventory file, also that of a state in files (C(file://../state)).
@@ -74,7 +74,7 @@ from ..module_utils._fleet.stacks.place import files_url
 
 OF_STACKS = ("project_dir", "stack", "backend_url", "home", "passphrase_file", "python", "output", "allow_absent")
 NEEDED = ("project_dir", "stack", "backend_url")
-PATHS = ("project_dir", "home", "passphrase_file")
+PATHS = ("project_dir", "home", "passphrase_file", "python")
 FILES = "file://"
 ABSENT = ("no-such-stack", "no-such-output")
 FIELDS = frozenset(each.name for each in fields(InventoryHost))

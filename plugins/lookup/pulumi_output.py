@@ -9,7 +9,7 @@ short_description: An output of a Pulumi stack
 version_added: 0.1.0
 description:
   - The value of one output or of several. A stack or an output that is not there is an error.
-  - A secret one is not given.
+  - A secret one, or one with a secret in it, is not given.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:

@@ -174,7 +174,8 @@ clusters:
   type: list
   elements: dict
 kubeconfig:
-  description: One kubeconfig with a context for every cluster of the folder.
+  description:
+    - Path of one kubeconfig with a context for every cluster of the folder; where none was ever made, it is not there.
   returned: success
   type: str
 others:

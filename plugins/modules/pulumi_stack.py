@@ -27,7 +27,7 @@ options:
   state:
     description:
       - V(present) makes it what the program says. V(refreshed) takes over into its state what is true. V(absent)
-        deletes its resources and then the stack with its history; with O(targets) only those resources.
+        deletes its resources and then the stack with its history; with O(targets) only those of them that are there.
     type: str
     choices: [present, absent, refreshed]
     default: present
@@ -79,7 +79,8 @@ resources:
   type: list
   elements: dict
 outputs:
-  description: Outputs of the stack; secret ones are C([secret]). Empty in check mode.
+  description:
+    - Outputs of the stack; secret ones are C([secret]). Empty for V(absent), and for V(present) in check mode.
   returned: success
   type: dict
 stack_warnings:

@@ -11,6 +11,7 @@ its own below a root. Every function may be interrupted at any instant, by SIGKI
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 import typing as t
@@ -83,7 +84,7 @@ def present(
     if check:
         return _forecast(spec, root, get_binaries(names, spec.version, binaries_dir, cache, check=True))
     with _locked(root, spec.name, say):
-        before = status(root, spec.name)
+        before = _before(root, spec.name)
         _refuse_step(spec, before, get_binaries(names, spec.version, binaries_dir, cache, build=False))
         binaries = get_binaries(names, spec.version, binaries_dir, cache, say)
         end = time.monotonic() + timeout
@@ -172,18 +173,18 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
     _refuse_elsewhere()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
-    before, state = status(root, name), states.load(folder)
-    if state is None:
-        raise FleetError("no-such-cluster", "there is no such local cluster to be stopped", name, f"looked in {root}")
-    alive = control_plane.running(state) or control_plane.leftovers(folder, state)
-    words = ("stop the cluster",) if alive or state.wanted != "stopped" else ()
-    if check:
-        after = replace(before, state="stopped") if state.ready else before
-    else:
-        with _locked(root, name, say):
-            state = states.load(folder)
-            if state is not None:
-                states.save(folder, replace(state, wanted="stopped"))
+    looks = check or not os.path.isdir(folder)  # where there is none, no lock is made either
+    with contextlib.nullcontext() if looks else _locked(root, name, say):
+        before, state = status(root, name), states.load(folder)
+        if state is None:
+            text = "there is no such local cluster to be stopped"
+            raise FleetError("no-such-cluster", text, name, f"looked in {root}")
+        alive = control_plane.running(state) or control_plane.leftovers(folder, state)
+        words = ("stop the cluster",) if alive or state.wanted != "stopped" else ()
+        if check:
+            after = replace(before, state="stopped") if state.ready else before
+        else:
+            states.save(folder, replace(state, wanted="stopped"))
             _end_all(folder)
             after = status(root, name)
     return LocalOutcome(bool(words), words, before, after)
@@ -303,6 +304,14 @@ def _load_any(folder: Path) -> State | None:
     return None
 
 
+def _before(root: Path, name: str) -> ClusterStatus:
+    """As ``status``; absent where no state was recorded yet: whom a cluster is made for is noted in its folder before
+    anything else is."""
+    found = status(root, name)
+    made = os.path.lexists(states.cluster_dir(root, name) / "state.json")
+    return found if made else ClusterStatus(name, "absent")
+
+
 def _refuse_step(spec: ClusterSpec, before: ClusterStatus, binaries: t.Mapping[str, Binary]) -> None:
     """FleetError as of ``refuse_bad_step`` if the API server at hand must not be put on the cluster's data; never for a
     cluster without a version on record."""
@@ -314,7 +323,7 @@ def _forecast(spec: ClusterSpec, root: Path, binaries: t.Mapping[str, Binary]) -
     """What ``present`` would do, with what is true before and would be after. Errors as of ``_refuse_step``,
     ``state.load`` and ``planned``."""
     folder = states.cluster_dir(root, spec.name)
-    before = status(root, spec.name)
+    before = _before(root, spec.name)
     _refuse_step(spec, before, binaries)
     version = binaries["kube-apiserver"].version
     state = states.load(folder)

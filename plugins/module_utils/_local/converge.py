@@ -150,6 +150,8 @@ def _converge(
             noted(version)
         started = control_plane.begin(folder, state, plan.start, wanted, binaries, end)
         states.save(folder, replace(started, ready=True))
+    elif state.wanted != "running":  # a stop was cut off before it ended anything
+        states.save(folder, replace(state, wanted="running"))
     return _finishing_words(state) + plan.words + ((_WRITE_KUBECONFIG,) if wrote else ())
 
 
@@ -210,8 +212,8 @@ def _refuse_taken(state: State, names: t.Iterable[str]) -> None:
 
 
 def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> bool:
-    """Writes keys, kubeconfigs and files that the arguments name, and deletes token files and an audit policy that they
-    name no more; whether the admin's kubeconfig is another now. FleetError as of ``make_pki``, ``sign`` and
+    """Writes keys and kubeconfigs, deletes token files and an audit policy that the arguments name no more, and writes
+    the files that they name; whether the admin's kubeconfig is another now. FleetError as of ``make_pki``, ``sign`` and
     ``write_kubeconfig``, and ``missing-stages``."""
     pki = folder / "pki"
     make_pki(pki, spec.name)
@@ -224,12 +226,13 @@ def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binari
         write_kubeconfig(folder / f"{login}.kubeconfig", spec.name, state.server, pki, CertificateIdentity(login, ""))
     named = files(folder, _options(spec, binaries))
     with unwritable_as_error(folder):
-        for path, content in named.items():
-            write_private(path, content)
-        # What is there tells later how the cluster was asked for.
+        # What is there tells later how the cluster was asked for. First goes what goes: cut off in between, a user that
+        # was taken away would come back with the next start.
         for old in (*folder.glob("tokens-*.csv"), audit_policy(folder)):
             if old not in named:
                 old.unlink(missing_ok=True)
+        for path, content in named.items():
+            write_private(path, content)
     return write_kubeconfig(folder / "kubeconfig", spec.name, state.server, pki)
 
 

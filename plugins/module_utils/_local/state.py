@@ -113,7 +113,8 @@ def cluster_names(root: Path) -> tuple[str, ...]:
 
 def load(folder: Path) -> State | None:
     """What is recorded of the cluster in ``folder``; None if there is no state file. FleetError ``state-unreadable`` if
-    it cannot be read or is not one of ours, ``state-too-new`` if a newer version of the collection wrote it."""
+    it cannot be read, is not one of ours, or is that of another cluster, as in a copy of its folder; ``state-too-new``
+    if a newer version of the collection wrote it."""
     path = folder / "state.json"
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -128,7 +129,7 @@ def load(folder: Path) -> State | None:
             for name, row in document.pop("processes").items()
         }
         del document["schema"]
-        return _judged(State(**document, processes=processes))
+        state = _judged(State(**document, processes=processes))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -140,6 +141,10 @@ def load(folder: Path) -> State | None:
             where=folder.name,
             hint="make the cluster absent and present again",
         ) from None
+    if state.name != folder.name:  # its processes are the other's, and would be ended with this one
+        text = f"{path} is the state of local cluster {state.name}, whose folder this is a copy of"
+        raise FleetError("state-unreadable", text, folder.name, "make this one absent; the other stays as it is")
+    return state
 
 
 def _judged(state: State) -> State:

@@ -14,15 +14,18 @@ BAR = 20  # characters
 NAME = 60  # characters of a subject
 # The words of updates/progress.py, placements/apply.py, compile_progress.py and downloads.py. What members and records
 # say comes behind the part that counts, or not at all.
+# Numbers have commas from a thousand on.
+_N = r"\d[\d,]*"
 _STAGE = re.compile(
-    r"  (?P<subject>stage \d+/\d+ \S+), (?P<done>\d+) of (?P<whole>\d+) done(?P<over>(?:, \d+ (?:failed|skipped))*): "
+    rf"  (?P<subject>stage \d+/\d+ \S+), (?P<done>{_N}) of (?P<whole>{_N}) done"
+    rf"(?P<over>(?:, {_N} (?:failed|skipped))*): "
 )
 _RUN = re.compile(
-    r"(?P<subject>run \S+?)(?::| [A-Z]\w*:) (?:.*; )?(?P<done>\d+) of (?P<whole>\d+) (?P<unit>clusters) done"
-    r"(?P<over>(?:, \d+ [a-z ]+)*)"
+    rf"(?P<subject>run \S+?)(?::| [A-Z]\w*:) (?:.*; )?(?P<done>{_N}) of (?P<whole>{_N}) (?P<unit>clusters?) done"
+    rf"(?P<over>(?:, {_N} [a-z ]+)*)"
 )
-_PLACEMENT = re.compile(r"(?P<subject>[\w./-]+): (?P<done>\d+) of (?P<whole>\d+) (?P<unit>clusters) done")
-_OVER = re.compile(r"(\d+) (?:failed|skipped)")
+_PLACEMENT = re.compile(rf"(?P<subject>[\w./-]+): (?P<done>{_N}) of (?P<whole>{_N}) (?P<unit>clusters?) done")
+_OVER = re.compile(rf"({_N}) (?:failed|skipped)")
 _BUILD = re.compile(r"(?P<subject>building [\w. -]+): (?P<done>\d+) of (?P<whole>\d+) (?P<unit>packages) are compiled")
 _DOWNLOAD = re.compile(r"(?P<subject>downloading [\w.-]+): (?P<done>\d+) % of [^,]+, about (?P<left>\d+) s left")
 
@@ -55,9 +58,14 @@ def far_along(line: str) -> FarAlong | None:
         subject = in_line(told["subject"], NAME)
         if "left" in told:
             return FarAlong(subject, int(told["done"]), 100, "%", float(told["left"]))
-        done = int(told["done"]) + sum(map(int, _OVER.findall(told.get("over") or "")))
-        return FarAlong(subject, done, int(told["whole"]), told.get("unit") or "")
+        done = _number(told["done"]) + sum(map(_number, _OVER.findall(told.get("over") or "")))
+        return FarAlong(subject, done, _number(told["whole"]), told.get("unit") or "")
     return None
+
+
+def _number(text: str) -> int:
+    """The number that digits with commas between them are."""
+    return int(text.replace(",", ""))
 
 
 @dataclass
@@ -93,7 +101,7 @@ def log_line(far: FarAlong, left: float | None) -> str:
 def _told(far: FarAlong, left: float | None) -> str:
     """``40 % run r, 4 of 10 clusters, about 2 min left``; no count where the unit is ``%``, no time where ``left``
     (seconds) is None."""
-    count = "" if far.unit == "%" else f", {far.done} of {far.whole}{' ' + far.unit if far.unit else ''}"
+    count = "" if far.unit == "%" else f", {far.done:,} of {far.whole:,}{' ' + far.unit if far.unit else ''}"
     return f"{far.percent} % {far.subject}{count}" + ("" if left is None else f", {_time(left)} left")
 
 

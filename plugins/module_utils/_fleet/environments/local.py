@@ -29,9 +29,9 @@ _RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 
 @dataclass(frozen=True, kw_only=True)
 class LocalFleet:
-    """Outcomes in the order asked for; ``kubeconfig`` is the path of a file with a context for each cluster, empty
-    without any outcome, ``kubectl`` that of a program, empty where none is at hand or is wanted. ``others`` are names
-    of clusters in the same folder that were not asked for."""
+    """Outcomes in the order asked for; ``kubeconfig`` is the path of a file with a context for each cluster, which is
+    not there before one was made; empty without any outcome. ``kubectl`` is that of a program, empty where none is at
+    hand or is wanted. ``others`` are names of clusters in the same folder that were not asked for."""
 
     outcomes: tuple[LocalOutcome, ...]
     kubeconfig: str
@@ -62,14 +62,13 @@ def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
             ]
         )
     outcomes = tuple(found.outcomes[name] for name in work)
-    folder = outcomes[0].after.folder if outcomes else ""
     others = tuple(each.name for each in cluster.clusters(root) if each.name not in work)
     if fleet and options["state"] != "present":
         for line in _ended(outcomes, others, options, check):
             say(line)
     return LocalFleet(
         outcomes=outcomes,
-        kubeconfig=str(Path(folder).parent / "kubeconfig") if folder else "",
+        kubeconfig=str(resolved_root(root) / "kubeconfig") if outcomes else "",
         kubectl=_kubectl(options, check) if options["state"] in ("present", "started") else "",
         others=others,
     )

@@ -91,7 +91,7 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
     """
     records = session.records
     members = identified_members(session, write)
-    names = [name for name in wish.names if name in members]
+    names = [name for name in dict.fromkeys(wish.names) if name in members]
     _refuse_busy(records, names, names if wish.forget_unreachable else ())
     doubles = _doubles(members, names)
     _check_brakes(records, names, doubles, wish)

@@ -27,6 +27,11 @@ from .events import Story
 Say = t.Callable[[str], None]
 NO_SUCH_STACK, UNREADABLE = "no-such-stack", "stack-unreadable"
 _LOCK = re.compile(r"created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)")
+# What the engine says where it lacks the passphrase, or has another one, and what that means.
+_PASSPHRASE = {
+    "passphrase must be set with": "secrets of the stack are encrypted by a passphrase, and none is given",
+    "incorrect passphrase": "the passphrase is not the one that encrypts the secrets of the stack",
+}
 # What the engine says for each error once more.
 _ECHOES = ("update failed", "preview failed", "an unhandled error occurred: program exited with")
 _PAUSE = 0.1
@@ -51,8 +56,8 @@ class Commands:
 
     def told(self, *arguments: str, given: str = "") -> str:
         """Runs a command that runs no program, and gives what it prints; ``given`` is its input. FleetError
-        ``stack-failed``, ``stack-locked``, ``no-such-stack``, ``stack-timeout``, ``stack-unreadable``, also for more
-        than 200 MB; OSError for files of the workspace, as of a full disk."""
+        ``stack-failed``, ``stack-locked``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``,
+        ``stack-unreadable``, also for more than 200 MB; OSError for files of the workspace, as of a full disk."""
         done = self._run([*arguments, "--stack", self.stack], self.workspace, given, None)
         if done.code != 0:
             raise self._failure(done.said, Story())
@@ -81,7 +86,7 @@ class Commands:
         understood."""
         log = self.workspace / f"{arguments[0]}.events"
         settings = self.workspace / f"Pulumi.{self.stack}.yaml"
-        story = Story()
+        story = Story(is_look=arguments[0] == "preview" or "--preview-only" in arguments)
         words = [*arguments, "--stack", self.stack, "--config-file", str(settings), "--event-log", str(log)]
         done = self._run(words, self.program, "", _Reader(log, story, self.say, keep))
         if keep and story.deleted:
@@ -171,9 +176,9 @@ class Commands:
             child.wait()
 
     def _failure(self, output: str, story: Story) -> FleetError:
-        """The error that the engine's words mean: ``stack-locked``, ``no-such-stack``, ``stack-unreadable``, else
-        ``stack-failed`` with a problem for each error of the story, or with the lines that name one, or the last five.
-        Texts are cut at 4,000 characters."""
+        """The error that the engine's words mean: ``stack-locked``, ``no-such-stack``, ``stack-unreadable``,
+        ``no-passphrase``, else ``stack-failed`` with a problem for each error of the story, or with the lines that name
+        one, or the last five. Texts are cut at 4,000 characters."""
         where = f"stack {self.stack}"
         if "currently locked by" in output:
             return _locked(output, where)
@@ -182,6 +187,10 @@ class Commands:
         if "failed to load checkpoint" in output:
             hint = "delete empty files *.attrs beside the state: a run that was killed leaves such"
             return FleetError("stack-unreadable", "the state cannot be read", where, hint)
+        for words, text in _PASSPHRASE.items():
+            if words in output:  # the engine says to set variables, which are not used
+                hint = "name the file that has it by the option passphrase_file; variables of the shell are not used"
+                return FleetError("no-passphrase", text, where, hint)
         if story.errors:
             named = [each for each in story.errors if not each[1].startswith(_ECHOES)] or story.errors
             return FleetError.of(

@@ -48,10 +48,11 @@ class StackStep:
 
 @dataclass
 class Story:
-    """A run as far as it is known; ``errors`` are pairs of a resource's name, or an empty text, and what is wrong;
-    ``counts`` are resources by operation, known at its end, and ``whole`` says that it was heard; ``unreadable`` counts
-    events that were not understood."""
+    """A run as far as it is known, or a look at what one would do (``is_look``); ``errors`` are pairs of a resource's
+    name, or an empty text, and what is wrong; ``counts`` are resources by operation, known at its end, and ``whole``
+    says that it was heard; ``unreadable`` counts events that were not understood."""
 
+    is_look: bool = False
     steps: list[StackStep] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -102,7 +103,7 @@ class Story:
         if metadata["op"] in IDLE or metadata["type"].startswith(_OWN):
             return ""
         step = self._noted(metadata)
-        return f"{step.op} {step.name} ({step.type})"
+        return f"{'would ' if self.is_look else ''}{step.op} {step.name} ({step.type})"
 
     def _done(self, metadata: Event) -> None:
         """Notes whether the stack's outputs differ, and updates and deletions that no earlier event told of: a refresh

@@ -78,7 +78,7 @@ def _told(where: StackPlace, state: t.Any, runs: t.Any, outputs: t.Mapping[str, 
 
 
 def output(options: Options, wanted: str, environ: t.Mapping[str, str], say: Say) -> t.Any:
-    """The output of that name. FleetError ``no-such-stack``, ``no-such-output`` (with those there are),
+    """The output of that name, as a whole. FleetError ``no-such-stack``, ``no-such-output`` (with those there are),
     ``secret-output``, and as of ``place``, ``opened_stack`` and ``stack_outputs``."""
     where = place(options)
     with _reading(where, environ, say) as commands:
@@ -87,10 +87,17 @@ def output(options: Options, wanted: str, environ: t.Mapping[str, str], say: Say
         known = ", ".join(sorted(found)) or "none"
         text = f"there is no output {wanted!r}"
         raise FleetError("no-such-output", text, f"stack {where.stack}", f"outputs: {known}")
-    if found[wanted] == "[secret]":
-        text = f"the output {wanted} is secret, and is not given"
+    if _holds_secret(found[wanted]):
+        text = f"the output {wanted} is secret, or something in it, and is not given"
         raise FleetError("secret-output", text, f"stack {where.stack}", "hand over a path or another reference")
     return found[wanted]
+
+
+def _holds_secret(value: t.Any) -> bool:
+    """Whether the engine has masked the value, or a part of it at any depth."""
+    if isinstance(value, dict):
+        return any(map(_holds_secret, value.values()))
+    return any(map(_holds_secret, value)) if isinstance(value, list) else value == "[secret]"
 
 
 @contextlib.contextmanager

@@ -58,8 +58,9 @@ def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say)
     """Carries out the state that is asked for by the options of the verb ``pulumi_stack``; with ``check`` only looks,
     though an engine is built and the folder of a state in files made if need be. It is ``alone`` from its preview to
     its end, unless it only looks. FleetError: ``stack-failed`` with what the engine says, ``stack-locked``,
-    ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``, ``stack-timeout``, ``bad-config``, and as
-    of ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and ``Commands.told``."""
+    ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``,
+    ``bad-config``, and as of ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and
+    ``Commands.told``."""
     where = place(options)
     held = contextlib.nullcontext() if check else alone(where)
     with held, opened_stack(where, options, environ, say) as commands:
@@ -146,17 +147,28 @@ def _refreshed(options: Options, commands: Commands, check: bool) -> StackReport
 
 
 def _absent(options: Options, commands: Commands, check: bool) -> StackReport:
-    """Removes its resources, and then the stack itself with its history; with targets only those; with ``check`` only
-    tells. No outputs. Unchanged where there is no stack; a whole one is a change even without resources. FleetError as
-    of ``Commands.known``, ``story`` and ``told``."""
-    if not commands.known():
+    """Removes its resources, and then the stack itself with its history; with targets only those of them that are
+    there; with ``check`` only tells. No outputs. Unchanged where there is no stack, or no target; a whole one is a
+    change even without resources. FleetError as of ``Commands.known``, ``story`` and ``told``, and ``_there``."""
+    known, whole = commands.known(), not options.get("targets")
+    targets = _there(options["targets"], commands) if known and not whole else []
+    if not known or not (whole or targets):
         return StackReport(changed=False, counts={}, steps=(), outputs={}, warnings=())
     only = ("--preview-only",) if check else ("--yes", "--skip-preview")
-    found = commands.story("destroy", *only, *_chosen(options))
-    whole = not options.get("targets")
+    found = commands.story("destroy", *only, *_chosen({**options, "targets": targets}))
     if whole and not check:
         commands.told("stack", "rm", "--yes", "--preserve-config")
     return replace(_report(found, None), changed=whole or found.changed)
+
+
+def _there(targets: t.Iterable[str], commands: Commands) -> list[str]:
+    """Those of the targets that the stack has, in their order, for the engine refuses all if one is gone already; and
+    patterns, of which it does not. FleetError as of ``_state``, ``stack-unreadable`` for resources that are no list."""
+    resources = _state(commands).get("resources") or []
+    if not isinstance(resources, list):
+        raise FleetError(UNREADABLE, "the engine tells no list of resources", f"stack {commands.stack}")
+    urns = {each.get("urn") for each in resources if isinstance(each, dict)}
+    return [each for each in targets if "*" in each or each in urns]
 
 
 def _previewed(options: Options, commands: Commands) -> StackReport:

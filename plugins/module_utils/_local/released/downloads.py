@@ -223,9 +223,12 @@ def _writing(part: Path, begun: int) -> t.Iterator[t.Callable[[bytes], None]]:
         return FleetError("unwritable-folder", f"{part} cannot be written: {error.strerror}")
 
     def write(chunk: bytes) -> None:
-        """Writes the bytes at once; FleetError ``unwritable-folder``."""
+        """Writes the bytes at once, and all of them: of the last ones a full disk takes a part, and says nothing.
+        FleetError ``unwritable-folder``."""
+        left = memoryview(chunk)
         try:
-            file.write(chunk)
+            while left:
+                left = left[file.write(left) :]
         except OSError as error:
             raise refused(error) from None
 

@@ -1,13 +1,15 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an apply tells where it cannot write its files in the end."""
+"""What an apply tells where it cannot write its files in the end; what is asked for twice."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 
-from ansible_collections.gitops.fleet.plugins.action.placement import _unwritten
+from ansible_collections.gitops.fleet.plugins.action.placement import _asked, _unwritten
+from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Run
 
 
 def test_a_file_that_cannot_be_written_takes_nothing_from_what_is_told(tmp_path: Path) -> None:
@@ -17,3 +19,13 @@ def test_a_file_that_cannot_be_written_takes_nothing_from_what_is_told(tmp_path:
     found = _unwritten({str(plan): lambda: "plan", str(markdown): lambda: "text", None: lambda: "nowhere"})
     assert [(each.code, each.where) for each in found] == [("unwritable-file", str(plan))]
     assert markdown.read_text() == "text"
+
+
+def test_a_placement_that_is_named_twice_is_rolled_back_once() -> None:
+    """Twice it would be planned twice by the same record, and be in its own way."""
+    limits = {"max_removals": "30%", "max_object_removals": "30%"}
+    options = defaultdict(lambda: None, limits, state="rolled_back", facts="read", prune_kinds=[], max_idle=0)
+    run = Run(check_mode=True, say=print, environ={})
+    assert _asked(options | {"names": ["web", "db", "web"]}, run, "").names == ("web", "db")
+    one = _asked(options | {"names": ["web", "web"], "to": 3}, run, "")
+    assert one.roll_back is not None and one.roll_back.to == 3

@@ -92,3 +92,15 @@ def test_a_state_in_files_is_looked_for_beside_the_inventory(
     monkeypatch.setattr(fleet, "output", lambda options, *_more: asked.append(options["backend_url"]))
     monkeypatch.setattr(fleet, "hosts_of_output", lambda *_given: ())
     assert inventory._hosts("/srv/100%/my.fleet.yml") == () and asked == [used]
+
+
+@pytest.mark.parametrize("key", ["project_dir", "home", "passphrase_file", "python"])
+@pytest.mark.parametrize(("given", "used"), [("../x", "/srv/fleet/../x"), ("/x", "/x")])
+def test_every_path_of_a_stack_begins_beside_the_inventory(
+    monkeypatch: pytest.MonkeyPatch, key: str, given: str, used: str
+) -> None:
+    inventory, asked = fleet.InventoryModule(), []
+    monkeypatch.setattr(inventory, "get_option", lambda _option: {**STACK, key: given})
+    monkeypatch.setattr(fleet, "output", lambda options, *_more: asked.append(options[key]))
+    monkeypatch.setattr(fleet, "hosts_of_output", lambda *_given: ())
+    assert inventory._hosts("/srv/fleet/my.fleet.yml") == () and asked == [used]

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import subprocess
 import time
 import typing as t
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries impor
 from ansible_collections.gitops.fleet.plugins.module_utils._local.certificates import make_pki
 from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import write_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import DEFAULT_PORTS, USERS
-from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec
+from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec, TokenUser
 
 BINARIES = {name: Binary(name, Path("/none"), "1.36.3") for name in ("etcd", "kube-apiserver", "kubectl")}
 Recorded = t.Callable[..., Path]
@@ -82,6 +84,101 @@ def test_a_cluster_that_never_became_ready_is_stopped_once(recorded: Recorded):
     for check in (True, False):
         assert not cluster.stopped("hub", root, check=check).changed
     assert cluster.status(root, "hub").state == "incomplete"
+
+
+def test_what_ends_with_a_copy_of_a_cluster_is_the_copy_alone(recorded: Recorded):
+    """Somebody copied its folder to keep it; what is recorded there are the processes of the other one."""
+    folder = recorded("etcd", "kube-apiserver")
+    root, before = folder.parent, state.load(folder)
+    shutil.copytree(folder, root / "kept")
+    assert [(each.name, each.state) for each in cluster.clusters(root)][1] == ("kept", "incomplete")
+    with pytest.raises(FleetError) as refused:
+        cluster.stopped("kept", root)
+    assert refused.value.code == "state-unreadable" and "local cluster hub" in refused.value.message
+    assert cluster.absent("kept", root).changed
+    assert before is not None and set(control_plane.running(before)) == {"etcd", "kube-apiserver"}
+
+
+def test_what_is_stopped_is_told_as_it_was_once_others_were_done_with_it(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+):
+    """It had been stopped when it was looked at, and another run was just starting it."""
+    folder = recorded("etcd")
+    running = state.load(folder)
+    assert running is not None
+    state.save(folder, replace(running, wanted="stopped", processes={}))
+
+    @contextlib.contextmanager
+    def locked(*_given: t.Any) -> t.Iterator[None]:
+        state.save(folder, running)
+        yield
+
+    monkeypatch.setattr(cluster, "_locked", locked)
+    found = cluster.stopped("hub", folder.parent)
+    assert found.changed and (found.before.state, found.after.state) == ("degraded", "stopped")
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_cluster_of_which_nothing_but_a_note_is_there_was_absent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: bool
+):
+    """A difference would else tell of a new one that making it had been cut off."""
+    monkeypatch.setattr(cluster, "get_binaries", lambda *_given, **_options: BINARIES)
+    monkeypatch.setattr(converge, "bring_up", lambda *_given: ("make the cluster",))
+    monkeypatch.setattr(converge, "settle_nodes", lambda *_given: ())
+    folder = tmp_path / "hub"
+    folder.mkdir()
+    (folder / "fleet").write_text("demo")
+    found = cluster.present(ClusterSpec("hub"), tmp_path, check=check)
+    assert found.changed and found.before.state == "absent"
+    (folder / "state.json").write_text("")
+    assert check or cluster.present(ClusterSpec("hub"), tmp_path).before.state == "incomplete"
+
+
+def test_who_stops_a_cluster_that_is_not_there_leaves_nothing(tmp_path: Path):
+    """A folder that was named by mistake is not made."""
+    with pytest.raises(FleetError) as refused:
+        cluster.stopped("hub", tmp_path / "other")
+    assert refused.value.code == "no-such-cluster" and not list(tmp_path.iterdir())
+
+
+def test_a_stop_that_was_cut_off_is_forgotten_once_the_cluster_is_to_run(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+):
+    """Killed before it ended a process: all goes on, so there is nothing to start. What dies later was not stopped."""
+    monkeypatch.setattr(control_plane, "decide", lambda *_given: control_plane.ControlPlanePlan())
+    folder = recorded("etcd", "kube-apiserver")
+    found = state.load(folder)
+    assert found is not None
+    state.save(folder, replace(found, wanted="stopped"))
+    end = time.monotonic() + 600
+    assert converge.bring_up(ClusterSpec("hub"), folder.parent, BINARIES, DEFAULT_PORTS, end) == ()
+    processes.stop([each.id for each in found.processes.values()])
+    assert cluster.status(folder.parent, "hub").state == "degraded"
+
+
+def test_a_user_that_was_taken_away_does_not_come_back_by_a_run_that_was_cut_off(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+):
+    """A later start goes by the files that are there; this one is cut off as it writes those of the users that stay."""
+    monkeypatch.setattr(control_plane, "taken_ports", lambda *_given: ())
+    monkeypatch.setattr(control_plane, "begin", lambda _folder, kept, *_given: kept)
+    folder, end = recorded(), time.monotonic() + 600
+    ann, bob = TokenUser("one", "ann"), TokenUser("two", "bob")
+    converge.bring_up(ClusterSpec("hub", tokens=(ann, bob)), folder.parent, BINARIES, DEFAULT_PORTS, end)
+    written = converge.write_private
+
+    def cut_off(path: Path, content: bytes) -> None:
+        """Killed once the file of the users is there."""
+        written(path, content)
+        if path.name.startswith("tokens-"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(converge, "write_private", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        converge.bring_up(ClusterSpec("hub", tokens=(ann,)), folder.parent, BINARIES, DEFAULT_PORTS, end)
+    found = state.load(folder)
+    assert found is not None and converge.kept_spec(folder, found, "1.36.3").tokens == (ann,)
 
 
 ALTERED: dict[str, t.Callable[[Path], None]] = {

@@ -27,11 +27,17 @@ STATE = State(
 )
 
 
-def test_it_comes_back_as_it_was_saved(tmp_path):
-    state.save(tmp_path, STATE)
-    assert state.load(tmp_path) == STATE
-    assert (tmp_path / "state.json").stat().st_mode & 0o077 == 0
-    assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of the cluster of ``STATE``."""
+    return make_folder(tmp_path / "one")
+
+
+def test_it_comes_back_as_it_was_saved(folder):
+    state.save(folder, STATE)
+    assert state.load(folder) == STATE
+    assert (folder / "state.json").stat().st_mode & 0o077 == 0
+    assert [entry.name for entry in folder.iterdir()] == ["state.json"]
 
 
 def test_no_file_is_no_state(tmp_path):
@@ -73,11 +79,11 @@ def test_a_folder_that_cannot_have_its_name_is_not_made(tmp_path, name):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_process_is_noted_and_forgotten(tmp_path):
+def test_a_process_is_noted_and_forgotten(folder):
     two = Process(ProcessId(8, "b/10"), "1.36.3")
-    noted = state.with_process(tmp_path, STATE, "kube-apiserver", two)
-    assert state.load(tmp_path) == noted and set(noted.processes) == {"etcd", "kube-apiserver"}
-    assert state.with_process(tmp_path, noted, "kube-apiserver", None) == STATE
+    noted = state.with_process(folder, STATE, "kube-apiserver", two)
+    assert state.load(folder) == noted and set(noted.processes) == {"etcd", "kube-apiserver"}
+    assert state.with_process(folder, noted, "kube-apiserver", None) == STATE
 
 
 @pytest.mark.parametrize("name", ["", "-a", "a-", "A", "a.b", "a/b", "../a", "a" * 41, "ä", "a\n"])

@@ -6,6 +6,14 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
+    GroupRow,
+    MemberRow,
+    RunState,
+    StageRow,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import COMPLETED
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import counted
 from ansible_collections.gitops.fleet.plugins.module_utils._report.far_along import (
     FarAlong,
     SubjectPace,
@@ -24,6 +32,10 @@ LINES = {
     ),
     "shop: 2 of 3 clusters done, 2 of 3 available": FarAlong("shop", 2, 3, "clusters"),
     "team/shop: 2 of 3 clusters done": FarAlong("team/shop", 2, 3, "clusters"),
+    "shop: 0 of 1 cluster done, 0 of 1 available": FarAlong("shop", 0, 1, "cluster"),
+    "shop: 250 of 1,000 clusters done": FarAlong("shop", 250, 1000, "clusters"),
+    "run web: Full to 1.36.3; 1,003 of 1,200 clusters done, 12 failed": FarAlong("run web", 1015, 1200, "clusters"),
+    "run web Completed: 1 of 1 cluster done": FarAlong("run web", 1, 1, "cluster"),
     "building kube-apiserver 1.36.3: 12 of 1400 packages are compiled": FarAlong(
         "building kube-apiserver 1.36.3", 12, 1400, "packages"
     ),
@@ -34,6 +46,17 @@ LINES = {
 @pytest.mark.parametrize("line", LINES)
 def test_a_line_tells_how_far_it_is(line: str) -> None:
     assert far_along(line) == LINES[line]
+
+
+@pytest.mark.parametrize("count", [1, 7, 1_000, 12_000])
+def test_runs_of_any_size_are_told_how_far_they_are(count: int) -> None:
+    """In the very words of a run: those of one cluster, and of a thousand, are others than those of seven."""
+    members = tuple(MemberRow(name=f"m{each}", state=COMPLETED) for each in range(count))
+    group = GroupRow(name="all", members=members, max_concurrency=1, max_allowed_failures=0)
+    stage = StageRow(name="all", groups=(group,), max_concurrency=1, max_allowed_failures=0)
+    line = f"run web: Full to 1.36.3; {counted(RunState(name='web', uid='', stages=(stage,)))}"
+    far = far_along(line)
+    assert far is not None and (far.done, far.whole) == (count, count)
 
 
 @pytest.mark.parametrize(

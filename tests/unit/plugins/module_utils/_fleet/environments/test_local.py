@@ -74,6 +74,14 @@ def test_a_fleet_ends_with_all_that_was_made_for_it_and_what_is_named_and_nothin
     assert ended(tmp_path)[1][0] == "removed: nothing"
 
 
+@pytest.mark.parametrize("check", [True, False])
+def test_the_kubeconfig_of_all_is_named_though_the_first_cluster_is_not_there(tmp_path: Path, check: bool):
+    """Not made yet, as in check mode, or gone: ``export KUBECONFIG=`` would have nothing behind it."""
+    found, _said = ended(tmp_path, "hub", check=check)
+    assert found.kubeconfig == str(tmp_path.resolve() / "kubeconfig")
+    assert ended(tmp_path, check=check)[0].kubeconfig == "", "nothing was asked for"
+
+
 def test_a_cluster_is_claimed_once_and_one_that_does_not_tell_whose_it_is_becomes_the_claimants(tmp_path: Path):
     (tmp_path / "unmarked").mkdir()
     for name in ("new", "unmarked"):

@@ -37,6 +37,19 @@ def test_a_member_that_was_half_forgotten_when_it_left_is_forgotten_by_the_next_
     assert not records.names("FleetMember") and not records.names("MemberCluster")
 
 
+def test_a_member_that_is_named_twice_leaves_once(records: SqliteRecords, tmp_path: Path) -> None:
+    """And if it cannot be asked, that is so of all: nothing is told as done in part."""
+    spec = {"connection": {"kubeconfig": str(tmp_path / "gone")}}
+    records.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": "east"}, "spec": spec})
+    session = Session(records=records, holder="me", clock=lambda: datetime.now(UTC))
+    with pytest.raises(FleetError):
+        leave(session, LeaveRequest(names=("east", "east")), write=True)
+    wish = LeaveRequest(names=("east", "east"), forget_unreachable=True)
+    assert leave(session, wish, write=True).left == ("east",)
+    (_begun, ended) = records.list("AuditEntry")
+    assert ended["spec"]["members"] == ["east"]
+
+
 @pytest.mark.parametrize("node", [{"phase": "Draining"}, {"phase": "GivenUp", "release": "too late"}])
 def test_a_member_with_a_node_that_a_rotation_has_in_hand_stays(
     records: SqliteRecords, node: t.Mapping[str, str]

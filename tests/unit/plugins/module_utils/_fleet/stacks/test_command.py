@@ -54,6 +54,15 @@ def test_what_goes_on_is_told_and_errors_are_named_by_their_resources(commands, 
     ]
 
 
+@pytest.mark.parametrize("look", [("preview",), ("refresh", "--preview-only"), ("destroy", "--preview-only")])
+def test_who_only_looks_is_not_told_that_anything_is_done(commands, tmp_path, look):
+    """A look comes before each change, too: that something is deleted is not told of what is refused for it."""
+    (tmp_path / "given").write_text(json.dumps({"resourcePreEvent": {"metadata": {**STEP, "op": "delete"}}}) + "\n")
+    said: list[str] = []
+    refused(lambda: commands(f"cat {tmp_path}/given > {tmp_path}/{look[0]}.events", said).story(*look))
+    assert said == ["would delete one (a:b:C)"]
+
+
 def test_one_that_takes_too_long_is_asked_to_end_twice_and_then_killed(commands):
     found = refused(lambda: commands("trap '' INT; while :; do sleep 0.1; done", seconds=0.5).told("up"))
     assert found.code == "stack-timeout" and "timeout" in found.hint
@@ -72,6 +81,17 @@ def test_input_reaches_it_and_no_argument(commands, tmp_path):
         ("error: no stack named 'dev' found", "no-such-stack", "the backend has no stack dev"),
         ("error: failed to load checkpoint: EOF", "stack-unreadable", "*.attrs"),
         ("error: the passphrase is wrong", "stack-failed", "the passphrase is wrong"),
+        (
+            "error: get stack secrets manager: passphrase must be set with PULUMI_CONFIG_PASSPHRASE or"
+            " PULUMI_CONFIG_PASSPHRASE_FILE environment variables",
+            "no-passphrase",
+            "passphrase_file; variables of the shell are not used",
+        ),
+        (
+            "error: failed to decrypt: incorrect passphrase, please set PULUMI_CONFIG_PASSPHRASE to the correct one",
+            "no-passphrase",
+            "is not the one that encrypts",
+        ),
         ("", "stack-failed", "the engine failed"),
     ],
 )

@@ -53,6 +53,15 @@ def test_warnings_are_no_part_of_what_is_told(told: t.Any):
     assert told(wanted="a") == 1
 
 
+@pytest.mark.parametrize("value", ["[secret]", {"user": "ann", "password": "[secret]"}, [{"deep": ["[secret]"]}]])
+def test_an_output_with_a_secret_in_it_is_not_given(told: t.Any, value: t.Any):
+    """Whoever reads it would take what stands in its place for the password."""
+    with pytest.raises(FleetError) as refused:
+        told(output={"login": value, "a": 1}, wanted="login")
+    assert refused.value.code == "secret-output"
+    assert told(output={"login": value, "a": 1}, wanted="a") == 1
+
+
 def test_a_stack_that_never_ran_has_no_last_run(told: t.Any):
     assert told(history="").last == {} and told(history="[]").last == {}
 

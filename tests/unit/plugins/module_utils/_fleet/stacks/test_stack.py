@@ -57,13 +57,13 @@ def asked(tmp_path: Path) -> t.Callable[..., list[str]]:
     project.mkdir()
     (project / "Pulumi.yaml").write_text("name: small\nruntime: python\n")
 
-    def ask(known: bool, check: bool = False, **given: t.Any) -> list[str]:
+    def ask(known: bool, check: bool = False, changes: bool = True, **given: t.Any) -> list[str]:
         (folder / "known").write_text('[{"name": "dev"}]' if known else "[]")
         (folder / "asked").write_text("")
         (folder / "state").write_text(STATE.format(1, "one"))
         where = {"project_dir": str(project), "stack": "dev", "backend_url": f"file://{tmp_path}/state"}
         options = {**where, "state": "present", "allow_delete": False, "home": str(tmp_path / "home"), **given}
-        assert stack(options, check, {"PATH": f"{folder}:/usr/bin:/bin"}, lambda _text: None).changed
+        assert stack(options, check, {"PATH": f"{folder}:/usr/bin:/bin"}, lambda _text: None).changed is changes
         words = (folder / "asked").read_text().splitlines()
         return [each for each in words if each not in QUESTIONS]
 
@@ -82,6 +82,16 @@ def test_what_is_there_is_previewed_for_deletions_before_it_is_changed(asked):
 @pytest.mark.parametrize(("known", "first"), [(True, []), (False, ["stack init"])])
 def test_check_mode_previews(asked, known, first):
     assert asked(known=known, check=True) == [*first, PREVIEW]
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_targets_that_are_gone_already_keep_nobody_from_the_others(asked, check):
+    """The engine refuses all of them if it does not know one: a task that is run again would fail."""
+    only = "--preview-only" if check else "--yes"
+    assert asked(known=True, check=check, state="absent", targets=["one", "two"]) == [f"destroy {only}"]
+    assert asked(known=True, check=check, state="absent", targets=["**one"]) == [f"destroy {only}"], "a pattern"
+    assert asked(known=True, check=check, changes=False, state="absent", targets=["two"]) == []
+    assert asked(known=False, check=check, changes=False, state="absent", targets=["one"]) == []
 
 
 def test_what_another_run_has_written_since_the_preview_is_not_undone(asked, tmp_path):

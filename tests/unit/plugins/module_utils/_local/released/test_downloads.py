@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import http.client
+import resource
 import urllib.error
 from pathlib import Path
 
@@ -40,6 +41,26 @@ def test_what_is_too_large_is_not_gone_on_with(tmp_path: Path, monkeypatch: pyte
         server.files["a"] = b"y" * 900
         download()
     assert part.stat().st_size == 900
+
+
+def test_a_disk_that_is_full_at_the_end_of_a_file_is_not_taken_for_damage_on_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes a part of what is written, and refuses only what comes behind that."""
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with serving() as server:
+        server.files["a"] = b"y" * 900
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500, before[1]))
+        try:
+            with pytest.raises(FleetError) as refused:
+                downloads.download(
+                    "a", tmp_path / "a.part", downloads.Server(server.base), lambda _path: False, lambda _line: None
+                )
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert refused.value.code == "unwritable-folder"
 
 
 @pytest.mark.parametrize(
