@@ -26,6 +26,7 @@ from .outage import Outage
 LEASE_SECONDS = 60
 POLL = 1.0
 RELOAD = timedelta(seconds=5)
+ATTEMPTS = 5
 # What a hub may answer once and not the next time. Whatever is noted is kept meanwhile.
 PASSING = ("unreachable", "timeout", "bad-answer", "too-many-requests", "server-error", "records-busy")
 
@@ -218,11 +219,9 @@ class Conductor(t.Generic[S, X, A]):
 
     def run(self) -> Ending[S]:
         """Steps until it ends. FleetError as of ``conduct``."""
-        while True:
-            ending = self.step()
-            if ending is not None:
-                return ending
+        while (ending := self.step()) is None:
             self.wait(POLL)
+        return ending
 
     def step(self) -> Ending[S] | None:
         """One turn: what has happened is recorded, and what may begin begins. The ending, or None while it goes on.
@@ -280,10 +279,11 @@ class Conductor(t.Generic[S, X, A]):
         return now
 
     def _flush(self, now: datetime) -> None:
-        """Records what has ended, if the records answer; FleetErrors but those of PASSING are raised."""
+        """Records what has ended, if the records answer, and unless others write at each of ATTEMPTS; FleetErrors but
+        those of PASSING are raised."""
         try:
             self._record(now)
-            self._store(self.journal.state)
+            any(self._store(self.journal.state) for _attempt in range(ATTEMPTS))
         except FleetError as error:
             if error.code not in PASSING:
                 raise
@@ -372,14 +372,14 @@ class Conductor(t.Generic[S, X, A]):
             return None
         if self._steering.settled(decision.state):
             return self._ending("settled", now)
+        if self._limits.interrupted():
+            return None  # perhaps nothing was decided; the next turn says why it ends
         look, wake = self._steering.next_look(), decision.wake_at
         if wake is not None and wake - now <= self._limits.max_idle:
             self._telling.waiting(decision.state, wake, now)
             return None
-        if wake is None and look is None or self._ran >= self._busy + self._limits.max_idle:
+        if look is None or self._ran >= self._busy + self._limits.max_idle:
             return self._ending("waiting", now, wake or look)
-        if wake is not None and look is None:
-            return self._ending("waiting", now, wake)
         self._telling.waiting(decision.state, look, now)
         return None
 
