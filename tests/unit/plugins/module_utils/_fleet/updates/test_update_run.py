@@ -31,9 +31,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update
     keep_terms,
     known_beside,
     restarted,
+    skipped,
     started,
     stopped,
     superseded,
+    targets_of,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -194,6 +196,28 @@ def test_a_restart_is_of_a_run_that_was_started_alone(records: Records) -> None:
     assert not restarted(session, run, write=True).changed, "it is on its way"
     again = restarted(session, stopped(session, "r", write=True).run, write=True)
     assert again.changed and not again.run.status.stop_requested
+
+
+def test_a_run_that_is_refused_for_a_busy_member_starts_once_that_is_skipped(records: Records) -> None:
+    """Only members that it would begin count: neither those that are left out, nor those that are done."""
+    other = define_run(records, "other", given(control_planes("other")), write=True).run
+    operation = f"other-{other.metadata.uid[:8]}.a.1"
+    stored, member = records.get("UpdateRun", "other"), records.get("FleetMember", "a")
+    assert stored and member
+    row = stored["status"]["stages"][0]["groups"][0]["members"][0]
+    row |= {"operationId": operation, "status": {"state": "Running"}}
+    records.replace(stored)
+    records.replace({**member, "status": {"operation": operation}})
+    wanted = control_planes("r")
+    wanted["spec"]["onConflict"] = "refuse"
+    run = define_run(records, "r", given(wanted), write=True).run
+    with pytest.raises(FleetError) as refused:
+        started(session(records), run, {}, write=True)
+    assert [(each.code, each.message) for each in refused.value.problems] == [
+        ("member-busy", f"{operation} is in flight")
+    ]
+    run = skipped(session(records), "r", targets_of(["Member:a"], wanted=True), write=True).run
+    assert started(session(records), run, {}, write=True).changed
 
 
 def test_a_run_that_was_made_again_before_the_lease_was_taken_is_another(records: Records) -> None:
