@@ -24,6 +24,7 @@ each command has them in its environment as ``GITOPS_FLEET_MEMBER`` and so on; `
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import typing as t
 from dataclasses import dataclass, field, replace
@@ -209,9 +210,9 @@ def _document(line: str) -> dict[str, t.Any] | None:
 
 
 def _last_line(text: str) -> str:
-    """Without spaces around; empty if there is none."""
-    lines = text.strip().splitlines()
-    return lines[-1].strip() if lines else ""
+    """Without spaces around; empty if there is none. Only what ends lines for a terminal does, not what may stand in a
+    text of JSON."""
+    return re.split(r"[\r\n]", text.strip())[-1].strip()
 
 
 def _tail(done: subprocess.CompletedProcess[str]) -> str:

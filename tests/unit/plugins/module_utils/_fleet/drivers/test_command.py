@@ -27,6 +27,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 SHELL = ("/bin/sh", "-c")
+# Ends no line: JSON has it in texts as it is.
+PARAGRAPH = "\u2029"
 REFERENCE = """echo working; echo '{"reference": "op-7"}'"""
 
 
@@ -157,6 +159,8 @@ def test_a_begin_that_fails_is_never_polled(driver: t.Any):
         ("""echo '{"state": "in progress", "message": "3 of 5"}'""", IN_PROGRESS, "3 of 5"),
         ("""echo '{"state": "failed", "message": "quota"}'""", FAILED, "quota"),
         ("""echo '{"state": "unknown"}'; exit 4""", UNKNOWN, ""),
+        (f"""echo '{{"state": "failed", "message": "one{PARAGRAPH}two"}}'""", FAILED, f"one{PARAGRAPH}two"),
+        ("""printf 'at 50\\r{"state": "failed", "message": "quota"}'""", FAILED, "quota"),
         ("test {reference} = op-7 && test $GITOPS_FLEET_REFERENCE = op-7", SUCCEEDED, ""),
     ],
 )
