@@ -302,3 +302,19 @@ def test_a_run_keeps_no_terms_by_which_a_passed_gate_would_not_have_been(records
     shown(records, status=approved(DIGEST_A))
     session = Session(records=records, holder="tests", clock=lambda: NOW)
     assert keep_terms(session, run, Terms(verified=True)) is run
+
+
+def test_what_is_skipped_before_the_start_stays_so_when_the_run_is_laid_out_anew(records: Records) -> None:
+    """D3-59. A cluster that joins, or another definition, makes it another run to approve, and brings nobody back."""
+    define_run(records, "r", given(control_planes("r")), write=True)
+    skipped(session(records), "r", targets_of(["Member:a"], wanted=True), write=True, reason="a fair")
+    for kind, api in (("MemberCluster", CLUSTER_API), ("FleetMember", FLEET_API)):
+        records.create({"apiVersion": api, "kind": kind, "metadata": {"name": "b"}, "spec": {}})
+    edited = control_planes("r")
+    edited["spec"]["unreachableTimeoutSeconds"] = 60
+    for wanted in (given(), given(edited)):
+        for write in (False, True):
+            run = define_run(records, "r", wanted, write=write).run
+            rows = [(row.name, row.status.state, row.message) for row in run.status.members]
+            assert rows == [("a", "Skipped", "skipped on request: a fair"), ("b", "NotStarted", "")]
+    assert started(session(records), run, {}, write=True).changed
