@@ -163,8 +163,8 @@ class RunLimits:
 @dataclass(frozen=True, kw_only=True)
 class Ending(t.Generic[S]):
     """How conducting ended. ``why``: settled, waiting, time-limit, or what ``interrupted`` said. ``changed``: whether
-    anything was begun or has happened. ``resume_at`` is when it is worth being started again, the present if it was cut
-    off; None if it is settled, or if only an approval or another run's end can help."""
+    anything was begun or has happened. ``resume_at`` is when it is worth being started again, as far as the clock or
+    the next look tells; the present if it was cut off, None if it is settled or only people can help."""
 
     state: S
     why: str

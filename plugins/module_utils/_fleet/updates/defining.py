@@ -200,11 +200,13 @@ def _prepared(
 
 
 def _same(before: UpdateRun, run: UpdateRun) -> bool:
-    """Whether the recorded run says the same, and its tree was made already, by us, and not altered."""
+    """Whether the recorded run says the same, also of members that it leaves out, and its tree was made already, by us,
+    and not altered."""
     made = before.status.observed_generation == before.metadata.generation and before.status.stages
     held = (DIGEST, DIGEST_FORM, STRATEGY)
     digests = [[each.metadata.annotations.get(key) for key in held] for each in (before, run)]
     same = encode(before.spec) == encode(run.spec) and digests[0] == digests[1]
+    same = same and before.status.uncovered_members == run.status.uncovered_members
     return bool(made) and same and not problems_of(before)
 
 

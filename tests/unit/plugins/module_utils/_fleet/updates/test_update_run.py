@@ -318,3 +318,19 @@ def test_what_is_skipped_before_the_start_stays_so_when_the_run_is_laid_out_anew
             rows = [(row.name, row.status.state, row.message) for row in run.status.members]
             assert rows == [("a", "Skipped", "skipped on request: a fair"), ("b", "NotStarted", "")]
     assert started(session(records), run, {}, write=True).changed
+
+
+def test_a_cluster_that_joins_and_is_in_no_group_of_the_run_is_told_when_that_is_looked_at_again(
+    records: Records,
+) -> None:
+    """It is the same run to approve, and its list of who is left out was of before."""
+    run = control_planes("r")
+    run["spec"]["strategy"] = {"stages": [{"name": "s", "memberSelector": {"byLabel": "tier=gold"}}]}
+    first = define_run(records, "r", given(run), write=True).run
+    assert first.status.uncovered_members == ("a",)
+    for kind, api in (("MemberCluster", CLUSTER_API), ("FleetMember", FLEET_API)):
+        records.create({"apiVersion": api, "kind": kind, "metadata": {"name": "b"}, "spec": {}})
+    again = define_run(records, "r", given(run), write=True)
+    assert again.changed and again.run.status.uncovered_members == ("a", "b")
+    assert again.run.status.digest == first.status.digest
+    assert not define_run(records, "r", given(run), write=True).changed
