@@ -114,8 +114,8 @@ class StartConstraints:
         return calendar(maintenance.values()), releases(catalogues.values())
 
     def _recorded(self, cls: type[T], besides: t.Container[str] = ()) -> dict[str, T]:
-        """The recorded objects of a class by name, without ``besides``. FleetError ``record-damaged``: one that cannot be
-        read may hold a freeze of all."""
+        """The recorded objects of a class by name, without ``besides``. FleetError ``record-damaged``, for one that
+        cannot be read may hold a freeze of all."""
         found = {each["metadata"]["name"]: each for each in self.records.list(cls.__name__)}
         return {name: recorded(cls, each) for name, each in found.items() if name not in besides}
 
