@@ -95,12 +95,15 @@ class CommandDriver:
         return Observation(version=found, busy=busy, pools=_pools((told or {}).get("pools"), member))
 
     def begin(self, work: Work) -> str:
-        """Runs the command detached, for a pool step that for pools; its reference. FleetError ``unsafe-argument``, and
-        as of ``detached.start``."""
+        """Runs the command detached, for a pool step that for pools; its reference. FleetError ``no-command`` where
+        there is none for pools, ``unsafe-argument``, and as of ``detached.start``."""
         known = values(work, "")
+        argv = self.pool_argv if work.pool_step else self.begin_argv
+        if not argv:
+            raise FleetError("no-command", "no command upgrades its node pools", work.member, "give begin_pool")
         request = detached.Request(
             member=work.member,
-            argv=filled(self.pool_argv if work.pool_step else self.begin_argv, known),
+            argv=filled(argv, known),
             environ=self._environ(known),
             cwd=self.cwd,
             files={},

@@ -9,6 +9,7 @@ import os
 import sys
 import time
 import typing as t
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,14 @@ def test_an_upgrade_that_a_platform_knows_cannot_be_followed_without_poll(driver
     with pytest.raises(FleetError) as refused:
         driver(REFERENCE).poll(work("platform:op-7"))
     assert refused.value.code == "poll-failed" and "give the command poll again" in refused.value.problems[0].hint
+
+
+def test_without_a_command_for_pools_none_is_begun(driver: t.Any, tmp_path: Path):
+    """A pool that was made since the member was read last."""
+    with pytest.raises(FleetError) as refused:
+        driver().begin(replace(work(), pool_step=True, pool="blue"))
+    assert (refused.value.code, refused.value.where) == ("no-command", "east") and "begin_pool" in refused.value.hint
+    assert not (tmp_path / "operations").exists()
 
 
 def test_a_begin_that_fails_is_never_polled(driver: t.Any):
