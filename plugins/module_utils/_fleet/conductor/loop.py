@@ -230,8 +230,7 @@ class Conductor(t.Generic[S, X, A]):
         if not self._told:
             self._telling.begin(self.journal.state, now)
             self._told = True
-        why = self._limits.interrupted()
-        if why:
+        if why := self._limits.interrupted():
             self._flush(now)
             return self._ending(why, now)
         try:
@@ -291,7 +290,8 @@ class Conductor(t.Generic[S, X, A]):
     def _tick(self, now: datetime) -> Ending[S] | None:
         """One turn, without ``interrupted`` and without bearing errors; the ending, or None while it goes on."""
         self._record(now)  # first of all: events that nobody takes would make every wait end at once
-        self._keep_leases(now)
+        self._renew(now)
+        self._steering.keep(self.journal.state, now)
         if is_over(self._loaded, RELOAD, now):
             self.journal.load()
             self._loaded = now
@@ -328,6 +328,7 @@ class Conductor(t.Generic[S, X, A]):
             if again is None:
                 return replace(decision, state=self._steering.before_store(decision))
             seen = again
+            self._renew(self._clock())  # many that do not answer, one after another, may take longer than the lease
 
     def _carry_out(self, decision: Decision[S, A]) -> None:
         """Begins the acts whose intents are stored. What is in flight and was not decided just now was meant before,
@@ -351,12 +352,11 @@ class Conductor(t.Generic[S, X, A]):
         if change is not None:
             self.journal.note(change)
 
-    def _keep_leases(self, now: datetime) -> None:
-        """Renews the lease each third of its time, and has the steering keep what it needs."""
+    def _renew(self, now: datetime) -> None:
+        """Renews the lease, if a third of its time is over."""
         if is_over(self._renewed, timedelta(seconds=LEASE_SECONDS / 3), now):
             self.journal.renew()
             self._renewed = now
-        self._steering.keep(self.journal.state, now)
 
     def _tolerate_outage(self, error: FleetError, now: datetime) -> None:
         """Bears records that do not answer, as of ``Outage.failed``; raises the error if not PASSING."""

@@ -212,3 +212,29 @@ def test_what_has_ended_is_recorded_before_an_interrupt_ends_it_whoever_else_wri
         )
         ending = conductor.step()
         assert ending and (ending.state, journal.kept) == (7, 7)
+
+
+class Slow(Waiting):
+    """One with much to look at, one after another, of which each look takes 5 s."""
+
+    def __init__(self, now: list[datetime]) -> None:
+        super().__init__(busy=False)
+        self._now, self._left = now, 30
+
+    def clear(self, *_arguments: t.Any) -> t.Any:
+        self._now[0] += timedelta(seconds=5)
+        self._left -= 1
+        return self._left or None
+
+
+def test_the_lease_is_kept_during_a_turn_that_takes_longer_than_it() -> None:
+    """F5: else the next runner of a schedule takes over from one that only looks, and so on."""
+    now, journal = [NOW], Stored()
+    kept = [NOW]
+    t.cast(t.Any, journal).renew = lambda: kept.append(now[0])
+    conductor: Conductor[int, t.Any, t.Any] = Conductor(
+        t.cast(t.Any, journal), t.cast(t.Any, Slow(now)), lambda: now[0], silently(), RunLimits(holder="me")
+    )
+    assert conductor.step() is None and now[0] - NOW > 2 * timedelta(seconds=loop.LEASE_SECONDS)
+    gaps = [later - before for before, later in zip(kept, [*kept[1:], now[0]], strict=True)]
+    assert max(gaps) < timedelta(seconds=loop.LEASE_SECONDS) / 2
