@@ -355,8 +355,9 @@ def _settled(state: RunState) -> bool:
 def _drivers(
     session: Session, run: UpdateRun, wish: ConductOptions, strict: bool = False
 ) -> t.Iterator[tuple[dict[str, Driver], Clients]]:
-    """Drivers of ``_members_of`` the run by name, and connections, while entered. With ``strict`` members are to be upgraded,
-    and where pools are, all of the fleet can be reached. FleetError as of ``drivers_from``, and ``record-damaged``."""
+    """Drivers of ``_members_of`` the run by name, and connections, while entered. With ``strict`` members are to be
+    upgraded, and where pools are, all of the fleet can be reached. FleetError as of ``drivers_from``, and
+    ``record-damaged``."""
     members, timeout = _members_of(session.records, run), Timeouts.connecting(wish.timeout)
     operations = operations_folder(wish.operations, session.environ)
     # Budgets of node pools may be over members that are not in the run.
