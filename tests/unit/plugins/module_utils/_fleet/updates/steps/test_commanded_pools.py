@@ -43,7 +43,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_re
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.member_plans import member_plans
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_command import PoolSubject, commanded
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_command import (
+    PoolSubject,
+    commanded,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_rotation import PoolTask
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import started
 from ansible_collections.gitops.fleet.plugins.module_utils._report.upgrade_plan_text import upgrade_plan_text
