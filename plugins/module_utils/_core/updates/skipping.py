@@ -96,6 +96,43 @@ def with_user_skips(run: RunState, now: datetime) -> RunState:
     return replace(run, stages=tuple(_stage(stage, wanted, ON_REQUEST, now) for stage in run.stages)) if wanted else run
 
 
+def with_skips_of(run: RunState, before: RunState, now: datetime) -> RunState:
+    """The run, which is laid out anew and was never started, with what the user had skipped of it as it was ``before``:
+    stages, groups and waits of the same names, and members that were named, or whose group or stage is in it no more;
+    members with the words and the instant of then."""
+    there = {(STAGE, stage.name) for stage in run.stages}
+    there |= {(GROUP, group.name) for stage in run.stages for group in stage.groups}
+    wanted: set[tuple[str, str]] = set()
+    told: dict[str, MemberRow] = {}
+    for stage in before.stages:
+        wanted |= {(STAGE, stage.name)} if stage.user_skipped else set()
+        if stage.wait is not None and stage.wait.reason == REQUESTED_BY_USER:
+            wanted.add((AFTER_STAGE_WAIT, stage.name))
+        for group in stage.groups:
+            wanted |= {(GROUP, group.name)} if group.user_skipped else set()
+            above = {STAGE: (STAGE, stage.name), GROUP: (GROUP, group.name)}
+            mine = [row for row in group.members if row.state == SKIPPED and row.skipped_by == USER]
+            told |= {row.name: row for row in mine}
+            wanted |= {(MEMBER, row.name) for row in mine if above.get(row.skipped_via) not in there}
+    if not wanted:
+        return run
+    desk = GateContext(run, now)
+    stages = (_as_told(_stage(stage, wanted, ON_REQUEST, now), told) for stage in run.stages)
+    return replace(run, stages=tuple(with_skipped_gates(stage, desk) for stage in stages))
+
+
+def _as_told(stage: StageRow, told: t.Mapping[str, MemberRow]) -> StageRow:
+    """The stage; members that are Skipped with words and instant of the row in ``told``, by name, if there is one."""
+
+    def row_as_told(row: MemberRow) -> MemberRow:
+        """The member, as of ``_as_told``."""
+        then = told.get(row.name) if row.state == SKIPPED else None
+        return replace(row, message=then.message, completed=then.completed) if then else row
+
+    groups = (replace(group, members=tuple(map(row_as_told, group.members))) for group in stage.groups)
+    return replace(stage, groups=tuple(groups))
+
+
 def _problem(run: RunState, target: SkipTarget, states: States, state: str) -> Problem | None:
     """Why the target cannot be skipped in a run in that state, None if it can; ``states`` are those of all targets that
     there are."""

@@ -26,6 +26,7 @@ from .outage import Outage
 LEASE_SECONDS = 60
 POLL = 1.0
 RELOAD = timedelta(seconds=5)
+ATTEMPTS = 5
 # What a hub may answer once and not the next time. Whatever is noted is kept meanwhile.
 PASSING = ("unreachable", "timeout", "bad-answer", "too-many-requests", "server-error", "records-busy")
 
@@ -162,8 +163,8 @@ class RunLimits:
 @dataclass(frozen=True, kw_only=True)
 class Ending(t.Generic[S]):
     """How conducting ended. ``why``: settled, waiting, time-limit, or what ``interrupted`` said. ``changed``: whether
-    anything was begun or has happened. ``resume_at`` is when it is worth being started again, the present if it was cut
-    off; None if it is settled, or if only an approval or another run's end can help."""
+    anything was begun or has happened. ``resume_at`` is when it is worth being started again, as far as the clock or
+    the next look tells; the present if it was cut off, None if it is settled or only people can help."""
 
     state: S
     why: str
@@ -218,11 +219,9 @@ class Conductor(t.Generic[S, X, A]):
 
     def run(self) -> Ending[S]:
         """Steps until it ends. FleetError as of ``conduct``."""
-        while True:
-            ending = self.step()
-            if ending is not None:
-                return ending
+        while (ending := self.step()) is None:
             self.wait(POLL)
+        return ending
 
     def step(self) -> Ending[S] | None:
         """One turn: what has happened is recorded, and what may begin begins. The ending, or None while it goes on.
@@ -231,8 +230,7 @@ class Conductor(t.Generic[S, X, A]):
         if not self._told:
             self._telling.begin(self.journal.state, now)
             self._told = True
-        why = self._limits.interrupted()
-        if why:
+        if why := self._limits.interrupted():
             self._flush(now)
             return self._ending(why, now)
         try:
@@ -280,10 +278,11 @@ class Conductor(t.Generic[S, X, A]):
         return now
 
     def _flush(self, now: datetime) -> None:
-        """Records what has ended, if the records answer; FleetErrors but those of PASSING are raised."""
+        """Records what has ended, if the records answer, and unless others write at each of ATTEMPTS; FleetErrors but
+        those of PASSING are raised."""
         try:
             self._record(now)
-            self._store(self.journal.state)
+            any(self._store(self.journal.state) for _attempt in range(ATTEMPTS))
         except FleetError as error:
             if error.code not in PASSING:
                 raise
@@ -291,7 +290,8 @@ class Conductor(t.Generic[S, X, A]):
     def _tick(self, now: datetime) -> Ending[S] | None:
         """One turn, without ``interrupted`` and without bearing errors; the ending, or None while it goes on."""
         self._record(now)  # first of all: events that nobody takes would make every wait end at once
-        self._keep_leases(now)
+        self._renew(now)
+        self._steering.keep(self.journal.state, now)
         if is_over(self._loaded, RELOAD, now):
             self.journal.load()
             self._loaded = now
@@ -328,6 +328,7 @@ class Conductor(t.Generic[S, X, A]):
             if again is None:
                 return replace(decision, state=self._steering.before_store(decision))
             seen = again
+            self._renew(self._clock())  # many that do not answer, one after another, may take longer than the lease
 
     def _carry_out(self, decision: Decision[S, A]) -> None:
         """Begins the acts whose intents are stored. What is in flight and was not decided just now was meant before,
@@ -351,12 +352,11 @@ class Conductor(t.Generic[S, X, A]):
         if change is not None:
             self.journal.note(change)
 
-    def _keep_leases(self, now: datetime) -> None:
-        """Renews the lease each third of its time, and has the steering keep what it needs."""
+    def _renew(self, now: datetime) -> None:
+        """Renews the lease, if a third of its time is over."""
         if is_over(self._renewed, timedelta(seconds=LEASE_SECONDS / 3), now):
             self.journal.renew()
             self._renewed = now
-        self._steering.keep(self.journal.state, now)
 
     def _tolerate_outage(self, error: FleetError, now: datetime) -> None:
         """Bears records that do not answer, as of ``Outage.failed``; raises the error if not PASSING."""
@@ -372,14 +372,14 @@ class Conductor(t.Generic[S, X, A]):
             return None
         if self._steering.settled(decision.state):
             return self._ending("settled", now)
+        if self._limits.interrupted():
+            return None  # perhaps nothing was decided; the next turn says why it ends
         look, wake = self._steering.next_look(), decision.wake_at
         if wake is not None and wake - now <= self._limits.max_idle:
             self._telling.waiting(decision.state, wake, now)
             return None
-        if wake is None and look is None or self._ran >= self._busy + self._limits.max_idle:
+        if look is None or self._ran >= self._busy + self._limits.max_idle:
             return self._ending("waiting", now, wake or look)
-        if wake is not None and look is None:
-            return self._ending("waiting", now, wake)
         self._telling.waiting(decision.state, look, now)
         return None
 

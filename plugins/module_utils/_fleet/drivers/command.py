@@ -24,6 +24,7 @@ each command has them in its environment as ``GITOPS_FLEET_MEMBER`` and so on; `
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import typing as t
 from dataclasses import dataclass, field, replace
@@ -94,12 +95,15 @@ class CommandDriver:
         return Observation(version=found, busy=busy, pools=_pools((told or {}).get("pools"), member))
 
     def begin(self, work: Work) -> str:
-        """Runs the command detached, for a pool step that for pools; its reference. FleetError ``unsafe-argument``, and
-        as of ``detached.start``."""
+        """Runs the command detached, for a pool step that for pools; its reference. FleetError ``no-command`` where
+        there is none for pools, ``unsafe-argument``, and as of ``detached.start``."""
         known = values(work, "")
+        argv = self.pool_argv if work.pool_step else self.begin_argv
+        if not argv:
+            raise FleetError("no-command", "no command upgrades its node pools", work.member, "give begin_pool")
         request = detached.Request(
             member=work.member,
-            argv=filled(self.pool_argv if work.pool_step else self.begin_argv, known),
+            argv=filled(argv, known),
             environ=self._environ(known),
             cwd=self.cwd,
             files={},
@@ -209,9 +213,9 @@ def _document(line: str) -> dict[str, t.Any] | None:
 
 
 def _last_line(text: str) -> str:
-    """Without spaces around; empty if there is none."""
-    lines = text.strip().splitlines()
-    return lines[-1].strip() if lines else ""
+    """Without spaces around; empty if there is none. Only what ends lines for a terminal does, not what may stand in a
+    text of JSON."""
+    return re.split(r"[\r\n]", text.strip())[-1].strip()
 
 
 def _tail(done: subprocess.CompletedProcess[str]) -> str:

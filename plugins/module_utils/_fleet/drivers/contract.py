@@ -19,9 +19,9 @@ NOT_BEGUN = "not begun"
 class Work:
     """One attempt at one member. ``operation`` is the same however often the attempt is taken up again.
 
-    ``target`` is a Kubernetes version, ``x.y.z`` or ``x.y``. ``reference`` is what ``begin`` gave back, empty before.
-    With ``pool_step`` one node pool is upgraded, ``pool``; ``target`` is empty then if its kubelets keep their version,
-    and ``image`` if its nodes keep their image.
+    ``target`` is a Kubernetes version as it was written, ``x.y.z`` or ``x.y``, also with ``v``. ``reference`` is what
+    ``begin`` gave back, empty before. With ``pool_step`` one node pool is upgraded, ``pool``; ``target`` is empty then
+    if its kubelets keep their version, and ``image`` if its nodes keep their image.
     """
 
     operation: str

@@ -35,6 +35,7 @@ from ..._core.values.update_states import (
     SKIPPED,
     STOPPED,
     TERMINAL,
+    USER,
 )
 from ..._kube.client import Timeouts
 from ..._kube.files import user_folder, with_home
@@ -332,7 +333,7 @@ def _permits(records: Records, run: UpdateRun, given: UpdateManifests | None = N
 
 def _refused(run: UpdateRun, wish: ConductOptions, clients: Clients) -> dict[str, str]:
     """Why platforms of the run's members never have its target, by name of the member."""
-    members = (clients.members[row.name] for row in run_of(run).members if row.name in clients.members)
+    members = (clients.members[name] for name in _taken(run) if name in clients.members)
     return not_offered(wish.drivers, members, run.target)
 
 
@@ -341,9 +342,8 @@ def _target_notes(run: UpdateRun, wish: ConductOptions, clients: Clients) -> tup
     ``target-not-offered`` if that is all of them."""
     if _settled(run_of(run)):
         return ()
-    names = [row.name for row in run_of(run).members]
     where = f"UpdateRun/{run.name} spec.managedClusterUpdate.upgrade.kubernetesVersion"
-    return refuse_target(_refused(run, wish, clients), names, where)
+    return refuse_target(_refused(run, wish, clients), _taken(run), where)
 
 
 def _settled(state: RunState) -> bool:
@@ -355,8 +355,9 @@ def _settled(state: RunState) -> bool:
 def _drivers(
     session: Session, run: UpdateRun, wish: ConductOptions, strict: bool = False
 ) -> t.Iterator[tuple[dict[str, Driver], Clients]]:
-    """Drivers of the run's members by name, and connections, while entered. With ``strict`` members are to be upgraded,
-    and where pools are, all of the fleet can be reached. FleetError as of ``drivers_from``, and ``record-damaged``."""
+    """Drivers of ``_members_of`` the run by name, and connections, while entered. With ``strict`` members are to be
+    upgraded, and where pools are, all of the fleet can be reached. FleetError as of ``drivers_from``, and
+    ``record-damaged``."""
     members, timeout = _members_of(session.records, run), Timeouts.connecting(wish.timeout)
     operations = operations_folder(wish.operations, session.environ)
     # Budgets of node pools may be over members that are not in the run.
@@ -369,9 +370,14 @@ def _drivers(
 
 
 def _members_of(records: Records, run: UpdateRun) -> dict[str, FleetMember]:
-    """FleetMembers of the run by name, without those that have left. FleetError ``record-damaged``."""
-    names = {row.name for row in run_of(run).members}
+    """FleetMembers by name of ``_taken``, without those that have left. FleetError ``record-damaged``."""
+    names = _taken(run)
     return {name: member.fleet for name, member in recorded_members(records).items() if name in names}
+
+
+def _taken(run: UpdateRun) -> tuple[str, ...]:
+    """Names of the run's members, but for those that people have left out, whatever is wrong with them."""
+    return tuple(row.name for row in run_of(run).members if row.skipped_by != USER)
 
 
 def _observe(driver: Driver, name: str, pools: Pooling | None) -> t.Callable[[], str]:

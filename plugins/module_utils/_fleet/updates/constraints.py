@@ -110,12 +110,12 @@ class StartConstraints:
         """Maintenance and releases, given and recorded. FleetError as of the class."""
         others = {*self.given.maintenance, *self.given.gone}
         maintenance = {**self._recorded(FleetMaintenance, others), **self.given.maintenance}
-        catalogues = {**self._recorded(ReleaseCatalog), **self.given.catalogues}
+        catalogues = {**self._recorded(ReleaseCatalog, self.given.catalogues), **self.given.catalogues}
         return calendar(maintenance.values()), releases(catalogues.values())
 
     def _recorded(self, cls: type[T], besides: t.Container[str] = ()) -> dict[str, T]:
-        """The recorded objects of a class by name, without ``besides``. One that cannot be read may hold a freeze of
-        all: FleetError ``record-damaged``."""
+        """The recorded objects of a class by name, without ``besides``. FleetError ``record-damaged``, for one that
+        cannot be read may hold a freeze of all."""
         found = {each["metadata"]["name"]: each for each in self.records.list(cls.__name__)}
         return {name: recorded(cls, each) for name, each in found.items() if name not in besides}
 

@@ -20,9 +20,10 @@ from ..._core.schema.codec import encode
 from ..._core.updates.approvals import MADE_BY
 from ..._core.updates.integrity import DIGEST, DIGEST_FORM, STRATEGY, problems_of
 from ..._core.updates.record.digest import FORM, run_digest, strategy_digest
-from ..._core.updates.record.run_state import status_of
+from ..._core.updates.record.run_state import run_of, status_of
 from ..._core.updates.retry import follow_up, limited_to, retry_name
 from ..._core.updates.run import RunState
+from ..._core.updates.skipping import with_skips_of
 from ..._core.updates.status import derive
 from ..._core.updates.strategy import Candidate, Resolved, resolve
 from ..._core.values.approved_digest import refuse_another
@@ -55,8 +56,8 @@ def define_run(
     now: datetime | None = None,
 ) -> Outcome:
     """The run as it is defined, or as it is recorded where ``given`` does not have it, with its sequence and members
-    fixed; with ``write`` it is recorded, if that makes it another, and the given strategies with it. One that was
-    started stands as it is.
+    fixed; with ``write`` it is recorded, if that makes it another, and the given strategies with it. What was skipped
+    of it stays so (``with_skips_of``). One that was started stands as it is.
 
     ``approved`` is the digest that it must have, if not empty. ``who`` is recorded as its maker if its spec is new or
     another. Images that are the same for all members are chosen ``now`` (None: the present), and stand in the digest.
@@ -85,7 +86,9 @@ def define_run(
     uid = before.metadata.uid if before else ""
     taking = limited_to(candidates(records), wanted.spec.members)
     resolved = resolve(strategy, taking, uid or "00000000-0000-0000-0000-000000000000")
-    run = with_images(records, _prepared(wanted, before, strategy, resolved), given, now or datetime.now(UTC))
+    now = now or datetime.now(UTC)
+    skips = run_of(before) if before is not None else None
+    run = with_images(records, _prepared(wanted, before, strategy, resolved, skips, now), given, now)
     refuse_type(records, run)
     _check_digest(run, approved)
     notes = (
@@ -97,7 +100,7 @@ def define_run(
     if before is not None and _same(before, run):
         return Outcome(run=proven_run(before), changed=False, notes=notes)
     if write:
-        run = _kept(records, run, stored, strategy, given, who)
+        run = _kept(records, run, stored, strategy, given, who, now)
     return Outcome(run=run, changed=True, notes=notes)
 
 
@@ -163,9 +166,15 @@ def run_strategy(records: Records, name: str, where: str, given: UpdateManifests
 
 
 def _prepared(
-    wanted: UpdateRun, before: UpdateRun | None, strategy: UpdateRunStrategy | None, resolved: Resolved
+    wanted: UpdateRun,
+    before: UpdateRun | None,
+    strategy: UpdateRunStrategy | None,
+    resolved: Resolved,
+    skips: RunState | None,
+    now: datetime,
 ) -> UpdateRun:
-    """The run with its tree, digest and annotations, not started."""
+    """The run with its tree, digest and annotations, not started; what the user has skipped of it in ``skips`` stays
+    so."""
     run = replace(wanted, metadata=before.metadata if before else wanted.metadata)
     state = RunState(
         name=run.name,
@@ -173,6 +182,7 @@ def _prepared(
         stages=resolved.stages,
         unreachable_timeout=timedelta(seconds=run.spec.unreachable_timeout_seconds),
     )
+    state = with_skips_of(state, skips, now) if skips is not None else state
     digest = run_digest(run.spec, resolved.stages)
     base = UpdateRunStatus(
         strategy=strategy,
@@ -190,11 +200,13 @@ def _prepared(
 
 
 def _same(before: UpdateRun, run: UpdateRun) -> bool:
-    """Whether the recorded run says the same, and its tree was made already, by us, and not altered."""
+    """Whether the recorded run says the same, also of members that it leaves out, and its tree was made already, by us,
+    and not altered."""
     made = before.status.observed_generation == before.metadata.generation and before.status.stages
     held = (DIGEST, DIGEST_FORM, STRATEGY)
     digests = [[each.metadata.annotations.get(key) for key in held] for each in (before, run)]
     same = encode(before.spec) == encode(run.spec) and digests[0] == digests[1]
+    same = same and before.status.uncovered_members == run.status.uncovered_members
     return bool(made) and same and not problems_of(before)
 
 
@@ -205,6 +217,7 @@ def _kept(
     strategy: UpdateRunStrategy | None,
     given: UpdateManifests,
     who: str,
+    now: datetime,
 ) -> UpdateRun:
     """Writes strategies, the run with its digest, and its tree, which needs the run's uid; the run as recorded.
     FleetError, and nothing is written, for a run that no manifest could have: nobody could read it afterwards;
@@ -225,7 +238,7 @@ def _kept(
         stored = records.replace({**stored, **body, "metadata": {**stored["metadata"], **named}})
     fresh = recorded(UpdateRun, {key: each for key, each in stored.items() if key != "status"})
     taking = limited_to(candidates(records), fresh.spec.members)
-    ready = _prepared(fresh, fresh, strategy, resolve(strategy, taking, fresh.metadata.uid))
+    ready = _prepared(fresh, fresh, strategy, resolve(strategy, taking, fresh.metadata.uid), run_of(run), now)
     ready = with_chosen(ready, run.status.node_image_selection)
     metadata = {**stored["metadata"], "annotations": dict(ready.metadata.annotations)}
     return proven(records.replace({**stored, "metadata": metadata, "status": encode(ready.status)}))

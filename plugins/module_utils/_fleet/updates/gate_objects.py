@@ -212,18 +212,20 @@ class GateKeeper:
 
 def _publish(records: Records, run: UpdateRun, placed: PlacedGate, lease: Lease) -> None:
     """Makes the Gate of an open gate, or writes the state of the run's into the one that is there, but not over an
-    approval. Nothing if somebody else makes or writes it at this moment. FleetError ``lease-lost``, and others of the
-    records."""
-    stored = records.get(KIND, placed.gate.id)
-    if stored is None:
-        if placed.gate.state == PENDING:  # one that was skipped before it opened has nothing to show
-            _create(records, _document(run, placed), lease)
-        return
-    status = stored.get("status") or {}
-    if status.get("state") == placed.gate.state or status.get("state") == COMPLETED:
-        return
-    # Not if somebody completes it at this very moment; the run decides.
-    replaced(records, {**stored, "status": {**status, "state": placed.gate.state}}, lease)
+    approval; again where somebody else writes it in between, but not for ever. Nothing if somebody else makes it at
+    this moment. FleetError ``lease-lost``, and others of the records."""
+    for _attempt in range(_ATTEMPTS):
+        stored = records.get(KIND, placed.gate.id)
+        if stored is None:
+            if placed.gate.state == PENDING:  # one that was skipped before it opened has nothing to show
+                _create(records, _document(run, placed), lease)
+            return
+        status = stored.get("status") or {}
+        if status.get("state") in (placed.gate.state, COMPLETED):
+            return
+        shown = {**stored, "status": {**status, "state": placed.gate.state}}
+        if replaced(records, shown, lease) is not None:
+            return
 
 
 def _create(records: Records, gate: Record, lease: Lease) -> None:

@@ -48,6 +48,7 @@ from ..members.members import Clients, open_clients, recorded_members
 from ..session import Session
 from .conducting import ConductOptions, operations_folder
 from .constraints import StartConstraints
+from .leases import WRONG
 from .pools import WholeJudge, by_steps, whole_run
 from .sources import UpdateManifests
 from .steps.seen_members import SeenMembers, as_seen
@@ -91,7 +92,8 @@ def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: Co
         place = OptionPlace(operations=operations, environ=session.environ, cwd=Path.cwd())
         drivers_from(wish.drivers, {}, clients, place)
         held = partial(_protected, now=now) if _held_by_pods(run) else None
-        work = {name: partial(_look, clients, each, wish, place, held) for name, each in members.items()}
+        pooled = whole_run(run)
+        work = {name: partial(_look, clients, each, wish, place, held, pooled) for name, each in members.items()}
         looks = in_parallel(work, threads=wish.threads)
     found = [left_the_fleet(name) for name in sorted(names - there)]
     present: dict[str, FleetMember] = {}
@@ -115,20 +117,32 @@ def _look(
     wish: ConductOptions,
     place: OptionPlace,
     held: t.Callable[[KubeClient], tuple[ProtectedNode, ...]] | None,
+    whole: bool,
 ) -> MemberLook:
     """What a member has to say: its version, nodes and pools, what blocks evictions, APIs that go; ``unread`` says, by
-    part, what could not be read. FleetError if not even its version can be."""
-    client, unread = clients.get(member.name), dict[str, str]()
-    nodes = _part("nodes", unread, lambda: nodes_of(client))
+    part, what could not be read: all of it where its driver alone sees it, as far as that does for the run, which is
+    ``whole`` or not. FleetError if it cannot be looked at so, or is another cluster."""
     seen, found = _by_driver(clients, member, wish, place)
+    pools = member.status.node_pools if seen is None or seen.pools is None else seen.pools
+    try:
+        client = clients.get(member.name)
+        at = version(client)
+    except FleetError as error:
+        if seen is None or error.code in WRONG or (whole and seen.pools is None):
+            raise
+        away = {"its API server": error.message}
+        return MemberLook(
+            name=member.name, version=seen.version, busy=seen.busy, pools=pools, driver=found, unread=away
+        )
+    unread = dict[str, str]()
+    nodes = _part("nodes", unread, lambda: nodes_of(client))
     protected = _part("pods", unread, lambda: held(client)) if held else ()
     reached_by = kubectl_options(member.spec.connection, place.environ)
-    pools = pools_of(nodes) if nodes is not None else member.status.node_pools
     return MemberLook(
         name=member.name,
-        version=version(client),
+        version=at,
         busy=seen.busy if seen else "",
-        pools=pools if seen is None or seen.pools is None else seen.pools,
+        pools=pools if nodes is None or (seen and seen.pools is not None) else pools_of(nodes),
         not_ready=tuple(each.name for each in nodes or () if not each.ready),
         blocking=_part("disruption budgets", unread, lambda: _blocking(client)) or (),
         protected=tuple(replace(each, reached_by=reached_by) for each in protected or ()),

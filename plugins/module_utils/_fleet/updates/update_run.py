@@ -75,7 +75,7 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
     now, kind = session.clock(), run.spec.managed_cluster_update.upgrade.type
     known = StartConstraints(session.records, kind, run.target).releases()
     skewed = skew_problems(session.records, run, known, now)
-    problems = [*far, *skewed, *_held(session.records, run, state), *refusals(session.records, run)]
+    problems = [*far, *skewed, *_held(session.records, run, state, now), *refusals(session.records, run)]
     if problems:
         raise FleetError.of(problems)
     images = run.status.node_image_selection
@@ -378,12 +378,12 @@ def _too_far(run: UpdateRun, state: RunState, versions: t.Mapping[str, str]) -> 
     return found
 
 
-def _held(records: Records, run: UpdateRun, state: RunState) -> list[Problem]:
-    """A problem ``member-busy`` for each member that another run works on, if the run is to be refused for them.
-    FleetErrors of the records."""
-    if run.spec.on_conflict != REFUSE_ON_CONFLICT:
+def _held(records: Records, run: UpdateRun, state: RunState, now: datetime) -> list[Problem]:
+    """A problem ``member-busy`` for each member that a start would begin and another run works on, if the run is to be
+    refused for them. FleetErrors of the records."""
+    if run.spec.on_conflict != REFUSE_ON_CONFLICT or derive(state).state not in commands.STARTABLE:
         return []
-    names = {row.name for row in state.members}
+    names = commands.start(state, now).unfinished
     members = (each for each in records.list("FleetMember") if each["metadata"]["name"] in names)
     return [
         Problem("member-busy", f"{operation} is in flight", name)

@@ -91,12 +91,13 @@ def _carried_out(
         """What the driver ``command`` has set of that name; empty if it has not."""
         return environ.get(f"GITOPS_FLEET_{name}", "")
 
+    target = value("TARGET").removeprefix("v")  # as people may write it, and clouds do not
     if verb == "observe":
         _tell(definition.observe(tool, settings))
     elif verb == "begin":
-        _tell({"reference": definition.begin(tool, settings, value("TARGET"))})
+        _tell({"reference": definition.begin(tool, settings, target)})
     elif verb == "begin_pool":
-        work = PoolWork(pool=value("POOL"), version=value("TARGET"), image=value("IMAGE"))
+        work = PoolWork(pool=value("POOL"), version=target, image=value("IMAGE"))
         definition.begin_pool(tool, settings, work)
     elif definition.poll is not None:
         progress = definition.poll(tool, settings, value("REFERENCE"))

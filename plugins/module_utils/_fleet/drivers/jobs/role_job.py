@@ -53,6 +53,7 @@ _PYTHON, _KUBECONFIG = "python.yml", "kubeconfig"
 # Modules run with the Python of ansible-playbook. The one template here, and no word of it is from outside.
 _SAME_PYTHON = 'all: {vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}}\n'
 _MOST_EVENTS = 500
+_LATER = (429, 503)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,15 +78,15 @@ class RoleJobDriver:
         """Makes the Job and then its Secret, or what is missing of both; a reference to the Job. FleetError
         ``operation-in-progress`` if a Job of another operation is at work on the member, ``begun-before`` if the Job
         was begun here and is gone, ``job-of-another``, ``unwritable-folder``; as of ``carried_kubeconfig``, and of the
-        cluster of the Jobs: ``job-refused`` where that refuses the Job, or the Secret of one just made, with status 429
-        or higher."""
+        cluster of the Jobs: where that refuses the Job, or the Secret of one just made, ``busy`` for a status 429 or
+        503, after which it can be begun anew, ``job-refused`` for others above."""
         job = self._found(work)
         if job is None:
             files = self._files(work)
             job = self._made(work)
-            self._hand_over(job, files, made_now=True)
+            self._hand_over(work, job, files, made_now=True)
         elif not is_finished(job):
-            self._hand_over(job, self._files(work), made_now=False)
+            self._hand_over(work, job, self._files(work), made_now=False)
         return self._reference(job)
 
     def poll(self, work: Work) -> OperationProgress:
@@ -150,7 +151,7 @@ class RoleJobDriver:
         except ApiError as error:
             found = self._found(work) if error.status else None
             if found is None:
-                raise _refused(error) from None
+                raise self._refused(work, error) from None
             return found
 
     def _refuse_twice(self, work: Work) -> None:
@@ -185,9 +186,9 @@ class RoleJobDriver:
             raise unusable_answer(request, str(error), self.jobs) from None
         return job
 
-    def _hand_over(self, job: Document, files: t.Mapping[str, str], made_now: bool) -> None:
+    def _hand_over(self, work: Work, job: Document, files: t.Mapping[str, str], made_now: bool) -> None:
         """Makes the Secret, unless it is there. A Job whose inputs the server refuses is taken back, by whoever has
-        just made it. FleetError ``job-refused``, or of the request."""
+        just made it. FleetError as of ``_refused``, or of the request."""
         try:
             self.jobs.post(self._path(_SECRETS), inputs_manifest(job, files))
         except ApiError as error:
@@ -195,7 +196,7 @@ class RoleJobDriver:
                 return
             if made_now and error.status:
                 self._take_back(job)
-                raise _refused(error) from None
+                raise self._refused(work, error) from None
             raise
 
     def _take_back(self, job: Document) -> None:
@@ -204,6 +205,16 @@ class RoleJobDriver:
         body = {"propagationPolicy": "Background", "preconditions": {"uid": metadata["uid"]}}
         with contextlib.suppress(FleetError):
             self.jobs.delete(self._path(_JOBS, metadata["name"]), body)
+
+    def _refused(self, work: Work, error: ApiError) -> FleetError:
+        """In place of an error of status 429 or higher, to be raised: a server that answered so has made nothing.
+        ``busy`` where it does so for the moment, and it counts as not begun here; else ``job-refused``. Others as they
+        are; without an answer nobody knows."""
+        if error.status in _LATER:
+            with contextlib.suppress(OSError):  # it is refused as begun before then
+                self._noted(work).unlink(missing_ok=True)
+            return FleetError("busy", error.message, error.where, "it is tried again")
+        return FleetError("job-refused", error.message, error.where, error.hint) if error.status >= 429 else error
 
     def _not_there(self, work: Work) -> OperationProgress:
         """Of an operation without a Job: NOT_BEGUN if this machine was to begin it and has not noted that it did, else
@@ -292,9 +303,3 @@ def _told_of(work: Work, member: FleetMember | None, kubeconfig: Document | None
         "cluster_upgrade_context": str(kubeconfig["current-context"]) if kubeconfig else "",
         "cluster_upgrade_secret": {},
     }
-
-
-def _refused(error: ApiError) -> FleetError:
-    """``job-refused`` in place of an error of status 429 or higher, to be raised: a server that answered so has made no
-    Job. Others as they are; without an answer nobody knows."""
-    return FleetError("job-refused", error.message, error.where, error.hint) if error.status >= 429 else error

@@ -88,7 +88,7 @@ def catalogued(
     elif not wanted:
         raise _nothing_asked()
     notes = (*notes, *_unused(asked, wanted))
-    releases({**_recorded(records), **wanted}.values())
+    releases({**_recorded(records, wanted), **wanted}.values())
     changed = keep(records, wanted.values(), write)
     return Catalogued(catalogues=tuple(wanted.values()), changed=changed, notes=notes)
 
@@ -120,12 +120,13 @@ def catalogue_rows(records: Records, names: t.Sequence[str], now: datetime) -> l
 def known_releases(records: Records, given: UpdateManifests) -> Releases:
     """What all catalogues say, recorded and given, the given before those of the same name. FleetError
     ``record-damaged``, ``duplicate-location``."""
-    return releases({**_recorded(records), **given.catalogues}.values())
+    return releases({**_recorded(records, given.catalogues), **given.catalogues}.values())
 
 
-def _recorded(records: Records) -> dict[str, ReleaseCatalog]:
-    """All recorded catalogues by name. FleetError ``record-damaged``."""
-    return {each["metadata"]["name"]: recorded(ReleaseCatalog, each) for each in records.list(KIND)}
+def _recorded(records: Records, besides: t.Container[str] = ()) -> dict[str, ReleaseCatalog]:
+    """The recorded catalogues by name, without ``besides``. FleetError ``record-damaged``."""
+    found = {each["metadata"]["name"]: each for each in records.list(KIND)}
+    return {name: recorded(ReleaseCatalog, each) for name, each in found.items() if name not in besides}
 
 
 def _only(given: t.Mapping[str, ReleaseCatalog]) -> str:

@@ -368,8 +368,8 @@ def _reasons(error: FleetError) -> tuple[Reason, ...]:
 
 
 def _remember(records: Records, profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> None:
-    """Writes the profile's status, if it is recorded; an evaluation that says the same as the last one writes
-    nothing. FleetError ``record-damaged``."""
+    """Writes the profile's status, if it is recorded and nobody writes it at this moment; an evaluation that says the
+    same as the last one writes nothing. FleetError ``record-damaged``, and others of the records."""
     stored = records.get(KIND, profile.name)
     if stored is None:
         return

@@ -25,7 +25,7 @@ from ...conductor.operation import (
 )
 from ...drivers.command import PLATFORM
 from ...drivers.contract import UNKNOWN, Driver, Observation, OperationProgress, Work
-from ...drivers.host import machine
+from ...drivers.host import is_intent, machine
 from .pool_rotation import PoolEnd, PoolTask, pool_step_name
 
 
@@ -74,12 +74,13 @@ class PoolSubject:
 
 def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable[[], str]) -> PoolEnd:
     """Carries the step of the task out, to its end; paused if the member is busy, does not answer now, or is held back.
-    It is begun only if the attempt was begun on this machine, else looked for, for it may be under way elsewhere.
+    It is begun only if the attempt was begun on this machine, or meant to be, with this folder of operations; else it
+    is looked for, for it may be under way elsewhere.
     ``here`` is ``intent_reference`` of ``drivers.host``. FleetError as of that, of ``Operation.run``, and of
     ``Driver.poll``; ValueError as of ``PoolSubject.reached``, Closed as of ``Attempt``."""
     step, work = task.step, task.work
     of_platform = work.reference.startswith(PLATFORM)
-    ours = _is_seen_here(task) if of_platform else work.reference.startswith(machine())
+    ours = _is_seen_here(task) if of_platform else _is_ours(work.reference, here)
     one = replace(
         work,
         operation=pool_step_name(work.operation, step),
@@ -110,6 +111,12 @@ def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable
     if isinstance(ended, Ended):
         return PoolEnd(failure="" if ended.result == COMPLETED else ended.message or ended.reason)
     return PoolEnd(paused=ended.message, blocked=ended if ended.anew else None)
+
+
+def _is_ours(reference: str, here: t.Callable[[], str]) -> bool:
+    """Whether that is a process of this machine, or the intent of one in this very folder of operations: in another
+    one pools may have been begun that are not seen from here. FleetError of ``here``."""
+    return reference.startswith(machine()) and (not is_intent(reference) or reference == here())
 
 
 def _is_seen_here(task: PoolTask) -> bool:

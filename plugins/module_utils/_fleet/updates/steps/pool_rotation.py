@@ -32,7 +32,7 @@ from ...._core.updates.releases.versions import reached
 from ...._core.values.listed import listed
 from ...._core.values.node_image import image_order, split_image
 from ...._store.records import Record
-from ...conductor.loop import RunLimits
+from ...conductor.loop import LEASE_SECONDS, RunLimits
 from ...conductor.operation import Blocked, Clock, Closed, Pause
 from ...drivers.contract import Driver, Work
 from ...members.members import Clients, Member
@@ -48,6 +48,7 @@ from ...session import Session
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _NAMED = 5
+_OF_OTHERS = ("lease-held", "lease-lost")
 UNREAD = "members-unread"
 NOT_A_MEMBER = "not-a-member"
 # The step of a task that only ends what was left.
@@ -142,14 +143,20 @@ class PoolRotations:
         return PoolEnd()
 
     def _carried(self, task: PoolTask, around: RotationAround) -> PoolEnd:
-        """Carries the rotation on until it is over, and deletes its record then, or until it has to wait. FleetError as
-        of ``carried``, and of the records; Closed when nobody follows any more."""
+        """Carries the rotation on until it is over, and deletes its record then, or until it has to wait, as while
+        somebody else carries it on. FleetError as of ``carried``, but for that, and of the records; Closed when nobody
+        follows any more."""
         rotation = around.at_first.rotation
         state, paused = rotation_state(rotation), PoolEnd()
         if not state.over:
             session = replace(self.session, say=briefly(task, rotation.name))
             limits = RunLimits(holder=self.holder, max_idle=self.max_idle, interrupted=lambda: _closed(task.pause))
-            ending, steering = carried(session, around, self.wish, limits)
+            try:
+                ending, steering = carried(session, around, self.wish, limits)
+            except FleetError as error:
+                if error.code not in _OF_OTHERS:
+                    raise
+                return PoolEnd(paused=error.message, until=session.clock() + timedelta(seconds=LEASE_SECONDS))
             task.pause(0)
             state = ending.state
             lines = (_brief(each, task.work.member, rotation.name) for each in waits_lines(steering.waits, short=True))

@@ -86,9 +86,9 @@ class WholeUpgrade:
 
     def run(self, resumed: bool, only_follow: bool = False) -> Last:
         """Carries the attempt to its end, or to where nothing but time helps (Paused); Blocked if it has not begun and
-        the member does not answer or is busy. With ``only_follow`` nothing is begun. FleetError as of
-        ``Operation.run``, of upgrading a pool, and what ``known`` and ``here`` raise; ValueError as of
-        ``Operation.run``; Closed when nobody follows any more."""
+        the member does not answer or is busy, or the records do not tell what places offer. With ``only_follow``
+        nothing is begun. FleetError as of ``Operation.run``, of upgrading a pool, and what ``here`` raises; ValueError
+        as of ``Operation.run``; Closed when nobody follows any more."""
         self._pause(0)
         self.begun = self._teller.recorded = resumed
         if resumed and self._work.upgrade_type != NODE_IMAGE_ONLY:
@@ -137,11 +137,11 @@ class WholeUpgrade:
         seen = self._look()
         if isinstance(seen, FleetError):
             return self._out_of_sight(seen)
-        observed, cluster = seen
+        observed, cluster, known = seen
         if observed.busy and observed.busy != self._work.operation and not self.begun:
             return self._teller.blocked(states.OPERATION_IN_PROGRESS, f"{observed.busy} is under way there")
         try:
-            todo = upgrade_work(cluster, self._parts.target, self._parts.known(), self._parts.now())
+            todo = upgrade_work(cluster, self._parts.target, known, self._parts.now())
         except ValueError as error:
             reason = states.UPGRADE_FAILED if self.begun else states.PRECONDITION_FAILED
             return self._ended(cluster, states.FAILED, reason, str(error))
@@ -237,15 +237,15 @@ class WholeUpgrade:
             self._unread_since = self._clock()
         return self._clock() >= self._unread_since + self._pace.lost_after
 
-    def _look(self) -> tuple[Observation, Cluster] | FleetError:
-        """What is there; FleetError, given back, if nothing is seen. An attempt that has begun is not given up for a
-        member that does not answer at once (``lost_after`` seconds), but for one that has left the fleet. Closed when
-        nobody follows any more."""
+    def _look(self) -> tuple[Observation, Cluster, Releases] | FleetError:
+        """What is there, and what places offer; FleetError, given back, if that cannot be read. An attempt that has
+        begun is not given up for a member, or records, that do not answer at once (``lost_after`` seconds), but for a
+        member that has left the fleet. Closed when nobody follows any more."""
         end = self._clock() + (self._pace.lost_after if self.begun else 0)
         while True:
             try:
                 seen = self._driver.observe(self._work.member)
-                return seen, self._parts.cluster(self._work.member, seen)
+                return seen, self._parts.cluster(self._work.member, seen), self._parts.known()
             except FleetError as error:
                 if error.code == NOT_A_MEMBER or self._clock() >= end:
                     return error
@@ -253,7 +253,7 @@ class WholeUpgrade:
             self._pause(self._pace.interval)
 
     def _out_of_sight(self, error: FleetError) -> Last:
-        """The end for a member that is not seen: Blocked, or Failed as lost if it was begun."""
+        """The end where what is there cannot be read: Blocked, or Failed as lost if it was begun."""
         if not self.begun:
             return self._teller.blocked(states.UNREACHABLE, str(error))
         return self._teller.ended(states.FAILED, states.OPERATION_LOST, str(error), "")

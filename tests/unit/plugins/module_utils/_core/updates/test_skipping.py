@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.skipping import SkipTarget, skip
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.skipping import SkipTarget, skip, with_skips_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
     T0,
     Play,
+    at,
     changed,
     gate,
     laid,
@@ -145,3 +146,34 @@ def test_a_skip_of_a_pending_member_lets_the_run_go_on():  # F: the documented w
 )
 def test_members_say_why_they_were_left_out(target: SkipTarget, reason: str, words: str):
     assert skip(played("s{g:a}").run, [target], T0, reason).members[0].message == words
+
+
+@pytest.mark.parametrize(
+    ("before", "targets", "after", "tree"),
+    [
+        ("s{g:a}, t{h:b}", ["Member:a"], "s{g:a,c}, t{h:b}", "N[s N{g N:aK cN}, t N{h N:bN}]"),
+        ("s{g:a}, t{h:b}", ["Group:g"], "s{g:a,c}, t{h:b}", "N[s N{g K:aK cK}, t N{h N:bN}]"),
+        ("s{g:a}, t{h:b}", ["Group:g"], "s{g:c}, t{h:b,a}", "N[s N{g K:cK}, t N{h N:bN aN}]"),
+        ("s{g:a}, t{h:b}", ["Group:g"], "s{e:a,c}, t{h:b}", "N[s N{e N:aK cN}, t N{h N:bN}]"),
+        ("s(60){g:a}, t{h:b}", ["Stage:s"], "s(60){e:a,c}, t{h:b}", "N[s N{e K:aK cK}, t N{h N:bN}]"),
+        ("s(60){g:a}, t{h:b}", ["Stage:s"], "u(60){g:a}, t{h:b}", "N[u N{g K:aK}, t N{h N:bN}]"),
+        ("s{g:a}, t{h:b}", ["Member:a"], "t{h:b}", "N[t N{h N:bN}]"),
+        ("s{g:a}, t{h:b}", [], "s{g:a,c}, t{h:b}", "N[s N{g N:aN cN}, t N{h N:bN}]"),
+    ],
+)
+def test_a_run_that_is_laid_out_anew_keeps_what_was_skipped(
+    before: str, targets: list[str], after: str, tree: str
+):  # D3-59
+    """By name; members that were skipped with what there is no more are so by themselves."""
+    skipped = [SkipTarget(*each.split(":")) for each in targets]
+    kept = with_skips_of(laid(after), skip(laid(before), skipped, T0, "a fair"), at(60))
+    assert Play(kept).tree == tree
+    rows = {row.name: row for row in kept.members if row.state == states.SKIPPED}
+    if "a" in rows:
+        assert (rows["a"].message, rows["a"].completed) == ("skipped on request: a fair", T0)
+
+
+def test_a_run_that_is_laid_out_anew_keeps_a_skipped_wait():
+    before = skip(laid("s(60){g:a}, t{h:b}"), [SkipTarget("AfterStageWait", "s")], T0)
+    run = Play(with_skips_of(laid("s(600){g:a,c}, t{h:b}"), before, T0))
+    assert run.state_of_wait() == "K"

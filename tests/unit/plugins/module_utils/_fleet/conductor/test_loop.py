@@ -51,6 +51,10 @@ def test_the_loop_knows_no_drivers_either():
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 
+def silently() -> t.Any:
+    return SimpleNamespace(**dict.fromkeys(("say", "begin", "stored", "waiting", "end"), lambda *_said: None))
+
+
 class Waiting:
     """A machine that waits for what is looked at every now and then; with ``busy`` something is in flight."""
 
@@ -108,10 +112,9 @@ def minutes(busy: bool = False, fails: FleetError | None = None) -> tuple[int, s
     """After how many minutes of turns it ends, and why, with a clock that is set back an hour after the first."""
     now, journal = [NOW], Stored()
     limits = RunLimits(holder="me", max_idle=timedelta(minutes=2), time_limit=timedelta(minutes=10))
-    silent: t.Any = SimpleNamespace(**dict.fromkeys(("say", "begin", "stored", "waiting", "end"), lambda *_said: None))
     steering = t.cast(t.Any, Waiting(busy))
     conductor: Conductor[int, t.Any, t.Any] = Conductor(
-        t.cast(t.Any, journal), steering, lambda: now[0], silent, limits
+        t.cast(t.Any, journal), steering, lambda: now[0], silently(), limits
     )
     assert conductor.step() is None
     journal.fails = fails
@@ -136,10 +139,102 @@ def test_a_clock_that_is_set_back_lengthens_no_limit() -> None:
 def test_what_is_decided_anew_is_begun_anew() -> None:
     """Each act that is decided is begun, once, though one of its name was begun before."""
     steering = Again()
-    silent: t.Any = SimpleNamespace(**dict.fromkeys(("say", "begin", "stored", "waiting", "end"), lambda *_said: None))
     conductor: Conductor[int, t.Any, t.Any] = Conductor(
-        t.cast(t.Any, Stored()), t.cast(t.Any, steering), lambda: NOW, silent, RunLimits(holder="me")
+        t.cast(t.Any, Stored()), t.cast(t.Any, steering), lambda: NOW, silently(), RunLimits(holder="me")
     )
     for _turn in range(5):
         assert conductor.step() is None
     assert steering.begun == [False, False]
+
+
+class Looking(Waiting):
+    """One that is told to end while it looks at the world, with nothing in flight and nothing to be looked at again."""
+
+    def __init__(self) -> None:
+        super().__init__(busy=False)
+        self.told = ""
+
+    def see(self, *_arguments: t.Any) -> None:
+        self.told = "interrupted by SIGTERM"
+
+    def settled(self, *_arguments: t.Any) -> bool:
+        return False
+
+    def next_look(self) -> t.Any:
+        return None
+
+
+def test_who_is_told_to_end_during_the_look_says_so_and_is_worth_being_started_again() -> None:
+    """What is not decided does not wait for people."""
+    steering = Looking()
+    limits = RunLimits(holder="me", interrupted=lambda: steering.told)
+    conductor: Conductor[int, t.Any, t.Any] = Conductor(
+        t.cast(t.Any, Stored()), t.cast(t.Any, steering), lambda: NOW, silently(), limits
+    )
+    ending = conductor.run()
+    assert (ending.why, ending.resume_at) == ("interrupted by SIGTERM", NOW)
+
+
+class Written:
+    """A state that others write to at the same time, so often: each time it is read again, with what was noted."""
+
+    state, lease = 0, None
+
+    def __init__(self, others: int) -> None:
+        self.kept = 0
+        self._others = others
+
+    def note(self, change: t.Callable[[int], int]) -> None:
+        self.state = change(self.state)
+
+    def store(self, state: int, _in_flight: bool) -> bool:
+        if self._others:
+            self._others -= 1
+            return False
+        self.kept = state
+        return True
+
+
+class Ended(Waiting):
+    """One of which an act has just ended."""
+
+    def record(self, *_arguments: t.Any) -> tuple[t.Any, ...]:
+        return (lambda _state: 7,)
+
+
+def test_what_has_ended_is_recorded_before_an_interrupt_ends_it_whoever_else_writes() -> None:
+    """A person skips or approves something in the very moment of the signal."""
+    for others in (0, 1, 3):
+        journal = Written(others)
+        limits = RunLimits(holder="me", interrupted=lambda: "interrupted by SIGTERM")
+        conductor: Conductor[int, t.Any, t.Any] = Conductor(
+            t.cast(t.Any, journal), t.cast(t.Any, Ended(busy=False)), lambda: NOW, silently(), limits
+        )
+        ending = conductor.step()
+        assert ending and (ending.state, journal.kept) == (7, 7)
+
+
+class Slow(Waiting):
+    """One with much to look at, one after another, of which each look takes 5 s."""
+
+    def __init__(self, now: list[datetime]) -> None:
+        super().__init__(busy=False)
+        self._now, self._left = now, 30
+
+    def clear(self, *_arguments: t.Any) -> t.Any:
+        self._now[0] += timedelta(seconds=5)
+        self._left -= 1
+        return self._left or None
+
+
+def test_the_lease_is_kept_during_a_turn_that_takes_longer_than_it() -> None:
+    """F5: else the next runner of a schedule takes over from one that only looks, and so on."""
+    now, journal = [NOW], Stored()
+    kept = [NOW]
+    t.cast(t.Any, journal).renew = lambda: kept.append(now[0])
+    conductor: Conductor[int, t.Any, t.Any] = Conductor(
+        t.cast(t.Any, journal), t.cast(t.Any, Slow(now)), lambda: now[0], silently(), RunLimits(holder="me")
+    )
+    assert conductor.step() is None and now[0] - NOW > 2 * timedelta(seconds=loop.LEASE_SECONDS)
+    gaps = [later - before for before, later in zip(kept, [*kept[1:], now[0]], strict=True)]
+    assert max(gaps) < timedelta(seconds=loop.LEASE_SECONDS) / 2

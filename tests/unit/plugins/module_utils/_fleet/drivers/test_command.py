@@ -9,6 +9,7 @@ import os
 import sys
 import time
 import typing as t
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 SHELL = ("/bin/sh", "-c")
+# Ends no line: JSON has it in texts as it is.
+PARAGRAPH = "\u2029"
 REFERENCE = """echo working; echo '{"reference": "op-7"}'"""
 
 
@@ -143,6 +146,14 @@ def test_an_upgrade_that_a_platform_knows_cannot_be_followed_without_poll(driver
     assert refused.value.code == "poll-failed" and "give the command poll again" in refused.value.problems[0].hint
 
 
+def test_without_a_command_for_pools_none_is_begun(driver: t.Any, tmp_path: Path):
+    """A pool that was made since the member was read last."""
+    with pytest.raises(FleetError) as refused:
+        driver().begin(replace(work(), pool_step=True, pool="blue"))
+    assert (refused.value.code, refused.value.where) == ("no-command", "east") and "begin_pool" in refused.value.hint
+    assert not (tmp_path / "operations").exists()
+
+
 def test_a_begin_that_fails_is_never_polled(driver: t.Any):
     progress = ended(driver("echo quota >&2; exit 9", poll="touch polled; exit 0"))
     assert progress.state == FAILED and progress.message == "ended with exit code 9\nquota"
@@ -157,6 +168,8 @@ def test_a_begin_that_fails_is_never_polled(driver: t.Any):
         ("""echo '{"state": "in progress", "message": "3 of 5"}'""", IN_PROGRESS, "3 of 5"),
         ("""echo '{"state": "failed", "message": "quota"}'""", FAILED, "quota"),
         ("""echo '{"state": "unknown"}'; exit 4""", UNKNOWN, ""),
+        (f"""echo '{{"state": "failed", "message": "one{PARAGRAPH}two"}}'""", FAILED, f"one{PARAGRAPH}two"),
+        ("""printf 'at 50\\r{"state": "failed", "message": "quota"}'""", FAILED, "quota"),
         ("test {reference} = op-7 && test $GITOPS_FLEET_REFERENCE = op-7", SUCCEEDED, ""),
     ],
 )

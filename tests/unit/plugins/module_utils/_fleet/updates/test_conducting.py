@@ -7,18 +7,31 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     GroupRow,
     MemberRow,
     RunState,
     StageRow,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import conducting
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
+    UpdateManifests,
+    update_manifests,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, targets_of
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+NOW = datetime(2026, 8, 17, 12, tzinfo=UTC)
 
 
 class Old:
@@ -76,3 +89,23 @@ def test_clusters_are_looked_for_before_anything_is_begun(
         conducting._refuse_unknown(run, drivers)
     assert [each.where for each in error.value.problems] == without
     assert str(error.value).count("look elsewhere") == 1, "told once"
+
+
+def test_who_is_left_out_by_people_keeps_no_run_from_its_start(tmp_path: Path) -> None:
+    """Whatever is wrong with it, such as that nothing says how to upgrade it: that is why it was left out."""
+    records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    for name, spec in {"a": {}, "b": {"driver": "command"}}.items():
+        records.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": {"name": name}, "spec": {}})
+        records.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": name}, "spec": spec})
+    update = {"upgrade": {"type": "ControlPlaneOnly", "kubernetesVersion": "1.36.3"}}
+    document = {"apiVersion": FLEET_API, "kind": "UpdateRun", "metadata": {"name": "r"},
+                "spec": {"managedClusterUpdate": update}}  # fmt: skip
+    run = define_run(records, "r", update_manifests([], [document], strict=False), write=True).run
+    session = Session(records=records, holder="tests", clock=lambda: NOW)
+    wish = conducting.ConductOptions(drivers={"command": {"begin": ["true"]}}, operations=str(tmp_path / "operations"))
+    with pytest.raises(FleetError) as refused:
+        conducting.refuse_unfit(session, run, UpdateManifests(), wish)
+    assert [(each.code, each.where) for each in refused.value.problems] == [("no-driver", "member a")]
+    run = skipped(session, "r", targets_of(["Member:a"], wanted=True), write=True).run
+    assert conducting.refuse_unfit(session, run, UpdateManifests(), wish) == ()
+    records.close()

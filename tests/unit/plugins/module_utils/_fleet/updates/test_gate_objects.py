@@ -35,7 +35,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_o
     gates_of,
     with_answers,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease, Record
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import UID, changed, laid
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.test_integrity import object_of
@@ -46,10 +46,18 @@ GATE = GateRow(name="board", id="3f0a8c52-6a4e-5b0d-9c1e-0123456789ab", state="P
 
 
 class HastyRecords(SqliteRecords):
-    """Just before the first ``times`` deletions somebody writes ``status`` to the record."""
+    """Just before the first ``times`` deletions somebody writes ``status`` to the record; ``before_replace`` is called
+    once, before the next replacement."""
 
     status: t.ClassVar[Record] = {}
     times = 0
+    before_replace: t.Callable[[], object] | None = None
+
+    def replace(self, record: Record, lease: Lease | None = None) -> Record:
+        before, self.before_replace = self.before_replace, None
+        if before:
+            before()
+        return super().replace(record, lease)
 
     def delete(self, kind: str, name: str, *args: t.Any, **more: t.Any) -> None:
         stored = self.get(kind, name)
@@ -238,6 +246,20 @@ def test_what_was_refused_since_is_shown(records: HastyRecords) -> None:
     shown(records, status={"state": "Pending", "refusal": refusal})
     told = with_answers(records, run_and_state()[0], lambda: None, NOW)
     assert told.status.stages[0].before_gates[0].refused == "bert, unverified: not now"
+
+
+def test_a_gate_that_is_skipped_is_shown_so_although_somebody_refuses_it_in_that_moment(records: HastyRecords) -> None:
+    """Else it would be shown as waiting for ever: no later turn writes it once more."""
+    shown(records)
+    run, state = run_and_state()
+    skipped = changed(state, "s", before_gates=(replace(GATE, state="Skipped"),))
+    stored = records.get("Gate", GATE.id) or {}
+    refusal = {"by": "ben", "at": "2026-08-21T11:59:00Z", "reason": "not today", "digest": DIGEST_A}
+    refused = {**stored, "status": {"state": "Pending", "refusal": refusal}}
+    records.before_replace = lambda: records.replace(refused)
+    GateKeeper(records).publish(run, skipped, records.acquire("run/r", "me", 60))
+    status = (records.get("Gate", GATE.id) or {})["status"]
+    assert (status["state"], status["refusal"]) == ("Skipped", refusal)
 
 
 def test_a_gate_that_somebody_makes_in_between_is_theirs(

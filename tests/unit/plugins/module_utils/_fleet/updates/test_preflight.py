@@ -78,6 +78,36 @@ def test_who_failed_is_looked_at_where_a_start_would_try_it_again(
     assert [member for member, *_why in found(records, monkeypatch)] == looked_at
 
 
+@pytest.mark.parametrize(
+    ("kind", "told", "finding"),
+    [
+        ("ControlPlaneOnly", "v1.35.4", ("not-looked-at", False)),
+        ("ControlPlaneOnly", "v1.33.1", ("minor-skipped", True)),
+        ("Full", "v1.35.4", ("unreachable", True)),
+        ("Full", '{"version": "v1.35.4", "pools": []}', ("not-looked-at", False)),
+    ],
+)
+def test_a_cluster_that_its_platform_alone_can_ask_is_blocked_where_the_run_could_not_do_with_that(
+    tmp_path: Path, kind: str, told: str, finding: tuple[str, bool]
+) -> None:
+    """With ``observe`` an upgrade goes on where its API server cannot be reached from here; pools have to be known."""
+    records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    spec = {"driver": "command", "connection": {"kubeconfig": str(tmp_path / "none")}}
+    records.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": "a"}, "spec": spec})
+    update = {"upgrade": {"type": kind, "kubernetesVersion": "1.36.3"}}
+    made = {"apiVersion": FLEET_API, "kind": "UpdateRun", "metadata": {"name": "r"},
+            "spec": {"managedClusterUpdate": update}}  # fmt: skip
+    run = define_run(records, "r", update_manifests([], [made], strict=False), write=False).run
+    commands = {"begin": ["false"], "observe": ["echo", told], "begin_pool": ["false"]}
+    wish = ConductOptions(drivers={"command": commands}, operations=str(tmp_path / "operations"))
+    session = Session(records=records, holder="tests", clock=lambda: NOW, environ={"PATH": "/usr/bin:/bin"})
+    report = module.preflight(session, run, UpdateManifests(), wish)
+    assert finding in [(each.code, each.blocks) for each in report.findings]
+    assert any(each.blocks for each in report.findings) == finding[1]
+    assert ("a" in report.seen) == (finding[0] != "unreachable")
+    records.close()
+
+
 def test_the_error_names_who_is_blocked_and_leaves_the_findings_to_those_who_read_them() -> None:
     def finding(member: str, blocks: bool = True) -> PreflightFinding:
         return PreflightFinding(member=member, code="unreachable", message="no answer", blocks=blocks)

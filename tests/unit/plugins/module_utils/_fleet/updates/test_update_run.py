@@ -31,9 +31,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update
     keep_terms,
     known_beside,
     restarted,
+    skipped,
     started,
     stopped,
     superseded,
+    targets_of,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -196,6 +198,28 @@ def test_a_restart_is_of_a_run_that_was_started_alone(records: Records) -> None:
     assert again.changed and not again.run.status.stop_requested
 
 
+def test_a_run_that_is_refused_for_a_busy_member_starts_once_that_is_skipped(records: Records) -> None:
+    """Only members that it would begin count: neither those that are left out, nor those that are done."""
+    other = define_run(records, "other", given(control_planes("other")), write=True).run
+    operation = f"other-{other.metadata.uid[:8]}.a.1"
+    stored, member = records.get("UpdateRun", "other"), records.get("FleetMember", "a")
+    assert stored and member
+    row = stored["status"]["stages"][0]["groups"][0]["members"][0]
+    row |= {"operationId": operation, "status": {"state": "Running"}}
+    records.replace(stored)
+    records.replace({**member, "status": {"operation": operation}})
+    wanted = control_planes("r")
+    wanted["spec"]["onConflict"] = "refuse"
+    run = define_run(records, "r", given(wanted), write=True).run
+    with pytest.raises(FleetError) as refused:
+        started(session(records), run, {}, write=True)
+    assert [(each.code, each.message) for each in refused.value.problems] == [
+        ("member-busy", f"{operation} is in flight")
+    ]
+    run = skipped(session(records), "r", targets_of(["Member:a"], wanted=True), write=True).run
+    assert started(session(records), run, {}, write=True).changed
+
+
 def test_a_run_that_was_made_again_before_the_lease_was_taken_is_another(records: Records) -> None:
     """What was prepared for the first is not carried out on the second."""
     meant = define_run(records, "cp", given(control_planes("cp")), write=True).run.metadata.uid
@@ -278,3 +302,35 @@ def test_a_run_keeps_no_terms_by_which_a_passed_gate_would_not_have_been(records
     shown(records, status=approved(DIGEST_A))
     session = Session(records=records, holder="tests", clock=lambda: NOW)
     assert keep_terms(session, run, Terms(verified=True)) is run
+
+
+def test_what_is_skipped_before_the_start_stays_so_when_the_run_is_laid_out_anew(records: Records) -> None:
+    """D3-59. A cluster that joins, or another definition, makes it another run to approve, and brings nobody back."""
+    define_run(records, "r", given(control_planes("r")), write=True)
+    skipped(session(records), "r", targets_of(["Member:a"], wanted=True), write=True, reason="a fair")
+    for kind, api in (("MemberCluster", CLUSTER_API), ("FleetMember", FLEET_API)):
+        records.create({"apiVersion": api, "kind": kind, "metadata": {"name": "b"}, "spec": {}})
+    edited = control_planes("r")
+    edited["spec"]["unreachableTimeoutSeconds"] = 60
+    for wanted in (given(), given(edited)):
+        for write in (False, True):
+            run = define_run(records, "r", wanted, write=write).run
+            rows = [(row.name, row.status.state, row.message) for row in run.status.members]
+            assert rows == [("a", "Skipped", "skipped on request: a fair"), ("b", "NotStarted", "")]
+    assert started(session(records), run, {}, write=True).changed
+
+
+def test_a_cluster_that_joins_and_is_in_no_group_of_the_run_is_told_when_that_is_looked_at_again(
+    records: Records,
+) -> None:
+    """It is the same run to approve, and its list of who is left out was of before."""
+    run = control_planes("r")
+    run["spec"]["strategy"] = {"stages": [{"name": "s", "memberSelector": {"byLabel": "tier=gold"}}]}
+    first = define_run(records, "r", given(run), write=True).run
+    assert first.status.uncovered_members == ("a",)
+    for kind, api in (("MemberCluster", CLUSTER_API), ("FleetMember", FLEET_API)):
+        records.create({"apiVersion": api, "kind": kind, "metadata": {"name": "b"}, "spec": {}})
+    again = define_run(records, "r", given(run), write=True)
+    assert again.changed and again.run.status.uncovered_members == ("a", "b")
+    assert again.run.status.digest == first.status.digest
+    assert not define_run(records, "r", given(run), write=True).changed

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
-from cloud_setup import control_plane
+from cloud_setup import control_plane, full
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 
@@ -34,6 +34,15 @@ def test_the_examples_as_they_are(cloud: t.Any, definition: str, example: str, t
     setup.write(state)
     assert setup.conduct(**control_plane(target)).outcome == "done", setup.row()
     assert [line.startswith(command) for line in setup.commands] == [True]
+
+
+@pytest.mark.parametrize("definition, option", [("az_aks", "kubernetes-version"), ("gcloud", "cluster-version")])
+def test_a_target_that_is_written_with_a_v_is_asked_for_as_the_cloud_writes_it(
+    cloud: t.Any, definition: str, option: str
+) -> None:
+    setup = cloud(definition)
+    assert setup.conduct(**full("v1.36.3")).outcome == "done", setup.row()
+    assert [f" --{option}=1.36.3 " in line for line in setup.commands] == [True, True]
 
 
 def test_tools_see_what_they_log_in_with_and_no_other_secret(cloud: t.Any, tmp_path: Path) -> None:

@@ -61,8 +61,8 @@ class Cluster:
         if status == LOGGED_OUT:
             raise FleetError("credentials-plugin", "aws ended with 255", self.server_name)
         if status != 200:
-            code = {403: "forbidden", 404: "not-found", 0: "timeout"}[status]
-            raise ApiError(code, f"{verb} {resource}", status=status)
+            codes = {403: "forbidden", 404: "not-found", 429: "too-many-requests", 0: "timeout"}
+            raise ApiError(codes.get(status, "server-error"), f"{verb} {resource}", status=status)
         return f"{path}/{name}" if name else path
 
     def get(self, path: str, query: t.Any = None) -> t.Any:
@@ -221,6 +221,21 @@ def test_a_job_whose_inputs_are_refused_is_taken_back(
     with pytest.raises(ApiError):
         driver.begin(work)
     assert len(cluster.kept) == left
+
+
+@pytest.mark.parametrize("resource", ["jobs", "secrets"])
+@pytest.mark.parametrize("status, code", [(429, "busy"), (503, "busy"), (500, "job-refused")])
+def test_what_a_server_refuses_for_the_moment_is_begun_later(
+    driver: RoleJobDriver, cluster: Cluster, work: Work, resource: str, status: int, code: str
+) -> None:
+    """F5: one that has too much to do, or is started anew, fails no upgrade."""
+    cluster.refuses["post", resource] = status
+    with pytest.raises(FleetError) as refused:
+        driver.begin(work)
+    assert (refused.value.code, cluster.kept) == (code, {})
+    cluster.refuses.clear()
+    if code == "busy":
+        assert driver.begin(work).startswith(role_job.REFERENCE) and len(cluster.kept) == 2
 
 
 def test_a_job_that_cannot_be_taken_back_does_not_hide_that_its_inputs_were_refused(

@@ -18,7 +18,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.automa
     catalogue_rows,
     catalogued,
     delete_catalogue,
+    known_releases,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.constraints import StartConstraints
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
     UpdateManifests,
     update_manifests,
@@ -149,3 +151,22 @@ def test_manifests_are_recorded_as_they_are(records: Records) -> None:
     assert [each.name for each in catalogued(records, given, more, NOW, write=True).catalogues] == ["m"]
     (found,) = catalogue_rows(records, [], NOW)
     assert found["locations"][0]["newest"] == {"1.35": "1.35.4", "1.36": "1.36.3"}
+
+
+def test_a_damaged_catalogue_is_mended_by_giving_it_again(records: Records) -> None:
+    """What is given stands for what is recorded under its name, which need not be readable; another one has to be."""
+    locations = [{"name": "*", "versions": [{"version": "1.34.8"}]}]
+    catalogue = {"apiVersion": FLEET_API, "kind": "ReleaseCatalog", "metadata": {"name": "own"}}
+    given = update_manifests([], [{**catalogue, "spec": {"locations": locations}}], strict=False)
+    damaged = {**catalogue, "spec": {"locations": [{"name": "*", "versions": [{"version": "nonsense"}]}]}}
+    records.create(damaged)
+    assert known_releases(records, given).places == StartConstraints(records, "Full", "1.34.8", given).releases().places
+    assert catalogued(records, given, CatalogSources(), NOW, write=True).changed
+    assert newest(records) == {"1.34": "1.34.8"}
+    records.replace({**(records.get("ReleaseCatalog", "own") or {}), "spec": damaged["spec"]})
+    with pytest.raises(FleetError, match="nonsense"):
+        make(records, versions=("1.34.9",))
+    assert make(records, versions=("1.34.9",), exact=True) and newest(records) == {"1.34": "1.34.9"}
+    records.create({**damaged, "metadata": {"name": "other"}})
+    with pytest.raises(FleetError, match="ReleaseCatalog/other"):
+        known_releases(records, given)

@@ -17,8 +17,19 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.node_images import Cluster, Pool
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import NODE_POOL, UpgradeStep
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import SECONDS, write_time
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.executor import Pace
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (
+    NOT_BEGUN,
+    SUCCEEDED,
+    UNKNOWN,
+    Observation,
+    OperationProgress,
+    Work,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import machine
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import (
     ConductOptions,
@@ -32,6 +43,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_re
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.member_plans import member_plans
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_command import (
+    PoolSubject,
+    commanded,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_rotation import PoolTask
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import started
 from ansible_collections.gitops.fleet.plugins.module_utils._report.upgrade_plan_text import upgrade_plan_text
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -322,3 +338,41 @@ def test_the_next_attempt_goes_on_with_the_pool(cloud: Cloud) -> None:
     assert cloud.conduct("whole", cloud.command()).outcome == "done"
     assert cloud.lines("begun.log") == ["a", "b"] and len(cloud.lines("pools.log")) == 3
     assert cloud.told("") == cloud.told(".blue") == [NEW, NEW]
+
+
+class Platform:
+    """A driver that sees what was meant ``here``, and begins pools."""
+
+    def __init__(self, here: str) -> None:
+        self.begun: list[str] = []
+        self._here = here
+
+    def observe(self, _member: str) -> Observation:
+        return Observation(version=NEW)
+
+    def begin(self, work: Work) -> str:
+        self.begun.append(work.pool)
+        return f"{machine()}:1:2"
+
+    def poll(self, work: Work) -> OperationProgress:
+        if self.begun:
+            return OperationProgress(state=SUCCEEDED)
+        return OperationProgress(state=NOT_BEGUN if work.reference == self._here else UNKNOWN)
+
+
+@pytest.mark.parametrize(("meant_in", "begun"), [("1@/here", True), ("2@/here", False), ("1@/of-another-user", False)])
+def test_a_pool_is_begun_only_where_it_would_be_seen_if_it_had_been(meant_in: str, begun: bool) -> None:
+    """Images alone: the intent is all that is recorded. In another folder of this machine it may be under way."""
+    here = f"{machine()}/1@/here"
+    platform = Platform(here)
+    step = UpgradeStep(what=NODE_POOL, pool="blue", version=NEW)
+
+    def seen(_member: str, _seen: Observation) -> Cluster:
+        return Cluster(name="a", version=NEW, pools=(Pool(name="blue", version=NEW if platform.begun else OLD),))
+
+    reference = f"{machine()}/{meant_in}"
+    work = Work(operation="r.a.1", run="r", member="a", upgrade_type="Full", target=NEW, reference=reference)
+    task = PoolTask(driver=platform, work=work, step=step, image="", say=lambda _text: None,
+                    pause=lambda _seconds: None, clock=lambda: 0.0)  # fmt: skip
+    end = commanded(PoolSubject(platform, seen, step), task, Pace(lost_after=0.0), lambda: here)
+    assert (platform.begun, end.failure == "") == (["blue"] if begun else [], begun)

@@ -242,3 +242,15 @@ def test_a_pool_waits_where_it_is_not_known_what_holds_it_back(rotations: PoolRo
     records.replace({**made, "spec": {"freezes": "all"}})
     end = rotations.upgrade(a_task(tmp_path, "east", lambda _text: None))
     assert "FleetMaintenance/standard" in end.paused and not end.failure
+
+
+def test_a_pool_waits_while_somebody_else_carries_its_rotation_on(rotations: PoolRotations, tmp_path: Path) -> None:
+    """As a person may by hand while nobody conducts the run: nothing is wrong with the pool."""
+    task = a_task(tmp_path, "east", lambda _text: None)
+    rotation = rotations._ground(task.work, task.step, "").rotation
+    draining = NodeProgress(name="east/a", uid="u", phase="Draining", attempts=1)
+    records = rotations.session.records
+    record_begun(records, rotation, RotationState(nodes=(draining,)), "UpdateRun r", None)
+    records.acquire(f"rotation/{rotation.name}", "anna@host", 60)
+    end = rotations.upgrade(task)
+    assert "anna@host" in end.paused and end.until and not end.failure

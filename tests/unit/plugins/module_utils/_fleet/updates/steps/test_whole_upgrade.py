@@ -76,7 +76,8 @@ def offered(*images: str) -> Releases:
 @dataclass
 class Member:
     """A driver and a pool upgrader in one. ``refuses`` are pools that fail, ``waits`` those that have to wait;
-    ``unread`` is how often no nodes can be read, and ``why``; after ``leaves_after`` steps it leaves the fleet."""
+    ``unread`` is how often no nodes can be read, and ``why``; ``silent`` how often the records do not tell what places
+    offer, once ``silent_after`` steps are taken; after ``leaves_after`` steps it leaves the fleet."""
 
     cluster: Cluster = field(default_factory=lambda: Cluster(name="m", version=OLD, pools=(BLUE, GREEN)))
     known: Releases = field(default_factory=lambda: offered("1.0"))
@@ -89,6 +90,8 @@ class Member:
     waits: set[str] = field(default_factory=set)
     unread: int = 0
     why: str = "members-unread"
+    silent: int = 0
+    silent_after: int = 0
     does_nothing: bool = False
     left: PoolEnd = PoolEnd()
     asked_for_left: int = 0
@@ -138,6 +141,12 @@ class Member:
         self.cluster = replace(self.cluster, pools=tuple(pools))
         return PoolEnd()
 
+    def offers(self) -> Releases:
+        if self.silent and len(self.log) >= self.silent_after:
+            self.silent -= 1
+            raise FleetError(self.why, "etcd is away", "hub")
+        return self.known
+
     def ends(self, _task: PoolTask) -> PoolEnd:
         self.asked_for_left += 1
         if self.unread:
@@ -154,7 +163,7 @@ class Member:
         parts = WholeParts(
             target=target,
             cluster=self.seen,
-            known=lambda: self.known,
+            known=self.offers,
             pool=self.pool,
             left=self.ends,
             now=lambda: NOW,
@@ -213,6 +222,17 @@ def test_records_that_do_not_answer_for_a_moment_fail_no_pool(why: str) -> None:
         forever.upgrade()
     with pytest.raises(FleetError, match="etcd is away"):
         Member(unread=1, why="record-damaged").upgrade()
+
+
+@pytest.mark.parametrize("why", ["unreachable", "server-error", "record-damaged"])
+def test_an_upgrade_between_two_steps_does_not_fail_for_records_that_do_not_answer(why: str) -> None:
+    """What places offer is asked anew before each step: a hub that is started anew at that moment ends no upgrade."""
+    member = Member(silent=3, silent_after=1, why=why)
+    assert ended(member.upgrade()).result == COMPLETED
+    assert member.log == ["control plane 1.36.3", "blue 1.36.3", "green 1.36.3"] and not member.silent
+    last = Member(silent=1, why=why).upgrade()
+    assert isinstance(last, Blocked) and (last.reason, "etcd is away" in last.message) == (UNREACHABLE, True)
+    assert ended(Member(silent=1000, silent_after=1, why=why).upgrade()).reason == OPERATION_LOST
 
 
 def test_images_alone_leave_versions_alone() -> None:
