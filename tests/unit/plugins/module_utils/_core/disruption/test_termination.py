@@ -184,6 +184,14 @@ def test_the_hint_for_a_boolean_is_the_quoted_form_d0_93() -> None:
     assert found.mended == {found.path: "true"}
 
 
+@pytest.mark.parametrize("value", [None, 5, 90.0, []])
+def test_nobody_is_told_to_quote_what_protects_nothing_in_quotes_either_d0_94(value: t.Any) -> None:
+    (found,) = lint_do_not_disrupt(fragment(value))
+    assert found.mended == {} and found.message.endswith('write "true", or a duration such as "1h"')
+    (found,) = lint_do_not_disrupt({"kind": "Node", "metadata": {"annotations": {NOTE: value}}})
+    assert found.message.endswith('write "true"'), "a node knows no durations"
+
+
 def test_on_nodes_a_duration_does_nothing_d0_95() -> None:
     (found,) = lint_do_not_disrupt({"kind": "Node", "metadata": {"annotations": {NOTE: "1h"}}})
     assert found.code == "do-not-disrupt-unreadable"
