@@ -193,8 +193,8 @@ class Admission:
 def present_wave(state: RotationState, now: datetime) -> Wave:
     """The wave that nodes are begun in at an aware instant: the last one while it may begin more, has nodes in flight
     or its pause runs (then with ``ended_at``), and then the next. A wave is ``growth`` times as large as the last one,
-    and as the first if a node of that has failed or is to be tried again; never more than ``largest_wave`` (0: no such
-    limit), or all nodes."""
+    and as the first if a node of that was given up, be it that its member has left, or is to be tried again; never more
+    than ``largest_wave`` (0: no such limit), or all nodes."""
     wave, settings = state.wave, state.settings
     if wave.number and (wave.begun < wave.size or any(each.in_flight for each in state.nodes)):
         return wave

@@ -118,9 +118,9 @@ class RotationProgress:
         return self._rotated(node, self._there.get(node.replacement))
 
     def after_returning(self, node: NodeProgress) -> NodeProgress:
-        """Ends once a replacement is there for the node that is gone, which may have the same name; until then it stays
-        as it is."""
-        again = self._there.get(node.name)
+        """Ends once a replacement is there for the node that is gone, which may have the same name, and not the same
+        identity; until then it stays as it is."""
+        again = None if self._old(node) else self._there.get(node.name)
         new = again if again is not None and _usable(again) else self._take(node)
         if new is None:
             return node

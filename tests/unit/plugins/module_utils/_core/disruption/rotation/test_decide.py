@@ -181,6 +181,17 @@ def test_a_new_node_may_have_the_name_of_the_old_one() -> None:
     assert [(each.phase, each.replacement) for each in found.state.nodes] == [("Rotated", "p-0"), ("Draining", "")]
 
 
+def test_a_node_that_is_seen_again_is_not_what_came_for_it() -> None:
+    """A member restored from a backup shows nodes again that were gone: nothing has come in their place."""
+    sight = RotationInput(nodes=a_pool_of(1))
+    state = decide(everything(sight, RotationSettings(node_timeout=600)).state, gone(sight, "p-0"), NOW).state
+    back = decide(state, sight, NOW)
+    assert [(each.phase, each.replacement) for each in back.state.nodes] == [("Returning", "")]
+    late = decide(back.state, sight, NOW + 10 * MINUTE)
+    assert [(each.kind, each.node) for each in late.acts] == [("release", "p-0")]
+    assert late.state.nodes[0].code == "drain-timeout"
+
+
 def test_with_surge_the_new_node_comes_first_d0_07() -> None:
     sight = RotationInput(nodes=a_pool_of(4), scopes=(scope(Budget("50%")),))
     found = everything(sight, dataclasses.replace(ALL_AT_ONCE, replacement="before", surge=1))
