@@ -13,6 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.consolidation_wait import consolidatable
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption import protection
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.blockers import EVENTUAL, blockers
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.do_not_disrupt import lint_do_not_disrupt
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.manual import (
     gone_with_pool,
@@ -162,6 +163,19 @@ def test_the_tables_of_karpenter_and_rotation_differ_in_expiration_only_d0_21() 
     assert different == ["Expiration"]
     (forceful,) = (each for each in safeguard_rows("karpenter") if each.reason == "Expiration")
     assert (forceful.budgets, forceful.replacement_first) == ("no", "no")
+
+
+def test_the_table_says_that_pods_hold_back_no_drift_where_a_grace_period_ends_them_d0_21() -> None:
+    shielded = a_pod("p", "a", annotations=SHIELD)
+    own = a_node("a")
+    state = a_state([own], pods=[shielded], claims=[a_claim(own, grace="30m")])
+    (node,) = state.nodes
+    assert [each.code for each in blockers(state, node, NOW)] == ["pod-annotation"]
+    assert blockers(state, node, NOW, EVENTUAL) == ()
+    told = {each.reason: each.annotation for each in safeguard_rows("karpenter")}
+    assert (told["Empty"], told["Drifted"]) == ("yes", "without a grace period")
+    expiry = next(each for each in safeguard_rows("rotation") if each.reason == "Expiration")
+    assert expiry.pod_disruption_budgets == told["Drifted"], "a rotation with a grace period asks no pod either"
 
 
 def fragment(value: t.Any) -> dict[str, t.Any]:
