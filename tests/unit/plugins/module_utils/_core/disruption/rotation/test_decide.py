@@ -454,6 +454,15 @@ def test_all_problems_are_told_before_anything_begins() -> None:
     ]
 
 
+@pytest.mark.parametrize("setting", ["soak", "node_timeout", "retry_after", "blocked_timeout", "time_limit"])
+def test_a_time_that_no_calendar_holds_is_refused_before_anything_begins(setting: str) -> None:
+    sight = RotationInput(nodes=a_pool_of(1))
+    with pytest.raises(FleetError) as error:
+        begin(["p-0"], sight, RotationSettings(**{setting: 10**12}), NOW)
+    (problem,) = error.value.problems
+    assert problem.code == "out-of-range" and problem.message == "1000000000000 is more than 31622400"
+
+
 def test_a_surge_of_nothing_is_refused() -> None:
     with pytest.raises(FleetError):
         begin(["p-0"], RotationInput(nodes=a_pool_of(1)), RotationSettings(replacement="before", surge="0%"), NOW)
