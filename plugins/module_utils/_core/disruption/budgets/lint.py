@@ -195,11 +195,9 @@ def _needless(
     idle = {each.path.partition("]")[0] + "]" for each in single if each.code in ("reasons-empty", "window-empty")}
     for place, budget in enumerate(budgets):
         here = f"{path}[{place}]"
-        if not _opens(budget, found[0].start, found[0].end):
-            continue  # no year shows what it decides
         vain = tuple(each.reason for each in found if budget.covers(each.reason) and place not in each.deciding)
         covered = tuple(reason for reason in REASONS if budget.covers(reason))
-        if here in idle or not vain:
+        if here in idle or not vain or not _opens(budget, found[0].start, found[0].end):
             continue
         if vain == covered:
             text = "the budget never decides: whenever it is active, another one is as low"
