@@ -16,7 +16,7 @@ from ...objects.karpenter.node_pool import REASONS
 from ...schema.meta import EMPTY
 from ...updates.timing.maintenance import calendar
 from ...values.instants import write_local, write_time
-from ...values.listed import number_of
+from ...values.listed import listed, number_of
 from ...windows.fleet_windows import WindowAnswer
 from ..budgets.budgets import UNLIMITED
 from ..budgets.census import NodeCensus, PoolAllowance
@@ -226,7 +226,7 @@ def _held(name: str, window: WindowAnswer | None, limits: t.Iterable[_Counted]) 
         if limit.most_members is not None and len({*each.busy, name}) > limit.most_members:
             yield (
                 f"{limit.name}: {limit.members} of {number_of(len(limit.over), 'member')} is {limit.most_members}, "
-                f"and nodes of {', '.join(each.busy) or 'none'} are disrupted"
+                f"and nodes of {listed(each.busy) or 'none'} are disrupted"
             )
 
 

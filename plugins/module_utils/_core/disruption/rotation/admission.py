@@ -17,7 +17,7 @@ from ...machine import Blocker
 from ...objects.clusters.node_rotation import BEFORE
 from ...values.instants import write_time
 from ...values.int_or_percent import scaled
-from ...values.listed import number_of
+from ...values.listed import listed, number_of
 from .input import (
     RotationInput,
     RotationNode,
@@ -155,7 +155,7 @@ class Admission:
         for each in self._sight.members:
             busy = sorted((self._clusters | each.busy) & each.clusters)
             if cluster in each.clusters and len({*busy, cluster}) > each.most:
-                have = f", and {', '.join(busy)} have" if busy else ""
+                have = f", and {listed(busy)} have" if busy else ""
                 text = f"{each.name}: {number_of(each.most, 'member')} may have nodes in flight{have}"
                 yield Blocker("fleet-members", text, about={"scope": each.name})
 

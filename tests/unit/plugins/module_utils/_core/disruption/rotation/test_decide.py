@@ -25,6 +25,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rota
     stopped_at_once,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
+    MemberScope,
     RotationInput,
     RotationNode,
     rotation_node,
@@ -586,6 +587,20 @@ def test_a_step_over_many_members_looks_at_each_pool_for_its_own_budgets_only(mo
     assert len(drained(found)) == 9 * int(most) and len(found.waits) == len(nodes) - 9 * int(most)
     assert all_waiting_shut_in(found.state, sight, scopes_left(found.state, sight, NOW)) == (most == "0")
     assert CountedPools.looks <= 9 * len(nodes)
+
+
+def test_of_many_members_with_nodes_in_flight_a_few_are_named() -> None:
+    """The sentence stands behind each of thousands of nodes."""
+    nodes = tuple(
+        RotationNode(name=f"m{number}/a", uid=f"m{number}", pool=f"m{number}/p", cluster=f"m{number}")
+        for number in range(10, 50)
+    )
+    fleet = MemberScope("budget few", 30, frozenset(each.cluster for each in nodes))
+    found = everything(RotationInput(nodes=nodes, members=(fleet,)), RotationSettings(first_wave=99))
+    assert len(drained(found)) == 30
+    assert {each.blockers[0].text for each in found.waits} == {
+        "budget few: 30 members may have nodes in flight, and m10, m11, m12, m13, m14, m15 and 24 more have"
+    }
 
 
 def test_nodes_of_a_member_that_has_left_are_given_up_and_the_others_go_on() -> None:
