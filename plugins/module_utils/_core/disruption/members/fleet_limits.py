@@ -90,8 +90,8 @@ def unknown_limits(objects: t.Iterable[FleetMaintenance], member: MemberNodes) -
     if not names:
         return ""
     return (
-        f"it has no MemberCluster, so that nobody knows which budgets of FleetMaintenance {' and '.join(names)} hold for "
-        "it; join it again with its labels (gitops.fleet.join), or let it go (gitops.fleet.leave)"
+        f"it has no MemberCluster, so that nobody knows which budgets of FleetMaintenance {' and '.join(names)} hold "
+        "for it; join it again with its labels (gitops.fleet.join), or let it go (gitops.fleet.leave)"
     )
 
 
