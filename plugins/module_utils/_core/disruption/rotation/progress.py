@@ -83,9 +83,9 @@ class RotationProgress:
                 self._fresh.setdefault(family(each.pool), []).append(each)
 
     def of(self, node: NodeProgress) -> NodeProgress:
-        """A node of the rotation, which must not have ended, after what was seen of it: gone, drained, replaced, failed
-        or too late; the same object if nothing has changed, or its cluster could not be read. What is next for it is in
-        ``acts``."""
+        """A node of the rotation, which must not have ended, after what was seen of it: failed, which goes before all
+        else, gone, drained, replaced or too late; the same object if nothing has changed, or its cluster could not be
+        read. What is next for it is in ``acts``."""
         if cluster_in_name(node.name) in self._sight.unknown:
             return node
         if node.phase == WAITING:
