@@ -20,10 +20,10 @@ PLACES = ("metadata", "spec.template.metadata", "spec.jobTemplate.spec.template.
 
 
 def lint_do_not_disrupt(document: t.Any) -> tuple[Lint, ...]:
-    """Findings about the annotation in any manifest, or a fragment of one, in the order of ``PLACES``: ``wrong-type``,
-    an error, with the text to be written for a boolean or a number below 10^15; ``do-not-disrupt-unreadable``, a
-    warning that it protects nothing, on a Node for all but ``true``. Empty without the annotation, and for what is no
-    object."""
+    """Findings about the value of the annotation, whether or not that stands where it protects, in any manifest, or a
+    fragment of one, in the order of ``PLACES``: ``wrong-type``, an error, with the quoted form of a boolean;
+    ``do-not-disrupt-unreadable``, a warning that it protects nothing, on a Node for all but ``true``. Empty without the
+    annotation, and for what is no object."""
     on_node = isinstance(document, Mapping) and document.get("kind") == "Node"
     found: list[Lint] = []
     for place in PLACES:
@@ -36,11 +36,14 @@ def lint_do_not_disrupt(document: t.Any) -> tuple[Lint, ...]:
 
 def _judge(value: t.Any, path: str, on_node: bool) -> t.Iterator[Lint]:
     """The finding about one value of the annotation, at its path; nothing if it protects."""
-    if not isinstance(value, str):
-        meant = "true" if value is True else "false" if value is False else written(value, 1000)
+    if isinstance(value, bool):
+        meant = "true" if value else "false"
         text = f'annotations are texts: write it in quotes: "{meant}"'
-        mended = {path: meant} if isinstance(value, (int, float)) and abs(value) < 10**15 else {}
-        yield Lint(code="wrong-type", level=ERROR, path=path, message=text, mended=mended)
+        yield Lint(code="wrong-type", level=ERROR, path=path, message=text, mended={path: meant})
+    elif not isinstance(value, str):
+        protects = '"true"' if on_node else '"true", or a duration such as "1h"'
+        text = f"annotations are texts, and {written(value)} protects nothing in quotes either: write {protects}"
+        yield Lint(code="wrong-type", level=ERROR, path=path, message=text)
     elif on_node:
         if value != "true":
             text = f"on nodes only 'true' protects, {written(value)} does nothing"

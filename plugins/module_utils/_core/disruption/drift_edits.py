@@ -27,7 +27,6 @@ from ..objects.karpenter.node_pool import decode_node_pool
 from ..schema.meta import ObjectMeta
 from ..schema.prop import prop
 from ..values.duration import NEVER, format_duration, parse_duration
-from ..values.listed import number_of
 from ..values.quantity import read_quantity
 from .methods.drift import (
     NODE_CLASS_DRIFT,
@@ -92,13 +91,6 @@ class EditEffect:
     changed: tuple[tuple[str, str], ...]
     drifted: t.Mapping[str, Drift]
     unsure: t.Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        """How many nodes will have drifted, and which, in a sentence; of ``unsure`` ones it says nothing."""
-        if not self.drifted:
-            return "no node will be drifted by this change"
-        return f"this change marks {number_of(len(self.drifted), 'existing node')} Drifted: {', '.join(self.drifted)}"
 
 
 def field_class(kind: str, path: str) -> str | None:

@@ -49,7 +49,7 @@ def lint_examined(examined: Examined, start: datetime, nodes: int | None = None)
     is no fragment, gets the note ``patch-only`` after the problems."""
     found = [_problem(each, examined) for each in examined.problems]
     if examined.missing and not examined.fragment:
-        text = f"this can change a pool of that name, and not create one: {' and '.join(examined.missing)} is missing"
+        text = f"this can change a pool of that name, and not create one, without {' and '.join(examined.missing)}"
         found.append(Lint(code="patch-only", level=NOTE, path="spec", message=text))
     meant = {each.path: each.meant for each in examined.problems if each.meant is not None}
     found += [_repair(each, meant.get(each.new_path, each.correct), nodes) for each in examined.findings]
@@ -73,10 +73,11 @@ def _possible(examined: Examined) -> tuple[str, ...]:
 def _consent(path: str, nodes: int | None) -> str:
     """What a change at the path does to the pool's nodes, in a sentence; empty if it makes none Drifted. ``nodes`` is
     their number, None if not known."""
-    if not drifts_pool(path):
+    if nodes == 0 or not drifts_pool(path):
         return ""
-    of_several = "all existing nodes" if nodes is None else f"all {nodes} existing nodes"
-    count = "the one existing node" if nodes == 1 else of_several
+    if nodes == 1:
+        return f"changing {path} marks the one existing node of the pool Drifted, and it is replaced within its budgets"
+    count = "all existing nodes" if nodes is None else f"all {nodes} existing nodes"
     return f"changing {path} marks {count} of the pool Drifted, and they are replaced within its budgets"
 
 
@@ -112,8 +113,8 @@ def _template(examined: Examined, nodes: int | None) -> t.Iterator[Lint]:
     expiry, grace = (field(source, path) for path in (PLACE, GRACE))
     moved = {each.new_path for each in examined.findings}
     for path, value in ((PLACE, expiry), (GRACE, grace)):
-        if value is not None and examined.missing and path not in moved:
-            yield _drifting(path, nodes)
+        if value is not None and examined.missing and path not in moved and (text := _consent(path, nodes)):
+            yield Lint(code="template-change-drifts", level=WARNING, path=path, message=text, consent=text)
     if isinstance(expiry, str) and expiry != NEVER:
         text = "Karpenter replaces expired nodes at once: no budget, no annotation and no replacement holds it back"
         yield Lint(code="expiry-ignores-budgets", level=NOTE, path=PLACE, message=text)
@@ -122,18 +123,13 @@ def _template(examined: Examined, nodes: int | None) -> t.Iterator[Lint]:
             yield Lint(code="expiry-without-deadline", level=WARNING, path=PLACE, message=text)
 
 
-def _drifting(path: str, nodes: int | None) -> Lint:
-    """The warning ``template-change-drifts`` about a field that a patch writes."""
-    text = _consent(path, nodes)
-    return Lint(code="template-change-drifts", level=WARNING, path=path, message=text, consent=text)
-
-
 def _annotation(value: t.Any, nodes: int | None) -> Lint:
     """The warning about do-not-disrupt in the template: ``do-not-disrupt-in-template`` for ``true``, as a text or not,
     ``do-not-disrupt-unreadable`` for all else."""
     path = f"{ANNOTATIONS}[{DO_NOT_DISRUPT}]"
-    consent = f"where the pool has it already, {_consent(path, nodes)}"
-    if value not in ("true", True):
+    consent = _consent(path, nodes)
+    consent = consent and f"where the pool has it already, {consent}"
+    if value != "true" and value is not True:
         text = f"on nodes only 'true' protects, {written(value)} does nothing"
         mended: dict[str, t.Any] = {path: None}
         return Lint(

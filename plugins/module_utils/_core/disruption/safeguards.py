@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 YES, NO, DELAYS = "yes", "no", "delays the drain until the grace period ends"
+WITHOUT_GRACE = "without a grace period"
 FIRST_IF_NEEDED = "if its pods need one"
 
 
@@ -36,7 +37,7 @@ class SafeguardRow:
 
 _EXPIRATION = {
     "karpenter": SafeguardRow("Expiration", NO, DELAYS, DELAYS, NO),
-    "rotation": SafeguardRow("Expiration", YES, YES, YES, FIRST_IF_NEEDED),
+    "rotation": SafeguardRow("Expiration", YES, WITHOUT_GRACE, WITHOUT_GRACE, FIRST_IF_NEEDED),
 }
 
 
@@ -45,7 +46,7 @@ def safeguard_rows(run_by: str) -> tuple[SafeguardRow, ...]:
     ``karpenter`` (its pools) or ``rotation`` (nodes that our own rotation replaces), KeyError for another."""
     return (
         SafeguardRow("Empty", YES, YES, YES, NO),
-        SafeguardRow("Drifted", YES, YES, YES, FIRST_IF_NEEDED),
+        SafeguardRow("Drifted", YES, WITHOUT_GRACE, WITHOUT_GRACE, FIRST_IF_NEEDED),
         SafeguardRow("Underutilized", YES, YES, YES, FIRST_IF_NEEDED),
         _EXPIRATION[run_by],
         SafeguardRow("Manual", NO, DELAYS, DELAYS, NO),

@@ -32,6 +32,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 HIDDEN = "(not shown)"
 CLASSES = {AKS_NODE_CLASS: "aksnodeclasses", EC2_NODE_CLASS: "ec2nodeclasses"}
 _PLURALS = {NODE_POOL: "nodepools", **CLASSES}
+_NAMELESS = Problem("missing-field", "apiVersion, kind and metadata.name are needed", "patches")
 
 
 @dataclass(frozen=True)
@@ -95,12 +96,15 @@ def withheld_patch(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, 
     for text in () if leave.routes else unconfirmed(effect):
         hint = "say confirm_routes: true once somebody has looked, or name the subnet as reached in the network file"
         found.append(Problem(ROUTES, text, where, hint))
-    names = tuple(effect.drifted or effect.unsure)
-    if names and not leave.drift:
-        marks = "marks" if effect.drifted else "may mark"
-        count, whom = number_of(len(names), "existing node"), "it" if len(names) == 1 else "them"
-        text = f"this {marks} {count} Drifted, which replaces {whom}: {', '.join(names)}"
-        found.append(Problem("drift-without-consent", text, where, "say consent: true if that is meant"))
+    if (effect.drifted or effect.unsure) and not leave.drift:
+        told = [
+            f"{marks} {number_of(len(names), 'existing node')} Drifted, which replaces "
+            f"{'it' if len(names) == 1 else 'them'}: {', '.join(names)}"
+            for marks, names in (("marks", effect.drifted), ("may mark", effect.unsure))
+            if names
+        ]
+        hint = "say consent: true if that is meant"
+        found.append(Problem("drift-without-consent", f"this {'; it '.join(told)}", where, hint))
     return tuple(found)
 
 
@@ -120,7 +124,7 @@ def _read(document: t.Any) -> SourcePatch:
     metadata = metadata if isinstance(metadata, Mapping) else {}
     name = metadata.get("name")
     if not name:
-        problems.append(Problem("missing-field", "apiVersion, kind and metadata.name are needed", "patches"))
+        problems += [] if _NAMELESS in problems else [_NAMELESS]
     elif not isinstance(name, str) or name_problem(name):
         problems.append(Problem("invalid-name", name_problem(str(name)[:300]) or "a text is wanted", "patches"))
     problems += [
@@ -165,9 +169,7 @@ def _of_pool(document: t.Any) -> list[Problem]:
     name = field(document, "metadata.name")
     about = f"NodePool/{name if isinstance(name, str) else ''}"
     problems = [Problem(each.code, each.message, f"{about} {each.path}", each.hint) for each in found.problems]
-    if found.fragment:
-        problems.append(Problem("missing-field", "apiVersion, kind and metadata.name are needed", "patches"))
-    return problems
+    return [*problems, _NAMELESS] if found.fragment else problems
 
 
 def _of_class(document: Document) -> list[Problem]:

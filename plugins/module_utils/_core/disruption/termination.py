@@ -29,12 +29,7 @@ class Removal:
 
     pod: str
     action: str
-    text: str
     grace_seconds: int | None = None
-
-    def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: the fields, in camelCase."""
-        return {"pod": self.pod, "action": self.action, "text": self.text, "graceSeconds": self.grace_seconds}
 
 
 @dataclass(frozen=True)
@@ -79,7 +74,8 @@ def deadline(claim: NodeClaim) -> datetime | None:
 def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> Drain:
     """What is to be done at an aware instant, by the key of the pod: those past their time are deleted, those of the
     first tier that has pods are evicted unless they are protected or ending, others wait. Tiers are plain pods, plain
-    daemons, critical pods, critical daemons. Pods that a drain leaves where they are, and stuck ones, are not in it.
+    daemons, critical pods, critical daemons. Pods that have ended, stuck ones, and those that a drain leaves where they
+    are, are not in it.
 
     A pod is past its time once less is left until the deadline than it asks for, one that is ending if it would end
     after that; without ``until`` none ever is.
@@ -89,24 +85,17 @@ def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> 
     removals = []
     for pod in left:
         if until is not None and _past(pod, until, now):
-            seconds = max(int((until - now).total_seconds()), 1)
-            text = f"less than its {pod.grace_seconds} s is left until the deadline: no PDB and no annotation holds"
-            removals.append(Removal(pod.key, DELETE, text, seconds))
+            removals.append(Removal(pod.key, DELETE, max(int((until - now).total_seconds()), 1)))
         else:
-            removals.append(_in_turn(pod, first, now))
+            removals.append(Removal(pod.key, _in_turn(pod, first, now)))
     return Drain(tuple(removals), until)
 
 
-def _in_turn(pod: Pod, first: int, now: datetime) -> Removal:
+def _in_turn(pod: Pod, first: int, now: datetime) -> str:
     """What is done with a pod that is not past its time: it is evicted in the tier ``first`` unless it is protected,
     else waited for, as is one that is ending."""
-    if pod.deleting_at is not None:
-        return Removal(pod.key, WAIT, "is ending")
-    if protected(pod, now):
-        return Removal(pod.key, WAIT, "is protected by do-not-disrupt")
-    if _tier(pod) > first:
-        return Removal(pod.key, WAIT, "its turn comes after pods that are less critical")
-    return Removal(pod.key, EVICT, "evicted as its PDB allows")
+    waits = pod.deleting_at is not None or protected(pod, now) or _tier(pod) > first
+    return WAIT if waits else EVICT
 
 
 def _waited_for(pod: Pod, now: datetime) -> bool:

@@ -167,10 +167,10 @@ def _unlimited(
     found = tuple(each for each in found if each.reason in possible)
     never = tuple(each.reason for each in found if each.never_limits)
     if never and not everywhere:
-        text = f"no budget covers {' and '.join(never)}, so that nothing limits it"
+        text = f"no budget is active for {' and '.join(never)} in the coming year, so that nothing limits it"
         yield Lint(code="reason-without-budget", level=WARNING, path=path, message=text, reasons=never)
     elif never:
-        text = "no budget is ever active, so that nothing limits disruption"
+        text = "no budget is active in the coming year, so that nothing limits disruption"
         yield Lint(code="no-budget", level=WARNING, path=path, message=text, reasons=never)
     for spans, reasons in _grouped({each.reason: each.unlimited for each in found if not each.never_limits}).items():
         covering = tuple(each for each in budgets if any(each.covers(reason) for reason in reasons))
@@ -190,13 +190,14 @@ def _needless(
     budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], single: t.Sequence[Lint], path: str
 ) -> t.Iterator[Lint]:
     """Budgets (``budget-never-binds``), and reasons that budgets list (``reason-never-binds``), that decide nothing in
-    a pool of any size; those that ``single`` tells to do nothing are left out."""
+    a pool of any size; those that ``single`` tells to do nothing, and those that are not active in the year, are left
+    out."""
     idle = {each.path.partition("]")[0] + "]" for each in single if each.code in ("reasons-empty", "window-empty")}
     for place, budget in enumerate(budgets):
         here = f"{path}[{place}]"
         vain = tuple(each.reason for each in found if budget.covers(each.reason) and place not in each.deciding)
         covered = tuple(reason for reason in REASONS if budget.covers(reason))
-        if here in idle or not vain:
+        if here in idle or not vain or not _opens(budget, found[0].start, found[0].end):
             continue
         if vain == covered:
             text = "the budget never decides: whenever it is active, another one is as low"
@@ -204,6 +205,12 @@ def _needless(
         elif budget.reasons is not None:
             text = f"the budget never decides{_for(vain)}: another one is always as low"
             yield Lint(code="reason-never-binds", level=NOTE, path=f"{here}.reasons", message=text, reasons=vain)
+
+
+def _opens(budget: Budget, start: datetime, end: datetime) -> bool:
+    """Whether a budget that can be read is active at some time in [start, end), aware UTC."""
+    window = rule_of(budget).window
+    return window is None or bool(window.spans(start.replace(tzinfo=None), end.replace(tzinfo=None)))
 
 
 def _grouped(spans: t.Mapping[str, Spans]) -> dict[Spans, tuple[str, ...]]:

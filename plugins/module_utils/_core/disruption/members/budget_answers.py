@@ -16,13 +16,22 @@ from ...objects.karpenter.node_pool import REASONS
 from ...schema.meta import EMPTY
 from ...updates.timing.maintenance import calendar
 from ...values.instants import write_local, write_time
-from ...values.listed import number_of
+from ...values.listed import listed, number_of
 from ...windows.fleet_windows import WindowAnswer
 from ..budgets.budgets import UNLIMITED
 from ..budgets.census import NodeCensus, PoolAllowance
 from ..budgets.closing import horizons
 from ..budgets.timeline import LimitChange, Opening, Timeline, closed_in, next_change, timeline
-from .fleet_limits import FleetClosure, FleetLabels, FleetLimit, amount, fleet_closures, fleet_limits, window_answer
+from .fleet_limits import (
+    FleetClosure,
+    FleetLabels,
+    FleetLimit,
+    amount,
+    fleet_closures,
+    fleet_limits,
+    unknown_limits,
+    window_answer,
+)
 from .member_nodes import MemberNodes
 from .pools import BudgetedPool, budgeted_pools, member_census
 
@@ -130,7 +139,7 @@ def budget_answers(
     times, limits = calendar(windows), [_counted(each, censuses) for each in fleet_limits(windows, given, fleet)]
     out = []
     for each in given:
-        held = tuple(_held(each.name, window_answer(times, each, now), limits))
+        held = tuple(_held(each.name, window_answer(times, each, now), unknown_limits(windows, each), limits))
         closures = fleet_closures(times, each, now, now + A_WEEK)
         for pool in budgeted_pools(each, wanted):
             out += [_answer(pool, reason, held, closures, now) for reason in reasons]
@@ -211,11 +220,14 @@ def _counted(limit: FleetLimit, censuses: t.Mapping[str, NodeCensus]) -> _Counte
     )
 
 
-def _held(name: str, window: WindowAnswer | None, limits: t.Iterable[_Counted]) -> t.Iterator[str]:
-    """What keeps our own verbs from disrupting a node of this member, in words: its window or a freeze, then budgets of
-    the fleet over it that are used up. ValueError as of ``amount``."""
+def _held(name: str, window: WindowAnswer | None, unknown: str, limits: t.Iterable[_Counted]) -> t.Iterator[str]:
+    """What keeps our own verbs from disrupting a node of this member, in words: its window or a freeze, that it is
+    ``unknown`` which budgets of the fleet it is under, then those over it that are used up. ValueError as of
+    ``amount``."""
     if window is not None and not window.open:
         yield window.why if window.until is None else f"{window.why}, until {write_time(window.until)}"
+    if unknown:
+        yield unknown
     for each in limits:
         limit = each.limit
         if name not in limit.over:
@@ -226,7 +238,7 @@ def _held(name: str, window: WindowAnswer | None, limits: t.Iterable[_Counted]) 
         if limit.most_members is not None and len({*each.busy, name}) > limit.most_members:
             yield (
                 f"{limit.name}: {limit.members} of {number_of(len(limit.over), 'member')} is {limit.most_members}, "
-                f"and nodes of {', '.join(each.busy) or 'none'} are disrupted"
+                f"and nodes of {listed(each.busy) or 'none'} are disrupted"
             )
 
 

@@ -70,10 +70,10 @@ class ClassChange:
 def class_changes(
     members: t.Iterable[MemberNodes], wanted: t.Iterable[Document], network: Network, override: bool = False
 ) -> tuple[ClassChange, ...]:
-    """What each document does to its object on each member that has it, document by document, members in their order. A
-    field that a document leaves out stays as it is, one that is null goes, ``userData`` is not compared; ``override``
-    as of ``check_subnet_change``. FleetError ``no-such-object`` if no member has one, ``wrong-type``, ``unknown-kind``,
-    ``undecodable``."""
+    """What the ``spec`` of each document does to its object on each member that has it, document by document, members
+    in their order. A field that it leaves out stays as it is, one that is null goes, ``userData`` is not compared;
+    ``override`` as of ``check_subnet_change``. FleetError ``no-such-object`` if no member has one, ``wrong-type``,
+    ``unknown-kind``, ``undecodable``."""
     given, documents = tuple(members), tuple(wanted)
     _refuse_misshapen(documents)
     found = [each for document in documents for each in _everywhere(given, document, network, override)]

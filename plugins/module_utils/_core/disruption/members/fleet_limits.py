@@ -82,6 +82,19 @@ def fleet_limits(
     return tuple(found)
 
 
+def unknown_limits(objects: t.Iterable[FleetMaintenance], member: MemberNodes) -> str:
+    """Why nobody can tell which budgets of these objects the member is under, in words: some choose by labels, and its
+    labels are not known. Empty if that can be told."""
+    by_labels = (each.name for each in objects for budget in each.spec.budgets if budget.member_selector is not None)
+    names = () if member.labels_known else sorted(set(by_labels))
+    if not names:
+        return ""
+    return (
+        f"it has no MemberCluster, so that nobody knows which budgets of FleetMaintenance {' and '.join(names)} hold "
+        "for it; join it again with its labels (gitops.fleet.join), or let it go (gitops.fleet.leave)"
+    )
+
+
 def window_answer(
     times: Calendar, member: MemberNodes, now: datetime, kind: str = NODE_IMAGE_ONLY
 ) -> WindowAnswer | None:

@@ -45,9 +45,9 @@ Object = t.Union[Node, NodePool, NodeClaim, NodeClass, PodDisruptionBudget, Pod,
 @dataclass(frozen=True, kw_only=True)
 class MemberNodes:
     """``labels_known`` is False of a member without a MemberCluster, whose ``labels`` are empty. ``karpenter``: its
-    server knows NodePools. ``missing`` says by kind why one could not be read: it is not empty
-    then, but unknown. ``pods_read`` is False where nobody asked for pods; ``daemons`` are one pod of each DaemonSet,
-    None where nobody asked for these."""
+    server knows NodePools. ``missing`` says by kind why one could not be read: it is not empty then, but unknown.
+    ``pods_read`` is False where nobody asked for pods; ``daemons`` are one pod of each DaemonSet, None where nobody
+    asked for these."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)

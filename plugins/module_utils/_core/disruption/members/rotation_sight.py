@@ -21,7 +21,7 @@ from ...objects.clusters.node_rotation import NodeRotation
 from ...objects.karpenter.node_pool import Budget
 from ...objects.updates.update_run import NODE_IMAGE_ONLY
 from ...schema.meta import EMPTY
-from ...updates.timing.maintenance import Calendar, calendar
+from ...updates.timing.maintenance import calendar
 from ...values.duration import as_timedelta, parse_duration
 from ...windows.fleet_windows import WindowAnswer
 from ..rotation.input import (
@@ -37,7 +37,7 @@ from ..rotation.input import (
     rotation_node,
 )
 from ..rotation.state import RotationState
-from .fleet_limits import FleetLabels, FleetLimit, fleet_limits, window_answer
+from .fleet_limits import FleetLabels, FleetLimit, fleet_limits, unknown_limits, window_answer
 from .member_nodes import MemberNodes
 from .pools import selects_node, takes
 
@@ -103,8 +103,8 @@ class RotationGround:
         """The input of a step at an aware instant. ``members`` are those that could be read; ``failed``, ``unknown``,
         ``left`` and ``wait`` are as in ``RotationInput``; ``flying`` are the pools of nodes that have not ended, which
         may be gone, and whose member takes part whatever its labels say by now; ``others`` are nodes that other
-        rotations have in flight. A member whose window cannot be told counts as closed. ValueError for a selector, an
-        amount, a zone or a date that is none, KeyError for a type of run that is none."""
+        rotations have in flight. A member whose window, or budgets of the fleet, cannot be told counts as closed.
+        ValueError for a selector, an amount, a zone or a date that is none, KeyError for a type of run that is none."""
         found = _Sighted(self.rotation.name, others)
         holds = selects_node(self.rotation)
         for pool in flying:
@@ -116,7 +116,6 @@ class RotationGround:
         for member in members:
             if member.name not in named:
                 found.add_beside(member)
-        times = calendar(self.maintenance)
         limits = fleet_limits(self.maintenance, members, self.fleet)
         return RotationInput(
             nodes=tuple(found.nodes),
@@ -124,7 +123,7 @@ class RotationGround:
             pods=found.pods,
             scopes=tuple(self._scopes(taking, found, limits)),
             limits={each.name: each.state.limits for each in taking},
-            windows=dict(_windows(times, taking, self.windows, now)),
+            windows=dict(self._windows(taking, now)),
             failed=failed,
             unknown=unknown,
             left=left,
@@ -156,6 +155,21 @@ class RotationGround:
             if due.image_other_than not in (node.image, image):
                 found.append(f"its image is {image or 'unknown'}")
         return "; ".join(found) if asked else "all are to be replaced"
+
+    def _windows(self, members: t.Iterable[MemberNodes], now: datetime) -> t.Iterator[tuple[str, WindowAnswer]]:
+        """By name of the member, whether its window is open, for those that have windows or freezes; where it is not
+        known when a member may be worked on, or which budgets of the fleet it is under, closed without end. KeyError
+        and ValueError as of ``window_answer``."""
+        times = calendar(self.maintenance)
+        for member in members:
+            try:
+                answer = window_answer(times, member, now, self.windows)
+            except FleetError as error:
+                answer = WindowAnswer(False, error.message, None)
+            if unknown := unknown_limits(self.maintenance, member):
+                answer = WindowAnswer(False, unknown, None)
+            if answer is not None:
+                yield member.name, answer
 
     def _scopes(
         self, members: t.Iterable[MemberNodes], found: _Sighted, limits: t.Iterable[FleetLimit]
@@ -251,20 +265,6 @@ def _node(each: StateNode, node: Node, pool: str, member: str) -> RotationNode:
     initialized by being there."""
     initialized = each.claim is None or each.initialized
     return rotation_node(node, pool, member, initialized, each.claim_deleting or each.marked)
-
-
-def _windows(
-    times: Calendar, members: t.Iterable[MemberNodes], kind: str, now: datetime
-) -> t.Iterator[tuple[str, WindowAnswer]]:
-    """By name of the member, whether its window is open, for those that have windows or freezes; where it is not known
-    when a member may be worked on, closed without end. KeyError and ValueError as of ``window_answer``."""
-    for member in members:
-        try:
-            answer = window_answer(times, member, now, kind)
-        except FleetError as error:
-            answer = WindowAnswer(False, error.message, None)
-        if answer is not None:
-            yield member.name, answer
 
 
 def _made_since(node: Node, since: datetime | None, now: datetime) -> bool:

@@ -17,7 +17,7 @@ from ...machine import Blocker
 from ...objects.clusters.node_rotation import BEFORE
 from ...values.instants import write_time
 from ...values.int_or_percent import scaled
-from ...values.listed import number_of
+from ...values.listed import listed, number_of
 from .input import (
     RotationInput,
     RotationNode,
@@ -155,7 +155,7 @@ class Admission:
         for each in self._sight.members:
             busy = sorted((self._clusters | each.busy) & each.clusters)
             if cluster in each.clusters and len({*busy, cluster}) > each.most:
-                have = f", and {', '.join(busy)} have" if busy else ""
+                have = f", and {listed(busy)} have" if busy else ""
                 text = f"{each.name}: {number_of(each.most, 'member')} may have nodes in flight{have}"
                 yield Blocker("fleet-members", text, about={"scope": each.name})
 
@@ -193,8 +193,8 @@ class Admission:
 def present_wave(state: RotationState, now: datetime) -> Wave:
     """The wave that nodes are begun in at an aware instant: the last one while it may begin more, has nodes in flight
     or its pause runs (then with ``ended_at``), and then the next. A wave is ``growth`` times as large as the last one,
-    and as the first if a node of that has failed or is to be tried again; never more than ``largest_wave`` (0: no such
-    limit), or all nodes."""
+    and as the first if a node of that was given up, be it that its member has left, or is to be tried again; never more
+    than ``largest_wave`` (0: no such limit), or all nodes."""
     wave, settings = state.wave, state.settings
     if wave.number and (wave.begun < wave.size or any(each.in_flight for each in state.nodes)):
         return wave

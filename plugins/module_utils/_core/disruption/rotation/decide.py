@@ -244,6 +244,8 @@ def _bad_settings(settings: RotationSettings) -> t.Iterator[Problem]:
             yield Problem("not-one-of", f"{value!r:.40} is not one of {', '.join(prop.enum)}", each.json)
         if prop.minimum is not None and value < prop.minimum:
             yield Problem("out-of-range", f"{value} is less than {prop.minimum}", each.json)
+        if prop.maximum is not None and value > prop.maximum:
+            yield Problem("out-of-range", f"{value} is more than {prop.maximum}", each.json)
     try:
         enough = scaled(settings.surge, 100, round_up=True) > 0
     except ValueError as error:

@@ -83,9 +83,9 @@ class RotationProgress:
                 self._fresh.setdefault(family(each.pool), []).append(each)
 
     def of(self, node: NodeProgress) -> NodeProgress:
-        """A node of the rotation, which must not have ended, after what was seen of it: gone, drained, replaced, failed
-        or too late; the same object if nothing has changed, or its cluster could not be read. What is next for it is in
-        ``acts``."""
+        """A node of the rotation, which must not have ended, after what was seen of it: failed, which goes before all
+        else, gone, drained, replaced or too late; the same object if nothing has changed, or its cluster could not be
+        read. What is next for it is in ``acts``."""
         if cluster_in_name(node.name) in self._sight.unknown:
             return node
         if node.phase == WAITING:
@@ -118,9 +118,9 @@ class RotationProgress:
         return self._rotated(node, self._there.get(node.replacement))
 
     def after_returning(self, node: NodeProgress) -> NodeProgress:
-        """Ends once a replacement is there for the node that is gone, which may have the same name; until then it stays
-        as it is."""
-        again = self._there.get(node.name)
+        """Ends once a replacement is there for the node that is gone, which may have the same name, and not the same
+        identity; until then it stays as it is."""
+        again = None if self._old(node) else self._there.get(node.name)
         new = again if again is not None and _usable(again) else self._take(node)
         if new is None:
             return node

@@ -123,6 +123,14 @@ def test_a_grace_period_in_a_patch_drifts_what_exists_d0_55() -> None:
     assert "marks all 12 existing nodes of the pool Drifted" in finding.message
 
 
+def test_in_a_pool_without_nodes_no_change_drifts_any() -> None:
+    assert [each.code for each in lint_node_pool(GRACE, START, nodes=0)] == ["patch-only"]
+    assert not any(each.consent for each in lint_node_pool(ANNOTATED, START, nodes=0))
+    assert not any(each.consent for each in lint_node_pool(TYPICAL, START, nodes=0))
+    (_patch, finding) = lint_node_pool(GRACE, START, nodes=1)
+    assert finding.message.endswith("the one existing node of the pool Drifted, and it is replaced within its budgets")
+
+
 def test_a_budget_of_none_stops_every_reason_and_drifts_nothing_d0_97() -> None:
     assert [allowed((Budget("0"),), START, 12, reason).limit for reason in REASONS] == [0, 0, 0]
     stopped = pool(disruption={"consolidateAfter": "0s", "budgets": [{"nodes": "0"}]})
@@ -224,7 +232,7 @@ def test_a_lifetime_by_default_is_judged_like_one_that_is_written() -> None:
     assert codes(pool(template={"spec": {**CLAIM, "expireAfter": "Never"}})) == []
 
 
-@pytest.mark.parametrize("value", ["false", "1h", "yes", False])
+@pytest.mark.parametrize("value", ["false", "1h", "yes", False, 1, 1.0])
 def test_an_annotation_that_protects_nothing_stops_nothing_when_it_is_mended(value: object) -> None:
     document = pool(template={"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": value}}})
     found = [each for each in lint_node_pool(document, START) if each.code.startswith("do-not")]

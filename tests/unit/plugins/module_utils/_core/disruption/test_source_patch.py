@@ -66,6 +66,13 @@ def test_what_is_no_part_of_a_pool_or_a_class_is_refused(document: dict[str, t.A
     assert code in {each.code for each in error.value.problems}
 
 
+@pytest.mark.parametrize("document", [{"budgets": []}, {"spec": {"weight": 7}}, {**POOL, "metadata": {}}])
+def test_a_patch_without_a_name_is_told_so_once(document: dict[str, t.Any]) -> None:
+    with pytest.raises(FleetError) as error:
+        read_patches([document])
+    assert [each.code for each in error.value.problems] == ["missing-field"]
+
+
 def test_all_problems_of_all_patches_are_told_at_once() -> None:
     with pytest.raises(FleetError) as error:
         read_patches([AKS, AKS, {**EC2, "metadata": {}}, {**AKS, "apiVersion": ""}])
@@ -88,7 +95,10 @@ def test_no_leave_lets_through_what_speaks_against_a_subnet_d0_44() -> None:
 def test_nodes_that_drift_or_may_need_consent_d0_19() -> None:
     sure = SourceEffect(drifted={"a": "why", "b": "why"}, unsure={"c": "why"}, findings=(ROUTE,))
     assert [each.code for each in withheld_patch(CLASS, sure, PatchLeave(), "m1")] == [ROUTES, "drift-without-consent"]
-    assert "marks 2 existing nodes" in withheld_patch(CLASS, sure, PatchLeave(routes=True), "m1")[0].message
+    assert withheld_patch(CLASS, sure, PatchLeave(routes=True), "m1")[0].message == (
+        "this marks 2 existing nodes Drifted, which replaces them: a, b; "
+        "it may mark 1 existing node Drifted, which replaces it: c"
+    ), "consent is to all that it may cost"
     unsure = withheld_patch(CLASS, SourceEffect(unsure={"c": "why"}), PatchLeave(), "m1")
     assert "may mark 1 existing node " in unsure[0].message
     assert withheld_patch(CLASS, SourceEffect(unsure={"c": "why"}), PatchLeave(drift=True), "m1") == ()

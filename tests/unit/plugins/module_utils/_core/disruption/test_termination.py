@@ -13,6 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.consolidation_wait import consolidatable
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption import protection
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.blockers import EVENTUAL, blockers
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.do_not_disrupt import lint_do_not_disrupt
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.manual import (
     gone_with_pool,
@@ -164,6 +165,19 @@ def test_the_tables_of_karpenter_and_rotation_differ_in_expiration_only_d0_21() 
     assert (forceful.budgets, forceful.replacement_first) == ("no", "no")
 
 
+def test_the_table_says_that_pods_hold_back_no_drift_where_a_grace_period_ends_them_d0_21() -> None:
+    shielded = a_pod("p", "a", annotations=SHIELD)
+    own = a_node("a")
+    state = a_state([own], pods=[shielded], claims=[a_claim(own, grace="30m")])
+    (node,) = state.nodes
+    assert [each.code for each in blockers(state, node, NOW)] == ["pod-annotation"]
+    assert blockers(state, node, NOW, EVENTUAL) == ()
+    told = {each.reason: each.annotation for each in safeguard_rows("karpenter")}
+    assert (told["Empty"], told["Drifted"]) == ("yes", "without a grace period")
+    expiry = next(each for each in safeguard_rows("rotation") if each.reason == "Expiration")
+    assert expiry.pod_disruption_budgets == told["Drifted"], "a rotation with a grace period asks no pod either"
+
+
 def fragment(value: t.Any) -> dict[str, t.Any]:
     return {"kind": "Deployment", "spec": {"template": {"metadata": {"annotations": {NOTE: value}}}}}
 
@@ -182,6 +196,14 @@ def test_the_hint_for_a_boolean_is_the_quoted_form_d0_93() -> None:
     assert found.path == f"spec.template.metadata.annotations[{NOTE}]"
     assert found.message == 'annotations are texts: write it in quotes: "true"'
     assert found.mended == {found.path: "true"}
+
+
+@pytest.mark.parametrize("value", [None, 5, 90.0, []])
+def test_nobody_is_told_to_quote_what_protects_nothing_in_quotes_either_d0_94(value: t.Any) -> None:
+    (found,) = lint_do_not_disrupt(fragment(value))
+    assert found.mended == {} and found.message.endswith('write "true", or a duration such as "1h"')
+    (found,) = lint_do_not_disrupt({"kind": "Node", "metadata": {"annotations": {NOTE: value}}})
+    assert found.message.endswith('write "true"'), "a node knows no durations"
 
 
 def test_on_nodes_a_duration_does_nothing_d0_95() -> None:

@@ -131,6 +131,19 @@ def test_good_lists_are_let_be(budgets: tuple[Budget, ...]) -> None:
     assert lint_budgets(budgets, START) == ()
 
 
+def test_a_freeze_on_the_leap_day_is_not_told_to_decide_nothing() -> None:
+    """Whoever took it out for that would have no freeze when the day comes."""
+    freeze = Budget("0", "0 0 29 2 *", "24h")
+    assert lint_budgets((Budget("10%"), freeze), START) == ()
+    (alone,) = lint_budgets((freeze,), START)
+    assert (alone.code, alone.message) == (
+        "no-budget",
+        "no budget is active in the coming year, so that nothing limits disruption",
+    )
+    leap_year = datetime(2027, 11, 16, tzinfo=UTC)
+    assert [each.code for each in lint_budgets((Budget("0"), freeze), leap_year)][1:] == ["budget-never-binds"]
+
+
 def test_a_stop_on_purpose_is_a_note_d0_97() -> None:
     assert [(each.code, each.level) for each in lint_budgets((Budget("0"),), START)] == [
         ("budget-never-permits", "note")

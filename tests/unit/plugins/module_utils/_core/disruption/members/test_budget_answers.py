@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import typing as t
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -86,6 +87,16 @@ def test_budgets_that_decide_are_numbered_from_1_and_in_one_way_only() -> None:
 def test_without_budgets_it_is_a_tenth_rounded_up() -> None:
     found = answers([member("m1", *(node(f"n{at}") for at in range(11)))], rotation())
     assert {each.allowed for each in found} == {2}
+
+
+def test_a_member_of_which_nobody_knows_the_budgets_of_the_fleet_holds_our_own_verbs_back() -> None:
+    by_label = maintenance(budgets=[{"name": "prod", "nodes": "1", "memberSelector": {"byLabel": "env=prod"}}])
+    lost = replace(member("m1", node("a")), labels={}, labels_known=False)
+    (held,) = {each.held for each in answers([lost], by_label, rotation())}
+    assert held == (
+        "it has no MemberCluster, so that nobody knows which budgets of FleetMaintenance standard hold for it; "
+        "join it again with its labels (gitops.fleet.join), or let it go (gitops.fleet.leave)",
+    )
 
 
 def test_our_own_verbs_are_held_back_by_freezes_and_by_budgets_of_the_fleet() -> None:

@@ -129,6 +129,19 @@ def test_budgets_of_the_fleet_are_over_all_members_that_they_name() -> None:
     )
 
 
+def test_a_member_of_which_nobody_knows_the_budgets_of_the_fleet_is_left_alone() -> None:
+    """Its MemberCluster is gone, and its labels with it: it is not free of what is chosen by labels."""
+    by_label = maintenance(budgets=[{"name": "prod", "nodes": "1", "memberSelector": {"byLabel": "env=prod"}}])
+    known = member("m1", node("a"), node("b"), labels={"env": "prod"})
+    lost = member("m2", node("a"), node("b"), labels_known=False)
+    begins, held = first(ground(rotation({"nodes": "100%"}, **ALL), by_label), known, lost)
+    assert begins == ["m1/a"] and held["m2/a"].code == "window"
+    assert held["m2/a"].text.startswith("it has no MemberCluster, so that nobody knows which budgets of")
+    over_all = maintenance(budgets=[{"name": "all", "nodes": "3"}])
+    begins, held = first(ground(rotation({"nodes": "100%"}, **ALL), over_all), known, lost)
+    assert begins == ["m1/a", "m1/b", "m2/a"]
+
+
 ONE_NODE = maintenance(budgets=[{"name": "one", "nodes": "1"}])
 ONE_MEMBER = maintenance(budgets=[{"name": "one", "members": "1"}])
 ONLY_M1 = rotation({"nodes": "100%"}, members=["m1"], **ALL)

@@ -25,6 +25,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rota
     stopped_at_once,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
+    MemberScope,
     RotationInput,
     RotationNode,
     rotation_node,
@@ -179,6 +180,17 @@ def test_a_new_node_may_have_the_name_of_the_old_one() -> None:
     again = dataclasses.replace(sight, nodes=(dataclasses.replace(sight.nodes[0], uid="other"), sight.nodes[1]))
     found = decide(found.state, again, NOW)
     assert [(each.phase, each.replacement) for each in found.state.nodes] == [("Rotated", "p-0"), ("Draining", "")]
+
+
+def test_a_node_that_is_seen_again_is_not_what_came_for_it() -> None:
+    """A member restored from a backup shows nodes again that were gone: nothing has come in their place."""
+    sight = RotationInput(nodes=a_pool_of(1))
+    state = decide(everything(sight, RotationSettings(node_timeout=600)).state, gone(sight, "p-0"), NOW).state
+    back = decide(state, sight, NOW)
+    assert [(each.phase, each.replacement) for each in back.state.nodes] == [("Returning", "")]
+    late = decide(back.state, sight, NOW + 10 * MINUTE)
+    assert [(each.kind, each.node) for each in late.acts] == [("release", "p-0")]
+    assert late.state.nodes[0].code == "drain-timeout"
 
 
 def test_with_surge_the_new_node_comes_first_d0_07() -> None:
@@ -443,6 +455,15 @@ def test_all_problems_are_told_before_anything_begins() -> None:
     ]
 
 
+@pytest.mark.parametrize("setting", ["soak", "node_timeout", "retry_after", "blocked_timeout", "time_limit"])
+def test_a_time_that_no_calendar_holds_is_refused_before_anything_begins(setting: str) -> None:
+    sight = RotationInput(nodes=a_pool_of(1))
+    with pytest.raises(FleetError) as error:
+        begin(["p-0"], sight, RotationSettings(**{setting: 10**12}), NOW)
+    (problem,) = error.value.problems
+    assert problem.code == "out-of-range" and problem.message == "1000000000000 is more than 31622400"
+
+
 def test_a_surge_of_nothing_is_refused() -> None:
     with pytest.raises(FleetError):
         begin(["p-0"], RotationInput(nodes=a_pool_of(1)), RotationSettings(replacement="before", surge="0%"), NOW)
@@ -566,6 +587,20 @@ def test_a_step_over_many_members_looks_at_each_pool_for_its_own_budgets_only(mo
     assert len(drained(found)) == 9 * int(most) and len(found.waits) == len(nodes) - 9 * int(most)
     assert all_waiting_shut_in(found.state, sight, scopes_left(found.state, sight, NOW)) == (most == "0")
     assert CountedPools.looks <= 9 * len(nodes)
+
+
+def test_of_many_members_with_nodes_in_flight_a_few_are_named() -> None:
+    """The sentence stands behind each of thousands of nodes."""
+    nodes = tuple(
+        RotationNode(name=f"m{number}/a", uid=f"m{number}", pool=f"m{number}/p", cluster=f"m{number}")
+        for number in range(10, 50)
+    )
+    fleet = MemberScope("budget few", 30, frozenset(each.cluster for each in nodes))
+    found = everything(RotationInput(nodes=nodes, members=(fleet,)), RotationSettings(first_wave=99))
+    assert len(drained(found)) == 30
+    assert {each.blockers[0].text for each in found.waits} == {
+        "budget few: 30 members may have nodes in flight, and m10, m11, m12, m13, m14, m15 and 24 more have"
+    }
 
 
 def test_nodes_of_a_member_that_has_left_are_given_up_and_the_others_go_on() -> None:
