@@ -349,7 +349,7 @@ def leaving_objects(
     cause: str,
     contents: t.Iterable[Rendered],
 ) -> dict[str, t.Any]:
-    """What leaves a cluster, by ``prune``, ``release`` and ``leftover``, and how much of it is ``counted``; empty
+    """What leaves a cluster, by ``prune``, ``release`` and ``leftover``, and what is ``begun``; empty
     without a recorded binding ``old``, if unchanged, for one that keeps or gets a placement which only reports, and for
     one that has left the fleet, where all stays. ``contents`` is what one that keeps or gets it is to hold."""
     only_reports = wanted.placement.spec.strategy.apply_strategy
@@ -359,7 +359,6 @@ def leaving_objects(
         return {}
     stay = set() if change == LOST else {scoped_key(each.id, wanted.scopes) for each in contents}
     held = {each.key: each for each in held_objects(known.contents, old)}
-    counted = held.keys() | {each.key for each in begun_objects(known.contents, old)}
     ways: dict[str, list[ObjectId]] = {way: [] for way in LEAVING}
     for place, each in {**left_over(known.contents, old), **held}.items():
         if scoped_key(each, wanted.scopes) in stay:
@@ -368,8 +367,8 @@ def leaving_objects(
             ways[RELEASE].append(each)
         else:
             ways[PRUNE if place in held else LEFTOVER].append(each)
-    deleted = sum(1 for each in (*ways[PRUNE], *ways[LEFTOVER]) if each.key in counted)
-    return {**{way: tuple(found) for way, found in ways.items()}, "counted": deleted}
+    begun = frozenset(each.key for each in begun_objects(known.contents, old))
+    return {**{way: tuple(found) for way, found in ways.items()}, "begun": begun}
 
 
 def _is_to_hold(binding: ClusterResourceBinding) -> bool:
