@@ -184,16 +184,18 @@ def _rolled(seen: RolloutSeen, rows: list[RolloutCandidate], block: Barrier, loo
         wake_at = None if look.upstream else _wake_at(rows)
         return _decision([each.held for each in rows], report, _Writes(placement, steps, look.now), wake_at)
     limit = limits(placement, picked, upstream=look.upstream)
+    room = limit.target + limit.max_surge - calculation.can_be_ready
     calculation = replace(
         calculation,
         max_unavailable=limit.max_unavailable,
         max_surge=limit.max_surge,
         max_to_remove=calculation.ready - calculation.can_be_unavailable - limit.floor,
-        max_to_add=limit.target + limit.max_surge - calculation.can_be_ready,
+        max_to_add=room,
     )
     homes: dict[str, HomeWait] = {}
     if not (seen.empty_first or look.upstream):
-        homes = kept_for_homes(rows, limit.target, limit.max_surge, look.out_of_reach)
+        no_room = room <= 0 and limit.max_surge <= 0
+        homes = kept_for_homes(rows, limit.target, look.out_of_reach, no_room=no_room)
     chosen = _chosen([each for each in rows if each.held.name not in homes], calculation, limit, block, look)
     report = RolloutReport(
         outcome=ROLLING,
