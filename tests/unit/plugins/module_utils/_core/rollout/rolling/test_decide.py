@@ -190,6 +190,17 @@ def test_removing_what_is_down_spends_no_budget():
     assert actions(out)["d"] == "remove"
 
 
+def test_what_is_not_ready_leaves_the_budget_to_others_in_the_same_step():
+    """It counts as unavailable already. Upstream comes to the others at its next look."""
+    bindings, rolling = [held("a"), *ready("bcd")], {"maxUnavailable": 2}
+    out = decide(pick_n(4), *bindings, rolling=rolling)
+    assert [each.cluster for each in out.acts if each.action == "update"] == ["a", "b"]
+    again = decide(pick_n(4), *out.state.bindings, rolling=rolling)
+    assert (again.acts, again.state) == ((), out.state)
+    upstream = decide(pick_n(4), *bindings, rolling=rolling, upstream=True)
+    assert [each.cluster for each in upstream.acts if each.action == "update"] == ["a"]
+
+
 def test_a_cluster_on_its_way_out_counts_as_unavailable():
     out = decide(pick_n(3), *ready("ab"), held("c", READY, deleting=True), rolling={"maxUnavailable": 1})
     assert "update" not in actions(out).values()
