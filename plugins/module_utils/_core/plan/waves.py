@@ -34,6 +34,8 @@ from .document import (
 GAP = "moves-with-a-gap"
 COUNTED = "counted-as-recorded"
 Wave = tuple[str, ...]
+# Causes of a loss by which no wave takes anything away.
+_NOT_BEGUN = ("left-the-fleet", LEFT_BEHIND)
 
 
 def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
@@ -45,7 +47,7 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     unavailable, in the order of their bindings; clusters that gain it spend the surge. Evacuated clusters wait for
     those that take their places. FleetError as of ``limits``.
     """
-    rows = [each for each in plan.clusters if each.cause not in ("left-the-fleet", LEFT_BEHIND)]
+    rows = [each for each in plan.clusters if each.cause not in _NOT_BEGUN]
     kept = sum(1 for each in rows if each.change == KEPT)
     changed = _by_binding(plan, (each for each in rows if each.change != KEPT or each.cause == CONTENT_CHANGED))
     leaving = [each.cluster for each in changed if each.change == LOST]
@@ -164,8 +166,8 @@ def counted_as_recorded(plan: PlacementPlan, silent: t.Container[str]) -> tuple[
     where nothing is taken away or changed on another cluster, and where staged runs carry it."""
     if plan.deleting or plan.by_run:
         return ()
-    spending = [each for each in plan.clusters if each.change == LOST or each.cause == CONTENT_CHANGED]
-    if all(each.cluster in silent for each in spending):
+    changing = [each for each in plan.clusters if each.change == LOST or each.cause == CONTENT_CHANGED]
+    if all(each.cluster in silent or each.cause in _NOT_BEGUN for each in changing):
         return ()
     kept = {each.cluster for each in plan.clusters if each.change == KEPT and each.cluster in silent}
     found = []

@@ -215,8 +215,8 @@ def recorded(available="True"):
     return replace(known, bindings=tuple(statuses))
 
 
-def of(known, objects=CONTENT, policy=None, **more):
-    fleet = made.facts("a", "b", "c")
+def of(known, objects=CONTENT, policy=None, fleet="abc", **more):
+    fleet = made.facts(*fleet)
     return made.plan(made.wanted(policy or made.pick_all(), objects, **more), fleet, known)
 
 
@@ -235,8 +235,12 @@ def test_a_silent_cluster_that_counts_as_available_is_told_with_since_when():
         (of(recorded(), made.OBJECTS), ("a",)),
         (of(recorded(), deleting="deleted"), ("a",)),
         (of(recorded()), ("a", "b", "c")),
+        (of(recorded(), made.OBJECTS, fleet="ab"), ("a",)),
     ],
-    ids=["all answer", "it spends the budget", "nothing changes", "the placement ends", "nobody is begun"],
+    ids=[
+        "all answer", "it spends the budget", "nothing changes", "the placement ends", "nobody is begun",
+        "what has left the fleet keeps what it holds",
+    ],
 )
 def test_where_nothing_rests_on_it_nothing_is_told(plan, silent):
     assert counted_as_recorded(plan, silent) == ()
