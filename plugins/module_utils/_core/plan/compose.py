@@ -67,7 +67,7 @@ from .losing.losses import LOSSES, loss_cause
 from .member import abandons, stays
 from .object_changes import object_changes
 from .rendering import Sealing, by_cluster, renderings
-from .waves import gap
+from .waves import gap, held_by_limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +194,7 @@ def compose(
         renderings=apart,
         scheduled=outcome,
     )
-    return replace(plan, findings=(*plan.findings, *gap(plan)))
+    return replace(plan, findings=(*plan.findings, *gap(plan), *held_by_limits(plan)))
 
 
 def staying_members(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:

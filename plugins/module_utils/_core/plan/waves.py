@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The waves in which a plan is carried out by the limits of KubeFleet's rolling update, if every cluster is available
 before and soon after its own; a first apply that reaches all clusters at once; a move in which nobody has it for a
-while; silent clusters that count as available."""
+while; clusters that the limits never let change; silent clusters that count as available."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from .document import (
 )
 
 GAP = "moves-with-a-gap"
+HELD = "held-by-limits"
 COUNTED = "counted-as-recorded"
 Wave = tuple[str, ...]
 # Causes of a loss by which no wave takes anything away.
@@ -151,6 +152,34 @@ def _gap(plan: PlacementPlan, losing: t.Sequence[str], coming: t.Sequence[str]) 
         ROLLING_UPDATE,
         f"with maxUnavailable 0 and maxSurge 1 or more it is available on {listed(coming)} before it leaves",
     )
+
+
+def held_by_limits(plan: PlacementPlan) -> tuple[Problem, ...]:
+    """The finding ``held-by-limits``: as long as all clusters are available, the limits let nothing change on some that
+    are to lose the placement or to hold another content, so that no apply comes to their turn. Who waits for such a one
+    is named too; evacuated clusters are not. None where a placement ends, and where staged runs carry it. FleetError as
+    of ``waves``."""
+    rows = [each for each in plan.clusters if each.cause not in (*_NOT_BEGUN, EVACUATED)]
+    spending = [each.cluster for each in rows if each.change == LOST or each.cause == CONTENT_CHANGED]
+    if plan.deleting or plan.by_run or not spending:
+        return ()
+    begun = {name for wave in waves(plan) for name in wave}
+    held = [name for name in spending if name not in begun]
+    if not held:
+        return ()
+    waiting = [each.cluster for each in rows if each.change == GAINED and each.cluster not in begun]
+    staying = sum(each.change != LOST for each in plan.clusters)
+    limit = limits(plan.placement, staying, upstream=False)
+    message = (
+        f"its limits let nothing change on {listed(sorted([*held, *waiting]))} while all are available:"
+        f" {limit.max_unavailable} of {number_of(limit.target, 'cluster')} may be unavailable at once"
+    )
+    lacking = limit.target - staying
+    if lacking > 0:
+        message += f", and {number_of(lacking, 'cluster', 'is', 'are')} asked for and not found"
+    ways = ["raise maxUnavailable", *(["give maxSurge room"] if waiting else [])]
+    ways += ["ask for no more clusters than there are"] if lacking > 0 else []
+    return (Problem(HELD, message, ROLLING_UPDATE, ", or ".join(ways)),)
 
 
 def _by_binding(plan: PlacementPlan, rows: t.Iterable[ClusterPlan]) -> list[ClusterPlan]:
