@@ -155,30 +155,36 @@ def _gap(plan: PlacementPlan, losing: t.Sequence[str], coming: t.Sequence[str]) 
 
 
 def held_by_limits(plan: PlacementPlan) -> tuple[Problem, ...]:
-    """The finding ``held-by-limits``: as long as all clusters are available, the limits let nothing change on some that
-    are to lose the placement or to hold another content, so that no apply comes to their turn. Who waits for such a one
-    is named too; evacuated clusters are not. None where a placement ends, and where staged runs carry it. FleetError as
-    of ``waves``."""
-    rows = [each for each in plan.clusters if each.cause not in (*_NOT_BEGUN, EVACUATED)]
-    spending = [each.cluster for each in rows if each.change == LOST or each.cause == CONTENT_CHANGED]
+    """The finding ``held-by-limits``: as long as all clusters are available, the limits let nothing change on some, so
+    that no apply comes to their turn. Evacuated ones are not named, but those that could take their places are. None
+    where nothing goes or changes, where a placement ends, and where staged runs carry it. FleetError as of
+    ``waves``."""
+    rows = [each for each in plan.clusters if each.cause not in _NOT_BEGUN]
+    spending = [each for each in rows if each.change == LOST or each.cause == CONTENT_CHANGED]
     if plan.deleting or plan.by_run or not spending:
         return ()
     begun = {name for wave in waves(plan) for name in wave}
-    held = [name for name in spending if name not in begun]
-    if not held:
-        return ()
+    held = [each.cluster for each in spending if each.cause != EVACUATED and each.cluster not in begun]
     waiting = [each.cluster for each in rows if each.change == GAINED and each.cluster not in begun]
+    if not (held or waiting):
+        return ()
     staying = sum(each.change != LOST for each in plan.clusters)
     limit = limits(plan.placement, staying, upstream=False)
-    message = (
-        f"its limits let nothing change on {listed(sorted([*held, *waiting]))} while all are available:"
-        f" {limit.max_unavailable} of {number_of(limit.target, 'cluster')} may be unavailable at once"
-    )
-    lacking = limit.target - staying
-    if lacking > 0:
-        message += f", and {number_of(lacking, 'cluster', 'is', 'are')} asked for and not found"
-    ways = ["raise maxUnavailable", *(["give maxSurge room"] if waiting else [])]
-    ways += ["ask for no more clusters than there are"] if lacking > 0 else []
+    target, lacking = number_of(limit.target, "cluster"), limit.target - staying
+    why, ways = [], []
+    if held:
+        why.append(f"{limit.max_unavailable} of {target} may be unavailable at once")
+        ways.append("raise maxUnavailable")
+    if held and lacking > 0:
+        why.append(f"{number_of(lacking, 'cluster', 'is', 'are')} asked for and not found")
+        ways.append("ask for no more clusters than there are")
+    if waiting:
+        why.append(f"{target} and {limit.max_surge} more may hold it at once")
+        ways.append("give maxSurge room")
+    if waiting and any(each.cause == EVACUATED for each in spending):
+        ways.append("empty evacuated clusters first with empty_first")
+    names = listed(sorted([*held, *waiting]))
+    message = f"its limits let nothing change on {names} while all are available: {', and '.join(why)}"
     return (Problem(HELD, message, ROLLING_UPDATE, ", or ".join(ways)),)
 
 

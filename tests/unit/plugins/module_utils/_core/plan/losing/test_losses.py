@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.evacuation import EVACUATED, with_mark
@@ -79,6 +80,21 @@ def test_who_could_not_be_read_is_left_behind_and_decided_once() -> None:
     readmitted = made.plan(made.wanted(policy), fleet(), after)
     assert made.changes(readmitted)["d"] == ("lost", "evacuated"), "others have it by now"
     assert made.changes(readmitted)["b"] == made.changes(readmitted)["c"] == ("kept", "unchanged")
+
+
+def test_a_new_home_for_which_there_is_no_room_is_named_by_the_plan() -> None:
+    """What is evacuated would stay where it is, apply after apply."""
+    policy = made.pick_n(2)
+    wish = made.wanted(policy)
+    tight = replace(wish, placement=made.placement(policy, strategy={"rollingUpdate": {"maxSurge": 0}}))
+    known = made.placed(policy, fleet())
+    found = made.plan(tight, fleet("d"), known)
+    (told,) = (each for each in found.findings if each.code == "held-by-limits")
+    assert told.message.endswith("nothing change on b while all are available: 2 clusters and 0 more may hold it at once")
+    assert told.hint == "give maxSurge room, or empty evacuated clusters first with empty_first"
+    assert not [each for each in made.plan(wish, fleet("d"), known).findings if each.code == "held-by-limits"]
+    first = made.plan(replace(tight, empty_first=True), fleet("d"), known)
+    assert not [each for each in first.findings if each.code == "held-by-limits"]
 
 
 def test_readmitted_where_it_is_wanted_it_keeps_what_it_has() -> None:
