@@ -98,10 +98,8 @@ def waiting(
         elif each.wants != REMOVE and each.held.cluster in blocked:
             waits.append(_blocked(each, blocked[each.held.cluster]))
         elif limit:
-            over_limit = each.wants != BIND
-            waits.append(
-                _over_limit(each, limit, unready, lacking) if over_limit else _over_surge(each, limit, coming)
-            )
+            over_surge = each.wants == BIND
+            waits.append(_over_surge(each, limit, coming) if over_surge else _over_limit(each, limit, unready, lacking))
     return tuple(waits)
 
 

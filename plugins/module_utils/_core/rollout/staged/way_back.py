@@ -22,9 +22,9 @@ AGAIN, BACK, MENDED = "again", "back", "mended"
 
 
 def index_before(run: ClusterStagedUpdateRun, bindings: t.Iterable[RolloutBinding]) -> str:
-    """The ``resourceSnapshotIndex`` of the snapshot that most clusters hold, or held until they were given that of the
-    run; the later of two that are held by as many. Empty where the run has given nothing to any cluster, none is to
-    hold its snapshot any more, or none held another one."""
+    """The ``resourceSnapshotIndex`` of the snapshot, other than the run's, that most clusters are known to hold; the
+    later of two that are held by as many. What those that hold all of the run's held before it is not recorded. Empty
+    where the run has given nothing to any cluster, none is to hold its snapshot any more, or none holds another."""
     used, found = int64(run.status.resource_snapshot_index_used), tuple(bindings)
     begun = any(cluster_state(each.conditions) for stage in run.status.stages_status for each in stage.clusters)
     if not begun or all(snapshot_index(each.content.resource_snapshot) != used for each in found):

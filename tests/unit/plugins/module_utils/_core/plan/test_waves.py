@@ -273,7 +273,11 @@ def test_a_silent_cluster_that_counts_as_available_is_told_with_since_when():
         (of(recorded(), made.OBJECTS, fleet="ab"), ("a",)),
     ],
     ids=[
-        "all answer", "it spends the budget", "nothing changes", "the placement ends", "nobody is begun",
+        "all answer",
+        "it spends the budget",
+        "nothing changes",
+        "the placement ends",
+        "nobody is begun",
         "what has left the fleet keeps what it holds",
     ],
 )

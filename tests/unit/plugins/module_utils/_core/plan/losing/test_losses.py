@@ -90,7 +90,9 @@ def test_a_new_home_for_which_there_is_no_room_is_named_by_the_plan() -> None:
     known = made.placed(policy, fleet())
     found = made.plan(tight, fleet("d"), known)
     (told,) = (each for each in found.findings if each.code == "held-by-limits")
-    assert told.message.endswith("nothing change on b while all are available: 2 clusters and 0 more may hold it at once")
+    assert told.message.endswith(
+        "nothing change on b while all are available: 2 clusters and 0 more may hold it at once"
+    )
     assert told.hint == "give maxSurge room, or empty evacuated clusters first with empty_first"
     assert not [each for each in made.plan(wish, fleet("d"), known).findings if each.code == "held-by-limits"]
     first = made.plan(replace(tight, empty_first=True), fleet("d"), known)

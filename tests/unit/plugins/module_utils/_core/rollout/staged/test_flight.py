@@ -67,7 +67,7 @@ def test_a_clock_that_was_far_ahead_hides_neither_another_run_nor_a_cluster_that
 
 
 def test_nothing_starts_any_more_in_the_look_that_finds_a_failure() -> None:
-    """A place is free, and somebody else has changed a cluster in flight. Upstream starts the next one, and leaves it."""
+    """A place is free, and somebody else has changed a cluster in flight. Upstream starts the next one all the same."""
 
     def taken(**more: bool) -> Play:
         game = Play(world("abc", stage("all", ALL, maxConcurrency=2)), run(), **more)
