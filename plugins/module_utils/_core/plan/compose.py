@@ -63,7 +63,7 @@ from .document import (
 )
 from .losing.evacuated import with_new_homes_told
 from .losing.held import begun_objects, held_objects, holds_any, left_over, object_losses
-from .losing.losses import LOSSES, loss_cause
+from .losing.losses import loss_cause, loss_reason
 from .member import abandons, stays
 from .object_changes import object_changes
 from .rendering import Sealing, by_cluster, renderings
@@ -302,11 +302,12 @@ def cluster_rows(
     rows = []
     for cluster, binding in sorted(by_cluster.items()):
         old = before.get(cluster)
+        decided = old is not None and old.spec.state == UNSCHEDULED
         if not _is_to_hold(binding) and old is None:
             continue
         if not _is_to_hold(binding):
             change, cause = LOST, loss_cause(binding, index, policy, wanted.deleting)
-            reason = LOSSES[cause]
+            reason = loss_reason(cause, decided)
         elif old is not None and old.held_snapshot:
             as_before = _holds_already(old, contents.named.of(cluster))
             change, (cause, reason) = KEPT, AS_IT_WAS if as_before else WITH_OTHER_CONTENT
@@ -323,7 +324,7 @@ def cluster_rows(
                 reason=reason,
                 affinity_score=scores.affinity_score if scores else None,
                 spread_score=scores.priority_score if scores else None,
-                decided=old is not None and old.spec.state == UNSCHEDULED,
+                decided=decided,
                 **leaving_objects(wanted, known, old, change, cause, contents.on(cluster)),
             )
         )

@@ -112,3 +112,23 @@ def test_a_changed_policy_does_not_keep_it_as_unread() -> None:
     known = made.placed(made.pick_n(2), fleet())
     found = made.plan(made.wanted(made.pick_n(2, tolerations=ANYTHING)), fleet("d", silent="d"), known)
     assert made.changes(found)["d"] == ("lost", "left-behind")
+
+
+def test_who_is_being_evicted_is_not_told_that_fewer_clusters_are_wanted() -> None:
+    """As many are wanted as before; its taint keeps it from being picked again."""
+    policy = made.pick_n(2)
+    known = made.placed(policy, fleet())
+    going = tuple(
+        replace(each, spec=replace(each.spec, state=UNSCHEDULED)) if each.spec.target_cluster == "d" else each
+        for each in known.bindings
+    )
+    taint = {"key": "maintenance", "effect": "NoSchedule"}
+    tainted = made.facts(*(made.cluster(name, taints=[taint] if name == "d" else []) for name in NAMES))
+    found = made.plan(made.wanted(policy), tainted, replace(known, bindings=going))
+    (row,) = (each for each in found.clusters if each.change == "lost")
+    assert (row.cluster, row.decided) == ("d", True)
+    assert row.reason == "an eviction or an earlier run has decided that, and it is not picked again"
+    fewer = made.plan(made.wanted(made.pick_n(1)), fleet(), known)
+    assert [each.reason for each in fewer.clusters if each.change == "lost"] == [
+        "fewer clusters are wanted, and it ranks lowest"
+    ]
