@@ -16,6 +16,7 @@ from ...resources.snapshots import snapshot_index
 from ...updates.terms import as_annotations, kept_terms
 from ...values.int_or_percent import int64
 from ..content import RolloutBinding
+from .next_run import name_with
 from .standing import cluster_state
 
 AGAIN, BACK, MENDED = "again", "back", "mended"
@@ -35,7 +36,7 @@ def index_before(run: ClusterStagedUpdateRun, bindings: t.Iterable[RolloutBindin
 
 
 def run_after(run: ClusterStagedUpdateRun, suffix: str, index: str) -> Manifest:
-    """The manifest of a run of the same placement by the same strategy, named after this one with ``-suffix``, that
+    """The manifest of a run of the same placement by the same strategy, named after this one as of ``name_with``, that
     gives the snapshot at ``index``, the latest where that is empty, and keeps the terms of approvals that this one
     keeps."""
     spec = {
@@ -44,5 +45,8 @@ def run_after(run: ClusterStagedUpdateRun, suffix: str, index: str) -> Manifest:
         **({"resourceSnapshotIndex": index} if index else {}),
     }
     kept = as_annotations(kept_terms(run.metadata.annotations))
-    metadata = {**run.key.metadata(f"{run.name}-{suffix}"), **({"annotations": kept} if kept else {})}
+    name = name_with(run.name, suffix)
+    if name == run.name:  # cut to the same name: a character less makes another
+        name = name_with(run.name[: -len(suffix) - 2], suffix)
+    metadata = {**run.key.metadata(name), **({"annotations": kept} if kept else {})}
     return {"apiVersion": PLACEMENT_API, "kind": run.key.kinds.run, "metadata": metadata, "spec": spec}
