@@ -163,13 +163,15 @@ def held_by_limits(plan: PlacementPlan) -> tuple[Problem, ...]:
     spending = [each for each in rows if each.change == LOST or each.cause == CONTENT_CHANGED]
     if plan.deleting or plan.by_run or not spending:
         return ()
+    staying = sum(each.change != LOST for each in plan.clusters)
+    limit = limits(plan.placement, staying, upstream=False)
+    if limit.floor < len(rows) and all(each.change == KEPT for each in rows):
+        return ()  # nobody comes or goes, so that there is room for one after the other
     begun = {name for wave in waves(plan) for name in wave}
     held = [each.cluster for each in spending if each.cause != EVACUATED and each.cluster not in begun]
     waiting = [each.cluster for each in rows if each.change == GAINED and each.cluster not in begun]
     if not (held or waiting):
         return ()
-    staying = sum(each.change != LOST for each in plan.clusters)
-    limit = limits(plan.placement, staying, upstream=False)
     target, lacking = number_of(limit.target, "cluster"), limit.target - staying
     why, ways = [], []
     if held:
