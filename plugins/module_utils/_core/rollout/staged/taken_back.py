@@ -36,15 +36,17 @@ def lost_text(
     newer = [each for each in runs if (at := begun_at(each)) and at > began]
     gone = {each.cluster_name for one in newer for each in clusters_of(one) if cluster_state(each.conditions)}
     index = run.status.resource_snapshot_index_used
+    lost = [
+        (each, there.resource_snapshot)
+        for each in clusters_of(run)
+        if each.cluster_name not in gone and (there := held.get(each.cluster_name)) is not None
+        if there.resource_snapshot and there != given_content(run, each)
+    ]
+    begun = begun_in(runs) if lost else {}
     groups: dict[tuple[str, str], list[str]] = {}
-    begun = begun_in(runs)
-    for each in clusters_of(run):
-        name = each.cluster_name
-        there = held.get(name)
-        if name in gone or there is None or not there.resource_snapshot or there == given_content(run, each):
-            continue
-        instead = _words(there.resource_snapshot, index)
-        groups.setdefault((instead, _taker(each, begun.get(name, ()))), []).append(name)
+    for each, snapshot in lost:
+        by = _taker(each, begun.get(each.cluster_name, ()))
+        groups.setdefault((_words(snapshot, index), by), []).append(each.cluster_name)
     told = [
         f"{listed(names, _NAMED)} no longer {'holds' if len(names) == 1 else 'hold'} what it gave, but"
         f" {instead}{f', which run {by} gave' if by else ''}"
