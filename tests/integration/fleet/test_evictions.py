@@ -125,7 +125,7 @@ def test_one_after_the_other_is_refused_until_an_apply_has_picked_another(fleet:
         refused = evict(fleet, "m3")  # the budget is recorded
     assert written == [] or all("leases" in each for each in written)
     assert states(refused) == [("m3", "refused", "budget")] and refused.outcome == "failed"
-    assert refused.results[0].verdict.message == "2 of 3 bindings are available, so that 0 may go"
+    assert refused.results[0].verdict.message == "2 of 3 bindings are available and 1 is missing, so that 0 may go"
     assert fleet.holders() == ["m1", "m3"] and list(tried(fleet)) == ["m2"]
     placed_again(fleet)
     assert states(evict(fleet, "m3")) == [("m3", "executed", "budget")]

@@ -74,9 +74,8 @@ class RunNeed:
 
 
 def run_needs(charts: t.Iterable[RunChart], left: t.Mapping[tuple[str, str], datetime] = NOBODY) -> tuple[RunNeed, ...]:
-    """``left`` has runs, by kind and name, that nobody seems to conduct, and since when. Those of the runs that
-    need something, in their order, each with the one need that comes first; the others go on, are stopped, or are
-    over."""
+    """Those of the runs that need something, in their order, each with the one need that comes first; the others go on,
+    are stopped, or are over. ``left`` has runs, by kind and name, that nobody seems to conduct, and since when."""
     found = []
     for each in charts:
         since = left.get((each.kind, each.name))
@@ -90,10 +89,8 @@ def run_needs(charts: t.Iterable[RunChart], left: t.Mapping[tuple[str, str], dat
 def _need(chart: RunChart, left: bool) -> str:
     """Which of NEEDS the run has, empty for none. In this order: it has failed or is stuck; none if it has not begun,
     stops or is stopped; a gate waits for approval; if something is under way a conductor if it is ``left``, else none;
-    a gate is approved, a member waits because it is not reached, or for its window, a gate or a wait for time. Of a
-    rotation that waits ``blocked``
-    if each node that waits is blocked by itself, else ``nodes``: what holds them back (a window, a budget, a member not
-    read) is not recorded."""
+    a gate is approved, a member waits because it is not reached, or for its window, a gate or a wait for time; of a
+    rotation that waits as of ``_of_rotation``."""
     if chart.state in _BY_STATE:
         return _BY_STATE[chart.state]
     if chart.state in _AT_REST:
@@ -116,7 +113,8 @@ def _need(chart: RunChart, left: bool) -> str:
 
 
 def _of_rotation(chart: RunChart) -> str:
-    """``blocked`` if nodes wait, and all that do are blocked by themselves; else ``nodes``."""
+    """``blocked`` if nodes wait, and all that do are blocked by themselves; else ``nodes``: what holds them back (a
+    window, a budget, a member not read) is not recorded."""
     waiting = [each.blocked for each in chart.bars if each.what == NODE and each.status.state == WAITING]
     return IS_BLOCKED if waiting and all(waiting) else FOR_NODES
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ..errors import FleetError
 from ..values.listed import listed, number_of
 from .document import SCHEMA
+from .matrix import LETTERS, UNDECIDED
 from .runs import KINDS, UPDATE_RUN
 
 Report = t.Mapping[str, t.Any]
@@ -59,13 +60,18 @@ def checked_report(document: t.Any, where: str) -> Report:
 def changes(old: Report, new: Report) -> t.Iterator[Change]:
     """What has changed of clusters (which there are, version, state), placements, runs (kind by kind, as in ``KINDS``)
     and drift (which fields), in this order and each by name, drift by cluster; ``old`` is of ``checked_report``,
-    ``new`` of ``Overview.as_dict``. Who holds a placement counts, and not who is to gain it. Drift that a look has
-    found and that is not told any more counts as mended only if all of its cluster has been looked at."""
+    ``new`` of ``Overview.as_dict``. Who holds a placement counts, and not who is to gain it; of one that could not be
+    decided that is not known. Drift that a look has found and that is not told any more counts as mended only if all of
+    its cluster has been looked at."""
     for name, before, after in _pairs(old["clusters"], new["clusters"]):
         yield from (Change("cluster", name, text) for text in _cluster(before, after))
     held, holds = _holders(old), _holders(new)
     for name in sorted({*held, *holds}):
-        yield from (Change("placement", name, text) for text in _placement(held.get(name), holds.get(name)))
+        if name not in held or name not in holds:
+            text = f"is new, {_known(holds[name])}" if name in holds else "is gone"
+            yield Change("placement", name, text)
+        else:
+            yield from (Change("placement", name, text) for text in _placement(held[name], holds[name]))
     for kind in KINDS:
         of_kind = ([each for each in of["runs"] if each.get("kind", UPDATE_RUN) == kind] for of in (old, new))
         for name, before, after in _pairs(*of_kind):
@@ -74,8 +80,8 @@ def changes(old: Report, new: Report) -> t.Iterator[Change]:
     looked = {each["name"]: each.get("drift") or {} for each in new["clusters"]}
     for key in sorted({*drifted, *drifts}):
         if key not in drifts:
-            again = "is not placed there any more"
-            if key[0] in holds.get(key[1], ()):
+            again, there = "is not placed there any more", holds.get(key[1], frozenset())
+            if there is None or key[0] in there:
                 known = _known_of(key[0], drifted[key], looked)
                 again = "is as placed again" if known else "has not been looked at since"
             yield Change("drift", key[0], f"{key[2]} of {key[1]}: {key[3] or 'it'} {again}")
@@ -97,10 +103,12 @@ def _cluster(before: Report | None, after: Report | None) -> t.Iterator[str]:
         yield f"{before['state']} -> {after['state']}{why}"
 
 
-def _placement(before: set[str] | None, after: set[str] | None) -> t.Iterator[str]:
-    """Who holds it now or no more, the first 12 names of each; None: the placement is not in that report."""
+def _placement(before: frozenset[str] | None, after: frozenset[str] | None) -> t.Iterator[str]:
+    """Who holds it now or no more, the first 12 names of each; or, if it could be decided in one of the reports alone
+    (None: not in that one), how that is now."""
     if before is None or after is None:
-        yield f"is new, on {number_of(len(after or ()), 'cluster')}" if before is None else "is gone"
+        if before is not after:
+            yield f"is {'decided again' if before is None else 'undecided now'}, {_known(after)}"
         return
     for verb, names in (("has come to", after - before), ("has left", before - after)):
         if names:
@@ -119,11 +127,19 @@ def _run(before: Report | None, after: Report | None) -> t.Iterator[str]:
         yield f"{before['state']} -> {told}"
 
 
-def _holders(report: Report) -> dict[str, set[str]]:
-    """By placement, the clusters that hold it, those that are to lose it among them."""
-    names = [each["name"] for each in report["clusters"]]
+def _known(holders: frozenset[str] | None) -> str:
+    """On how many clusters a placement is, in words, to go on after a comma."""
+    return "and on which clusters is not known" if holders is None else f"on {number_of(len(holders), 'cluster')}"
+
+
+def _holders(report: Report) -> dict[str, frozenset[str] | None]:
+    """By placement, the clusters that hold it, those that are to lose it among them; None for one that could not be
+    decided."""
+    names, undecided = [each["name"] for each in report["clusters"]], LETTERS[UNDECIDED]
     return {
-        each["name"]: {name for name, letter in zip(names, each["cells"], strict=True) if letter in "hl"}
+        each["name"]: None
+        if undecided in each["cells"]
+        else frozenset(name for name, letter in zip(names, each["cells"], strict=True) if letter in "hl")
         for each in report["placements"]
     }
 

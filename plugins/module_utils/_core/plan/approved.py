@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..errors import FleetError, Problem
+from ..foreign import written
 from ..values.canonical import is_unicode
 from .digest import document_digest, plans_digest
 from .document import (
@@ -54,9 +55,11 @@ def read_approved(document: t.Any, where: str) -> Approved:
     ``plan-too-old`` (also without ``schema``) or ``plan-too-new`` for another schema, ``plan-doctored`` when the file
     shows something else than its digests stand for, or lists a placement or a cluster of one twice.
     """
-    schema = document.get("schema", 1) if isinstance(document, dict) and "digest" in document else None
-    if not isinstance(schema, int) or isinstance(schema, bool):
+    if not isinstance(document, dict) or "digest" not in document:
         raise FleetError("plan-invalid", "this is no plan: it has no digest", where, "write one with write_plan")
+    schema = document.get("schema", 1)
+    if not isinstance(schema, int) or isinstance(schema, bool):
+        raise FleetError("plan-invalid", f"schema is no whole number, but {written(schema)}", where, AGAIN)
     if schema != SCHEMA:
         code = "plan-too-new" if schema > SCHEMA else "plan-too-old"
         raise FleetError(code, f"the plan has schema {schema}, this version reads {SCHEMA}", where, AGAIN)

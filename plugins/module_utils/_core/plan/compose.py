@@ -63,11 +63,11 @@ from .document import (
 )
 from .losing.evacuated import with_new_homes_told
 from .losing.held import begun_objects, held_objects, holds_any, left_over, object_losses
-from .losing.losses import LOSSES, loss_cause
+from .losing.losses import loss_cause, loss_reason
 from .member import abandons, stays
 from .object_changes import object_changes
 from .rendering import Sealing, by_cluster, renderings
-from .waves import gap
+from .waves import gap, held_by_limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +194,7 @@ def compose(
         renderings=apart,
         scheduled=outcome,
     )
-    return replace(plan, findings=(*plan.findings, *gap(plan)))
+    return replace(plan, findings=(*plan.findings, *gap(plan), *held_by_limits(plan)))
 
 
 def staying_members(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
@@ -302,11 +302,12 @@ def cluster_rows(
     rows = []
     for cluster, binding in sorted(by_cluster.items()):
         old = before.get(cluster)
+        decided = old is not None and old.spec.state == UNSCHEDULED
         if not _is_to_hold(binding) and old is None:
             continue
         if not _is_to_hold(binding):
             change, cause = LOST, loss_cause(binding, index, policy, wanted.deleting)
-            reason = LOSSES[cause]
+            reason = loss_reason(cause, decided)
         elif old is not None and old.held_snapshot:
             as_before = _holds_already(old, contents.named.of(cluster))
             change, (cause, reason) = KEPT, AS_IT_WAS if as_before else WITH_OTHER_CONTENT
@@ -323,7 +324,7 @@ def cluster_rows(
                 reason=reason,
                 affinity_score=scores.affinity_score if scores else None,
                 spread_score=scores.priority_score if scores else None,
-                decided=old is not None and old.spec.state == UNSCHEDULED,
+                decided=decided,
                 **leaving_objects(wanted, known, old, change, cause, contents.on(cluster)),
             )
         )
@@ -349,7 +350,7 @@ def leaving_objects(
     cause: str,
     contents: t.Iterable[Rendered],
 ) -> dict[str, t.Any]:
-    """What leaves a cluster, by ``prune``, ``release`` and ``leftover``, and how much of it is ``counted``; empty
+    """What leaves a cluster, by ``prune``, ``release`` and ``leftover``, and what is ``begun``; empty
     without a recorded binding ``old``, if unchanged, for one that keeps or gets a placement which only reports, and for
     one that has left the fleet, where all stays. ``contents`` is what one that keeps or gets it is to hold."""
     only_reports = wanted.placement.spec.strategy.apply_strategy
@@ -359,7 +360,6 @@ def leaving_objects(
         return {}
     stay = set() if change == LOST else {scoped_key(each.id, wanted.scopes) for each in contents}
     held = {each.key: each for each in held_objects(known.contents, old)}
-    counted = held.keys() | {each.key for each in begun_objects(known.contents, old)}
     ways: dict[str, list[ObjectId]] = {way: [] for way in LEAVING}
     for place, each in {**left_over(known.contents, old), **held}.items():
         if scoped_key(each, wanted.scopes) in stay:
@@ -368,8 +368,8 @@ def leaving_objects(
             ways[RELEASE].append(each)
         else:
             ways[PRUNE if place in held else LEFTOVER].append(each)
-    deleted = sum(1 for each in (*ways[PRUNE], *ways[LEFTOVER]) if each.key in counted)
-    return {**{way: tuple(found) for way, found in ways.items()}, "counted": deleted}
+    begun = frozenset(each.key for each in begun_objects(known.contents, old))
+    return {**{way: tuple(found) for way, found in ways.items()}, "begun": begun}
 
 
 def _is_to_hold(binding: ClusterResourceBinding) -> bool:

@@ -95,8 +95,7 @@ class ClusterPlan:
 
     ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
     label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
-    ``counted`` is how many of those that are deleted the brake on objects counts: ``prune``, and of ``leftover`` those
-    of a write that was begun there and is not known to have ended.
+    ``begun`` are the keys of all objects of a write that was begun there and is not known to have ended.
     """
 
     cluster: str
@@ -109,12 +108,18 @@ class ClusterPlan:
     release: tuple[ObjectId, ...] = ()
     leftover: tuple[ObjectId, ...] = ()
     decided: bool = False
-    counted: int = 0
+    begun: frozenset[ObjectKey] = frozenset()
 
     @property
     def leaving(self) -> tuple[ObjectId, ...]:
         """Everything that may be deleted or released there."""
         return (*self.prune, *self.release, *self.leftover)
+
+    @property
+    def counted(self) -> int:
+        """How many of the objects that are deleted the brake on objects counts: ``prune``, and those of ``leftover``
+        that are ``begun``."""
+        return len(self.prune) + sum(each.key in self.begun for each in self.leftover)
 
     @property
     def decides_change(self) -> bool:
@@ -125,7 +130,7 @@ class ClusterPlan:
         return self.change != KEPT or bool(self.leaving) or self.cause != "unchanged"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The cluster as plan files have it, without ``decided`` and ``counted``; scores, None where nothing was
+        """The cluster as plan files have it, without ``decided`` and ``begun``; scores, None where nothing was
         scored, as ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``."""
         return {
             "cluster": self.cluster,

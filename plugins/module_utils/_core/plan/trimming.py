@@ -25,6 +25,7 @@ _DETAILS = ((1_000, 100, 100), (80, 20, 20), (80, 3, 5), (0, 0, 0))
 # One binding has this part of the limit: a rollout writes all of them.
 _OF_BINDING = 8
 _MOST_OBJECTS = 1_000
+_OF_OBJECTS = "details of objects that failed, drifted or differ"
 # The message of the condition, which is not known before the rows are.
 _FOR_WORDS = 200
 
@@ -47,17 +48,18 @@ def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int,
 
     for most in _DETAILS:
         rows = tuple(_with_less(each, most) for each in status.placement_statuses)
-        out = replace(saying("details of objects that failed, drifted or differ"), placement_statuses=rows)
+        out = replace(saying(_OF_OBJECTS), placement_statuses=rows)
         if size_of(out) <= LIMIT:
             return out
     objects = status.selected_resources[:_MOST_OBJECTS]
     bare = replace(out, placement_statuses=(), selected_resources=objects)
     kept = _fitting(rows, LIMIT - _FOR_WORDS - size_of(bare))
-    words = []
+    words = [_OF_OBJECTS] if rows != status.placement_statuses else []
     if fewer := len(status.selected_resources) - len(objects):
         words.append(f"{fewer:,} of {number_of(len(status.selected_resources), 'selected object')}")
-    if fewer := len(rows) - len(kept):
-        words.append(f"{fewer:,} of {number_of(len(rows), 'cluster')}, first of those that are as they should be")
+    named = [each for each in rows if each.cluster_name]
+    if fewer := len(named) - sum(1 for each in kept if each.cluster_name):
+        words.append(f"{fewer:,} of {number_of(len(named), 'cluster')}, first of those that are as they should be")
     return replace(bare, placement_statuses=kept, conditions=saying("; ".join(words)).conditions)
 
 

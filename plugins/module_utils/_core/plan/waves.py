@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The waves in which a plan is carried out by the limits of KubeFleet's rolling update, if every cluster is available
 before and soon after its own; a first apply that reaches all clusters at once; a move in which nobody has it for a
-while; silent clusters that count as available."""
+while; clusters that the limits never let change; silent clusters that count as available."""
 
 from __future__ import annotations
 
@@ -32,8 +32,11 @@ from .document import (
 )
 
 GAP = "moves-with-a-gap"
+HELD = "held-by-limits"
 COUNTED = "counted-as-recorded"
 Wave = tuple[str, ...]
+# Causes of a loss by which no wave takes anything away.
+_NOT_BEGUN = ("left-the-fleet", LEFT_BEHIND)
 
 
 def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
@@ -45,7 +48,7 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     unavailable, in the order of their bindings; clusters that gain it spend the surge. Evacuated clusters wait for
     those that take their places. FleetError as of ``limits``.
     """
-    rows = [each for each in plan.clusters if each.cause not in ("left-the-fleet", LEFT_BEHIND)]
+    rows = [each for each in plan.clusters if each.cause not in _NOT_BEGUN]
     kept = sum(1 for each in rows if each.change == KEPT)
     changed = _by_binding(plan, (each for each in rows if each.change != KEPT or each.cause == CONTENT_CHANGED))
     leaving = [each.cluster for each in changed if each.change == LOST]
@@ -151,6 +154,42 @@ def _gap(plan: PlacementPlan, losing: t.Sequence[str], coming: t.Sequence[str]) 
     )
 
 
+def held_by_limits(plan: PlacementPlan) -> tuple[Problem, ...]:
+    """The finding ``held-by-limits``: as long as all clusters are available, the limits let nothing change on some, so
+    that no apply comes to their turn. Evacuated ones are not named, but those that could take their places are. None
+    where nothing goes or changes, where a placement ends, and where staged runs carry it. FleetError as of
+    ``waves``."""
+    rows = [each for each in plan.clusters if each.cause not in _NOT_BEGUN]
+    spending = [each for each in rows if each.change == LOST or each.cause == CONTENT_CHANGED]
+    if plan.deleting or plan.by_run or not spending:
+        return ()
+    staying = sum(each.change != LOST for each in plan.clusters)
+    limit = limits(plan.placement, staying, upstream=False)
+    if limit.floor < len(rows) and all(each.change == KEPT for each in rows):
+        return ()  # nobody comes or goes, so that there is room for one after the other
+    begun = {name for wave in waves(plan) for name in wave}
+    held = [each.cluster for each in spending if each.cause != EVACUATED and each.cluster not in begun]
+    waiting = [each.cluster for each in rows if each.change == GAINED and each.cluster not in begun]
+    if not (held or waiting):
+        return ()
+    target, lacking = number_of(limit.target, "cluster"), limit.target - staying
+    why, ways = [], []
+    if held:
+        why.append(f"{limit.max_unavailable} of {target} may be unavailable at once")
+        ways.append("raise maxUnavailable")
+    if held and lacking > 0:
+        why.append(f"{number_of(lacking, 'cluster', 'is', 'are')} asked for and not found")
+        ways.append("ask for no more clusters than there are")
+    if waiting:
+        why.append(f"{target} and {limit.max_surge} more may hold it at once")
+        ways.append("give maxSurge room")
+    if waiting and any(each.cause == EVACUATED for each in spending):
+        ways.append("empty evacuated clusters first with empty_first")
+    names = listed(sorted([*held, *waiting]))
+    message = f"its limits let nothing change on {names} while all are available: {', and '.join(why)}"
+    return (Problem(HELD, message, ROLLING_UPDATE, ", or ".join(ways)),)
+
+
 def _by_binding(plan: PlacementPlan, rows: t.Iterable[ClusterPlan]) -> list[ClusterPlan]:
     """The rows in the order of the names of their bindings, by the cluster's name where there is none."""
     found = list(rows)
@@ -164,8 +203,8 @@ def counted_as_recorded(plan: PlacementPlan, silent: t.Container[str]) -> tuple[
     where nothing is taken away or changed on another cluster, and where staged runs carry it."""
     if plan.deleting or plan.by_run:
         return ()
-    spending = [each for each in plan.clusters if each.change == LOST or each.cause == CONTENT_CHANGED]
-    if all(each.cluster in silent for each in spending):
+    changing = [each for each in plan.clusters if each.change == LOST or each.cause == CONTENT_CHANGED]
+    if all(each.cluster in silent or each.cause in _NOT_BEGUN for each in changing):
         return ()
     kept = {each.cluster for each in plan.clusters if each.change == KEPT and each.cluster in silent}
     found = []

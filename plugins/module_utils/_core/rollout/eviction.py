@@ -41,8 +41,8 @@ Bindings = t.Sequence[ClusterResourceBinding]
 
 @dataclass(frozen=True, kw_only=True)
 class Arithmetic:
-    """A budget with its numbers: of ``total`` bindings ``available`` are available, and ``allowed`` more may go;
-    ``limit`` is maxUnavailable or minAvailable as a number."""
+    """A budget with its numbers: of ``total`` bindings, those that are missing among them, ``available`` are available,
+    and ``allowed`` more may go; ``limit`` is maxUnavailable or minAvailable as a number."""
 
     available: int
     total: int
@@ -161,9 +161,10 @@ def eviction_verdict(
     if any(check_budget_for(budget, placement)):
         return _verdict("misconfigured-budget")
     numbers = arithmetic(placement, bindings, budget, upstream=upstream)
-    verb = "is" if numbers.available == 1 else "are"
-    words = f"{numbers.available:,} of {number_of(numbers.total, 'binding')} {verb} available,"
-    words += f" so that {numbers.allowed} may go"
+    verb, missing = "is" if numbers.available == 1 else "are", numbers.total - len(bindings)
+    words = f"{numbers.available:,} of {number_of(numbers.total, 'binding')} {verb} available"
+    words += f" and {missing:,} {'is' if missing == 1 else 'are'} missing" if missing else ""
+    words += f", so that {numbers.allowed} may go"
     return EvictionVerdict(yes=numbers.allowed > 0, why="budget", message=words, arithmetic=numbers)
 
 

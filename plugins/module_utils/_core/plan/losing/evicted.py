@@ -119,9 +119,9 @@ def holders_plan(
 def as_seen(
     binding: ClusterResourceBinding, objects: t.Sequence[Rendered], outcome: MemberOutcome, now: datetime
 ) -> tuple[ClusterResourceBinding, str]:
-    """The binding with Available as of a look at its cluster, which is to hold these ``objects``: Unknown where it does
-    not answer, False where an object is not there or not available, else True; as it was where there are no objects to
-    look for. Also why it is not True now although it was; empty where that is not so."""
+    """The binding with Available as of a look at its cluster, which is to hold these ``objects``: Unknown where it
+    could not be looked at, False where an object is not there or not available, else True; as it was where there are no
+    objects to look for. Also why it is not True now although it was; empty where that is not so."""
     judged = outcome.availability or {}
     late = [each.id for each in objects if judged.get(each.id, NOT_YET) == NOT_YET]
     if outcome.error:

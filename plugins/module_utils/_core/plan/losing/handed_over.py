@@ -112,7 +112,6 @@ def _released(row: ClusterPlan, handed: t.Container[ObjectKey]) -> ClusterPlan:
         prune=tuple(each for each in row.prune if each.key not in handed),
         leftover=tuple(each for each in row.leftover if each.key not in handed),
         release=(*row.release, *moved),
-        counted=row.counted - sum(each.key in handed for each in row.prune),
     )
 
 

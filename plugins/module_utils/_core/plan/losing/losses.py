@@ -21,6 +21,13 @@ LOSSES = {
     "policy-changed": "the changed policy does not pick it any more",
     "scaled-down": "fewer clusters are wanted, and it ranks lowest",
 }
+# Of the last two causes, where an earlier run has recorded the loss already: that may have been an eviction.
+NOT_AGAIN = "an eviction or an earlier run has decided that, and it is not picked again"
+
+
+def loss_reason(cause: str, decided: bool) -> str:
+    """The cause in words; ``decided``: an earlier run has recorded already that the cluster loses the placement."""
+    return NOT_AGAIN if decided and cause in ("policy-changed", "scaled-down") else LOSSES[cause]
 
 
 def loss_cause(binding: ClusterResourceBinding, index: FleetIndex, policy: str, deleting: str) -> str:

@@ -184,16 +184,18 @@ def _rolled(seen: RolloutSeen, rows: list[RolloutCandidate], block: Barrier, loo
         wake_at = None if look.upstream else _wake_at(rows)
         return _decision([each.held for each in rows], report, _Writes(placement, steps, look.now), wake_at)
     limit = limits(placement, picked, upstream=look.upstream)
+    room = limit.target + limit.max_surge - calculation.can_be_ready
     calculation = replace(
         calculation,
         max_unavailable=limit.max_unavailable,
         max_surge=limit.max_surge,
         max_to_remove=calculation.ready - calculation.can_be_unavailable - limit.floor,
-        max_to_add=limit.target + limit.max_surge - calculation.can_be_ready,
+        max_to_add=room,
     )
     homes: dict[str, HomeWait] = {}
     if not (seen.empty_first or look.upstream):
-        homes = kept_for_homes(rows, limit.target, limit.max_surge, look.out_of_reach)
+        no_room = room <= 0 and limit.max_surge <= 0
+        homes = kept_for_homes(rows, limit.target, look.out_of_reach, no_room=no_room)
     chosen = _chosen([each for each in rows if each.held.name not in homes], calculation, limit, block, look)
     report = RolloutReport(
         outcome=ROLLING,
@@ -232,7 +234,8 @@ def _chosen(
 ) -> list[RolloutCandidate]:
     """What takes nothing away goes first; then removals and, after them, updates within maxUnavailable, each in the
     order of ``rows``; last new clusters within maxSurge. With nothing left to keep ready, removals of what is not ready
-    take nothing away either, but for upstream. Left out are clusters out of reach and, but for removals, blocked
+    take nothing away either, but for upstream. While there is room, what is not ready spends none of it; upstream has
+    it spend, and begins the others at its next look. Left out are clusters out of reach and, but for removals, blocked
     ones."""
     open_rows = [
         each
@@ -250,9 +253,18 @@ def _chosen(
     return [
         *(each for each in updates if each.free),
         *(each for each, is_free in zip(removals, free, strict=True) if is_free),
-        *spending[: max(0, calculation.max_to_remove or 0)],
+        *_within(spending, calculation.max_to_remove or 0, look.upstream),
         *binds[: max(0, calculation.max_to_add or 0)],
     ]
+
+
+def _within(spending: t.Iterable[RolloutCandidate], room: int, upstream: bool) -> t.Iterator[RolloutCandidate]:
+    """The first of them for which there is room; what is not ready takes none, but for upstream."""
+    for each in spending:
+        if room <= 0:
+            return
+        yield each
+        room -= each.ready or upstream
 
 
 def _steps(

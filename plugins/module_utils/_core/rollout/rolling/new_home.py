@@ -27,13 +27,14 @@ class HomeWait:
 
 
 def kept_for_homes(
-    rows: t.Sequence[RolloutCandidate], target: int, max_surge: int, out_of_reach: t.Container[str]
+    rows: t.Sequence[RolloutCandidate], target: int, out_of_reach: t.Container[str], *, no_room: bool
 ) -> dict[str, HomeWait]:
     """By binding, the evacuated clusters that are not emptied yet. Each waits until the cluster that was picked in its
     place is ready and wants no change. Of those without such a one as many stay as the placement lacks of ``target``,
     the others until another cluster has it: the last that is known to be ready, or else all, for any may have it. A
     cluster out of reach is never among them, and has it for none of them, whatever is recorded of it, though budgets
-    count it as it is recorded. Empty if no cluster is picked at all."""
+    count it as it is recorded. ``no_room``: no cluster begins now, and maxSurge 0 makes no room for one either. Empty
+    if no cluster is picked at all."""
     leaving = [each for each in rows if _is_evacuated(each) and each.held.cluster not in out_of_reach]
     picked = [each for each in rows if each.picked and not each.held.deleting]
     if not leaving or not picked:
@@ -46,7 +47,7 @@ def kept_for_homes(
         if home is None:
             without.append(each)
         elif home.held.cluster in out_of_reach or not _has_it(home):
-            found[each.held.name] = _waits_for(home, max_surge)
+            found[each.held.name] = _waits_for(home, no_room)
     without.sort(key=lambda each: each.ready)
     most = max(0, len(without) - max(0, target - len(picked)))
     going, staying = without[:most], without[most:]
@@ -75,11 +76,11 @@ def _supports(each: RolloutCandidate, kept: t.Container[str]) -> bool:
     return each.ready and not each.leaving and (not each.wants or each.held.name in kept)
 
 
-def _waits_for(home: RolloutCandidate, max_surge: int) -> HomeWait:
-    """The wait for a new home: ``no-room-for-new-home`` if it is yet to be bound and maxSurge is 0, else
+def _waits_for(home: RolloutCandidate, no_room: bool) -> HomeWait:
+    """The wait for a new home: ``no-room-for-new-home`` if it is yet to be bound and there is none, else
     ``new-home``."""
     name = home.held.cluster
-    if home.wants == BIND and max_surge == 0:
+    if home.wants == BIND and no_room:
         message = f"maxSurge 0 leaves no room for {name} beside it: give it some, or empty it first with {LIFTED}"
         return HomeWait(NO_ROOM, message)
     return HomeWait(NEW_HOME, f"its new home {name} does not have it yet", (name,))

@@ -30,7 +30,8 @@ class BindingWait:
     """One binding that waits.
 
     ``wants`` is bind, update or remove; empty where it holds what it shall and is not ready yet. ``reason`` is
-    max-unavailable or max-surge (``blockers`` are the clusters that use the budget up), new-home (``blockers`` are the
+    max-unavailable or max-surge (``blockers`` are the clusters that use the budget up, but for such as are asked for
+    and not found), new-home (``blockers`` are the
     clusters that are to have it before), no-new-home, no-room-for-new-home, cleaning-up, two-bindings, out-of-reach,
     leaving, failed or not-ready. ``until`` is when time alone ends the wait, or may end that for a budget; None if it
     takes an event.
@@ -81,9 +82,9 @@ def waiting(
     none and is being removed or not ready yet, in the order of ``rows``. ``homes`` are reasons by binding,
     ``out_of_reach`` and ``blocked`` by cluster; the first of these counts, then the budget. No removal is ``blocked``.
     With ``limit`` None no budget holds any, and what only a budget would hold has no reason."""
-    held = may_hold(rows)
-    unready = _Spent.by(each for each in held if not each.ready or each.leaving)
-    coming = _Spent.by(each for each in held if each.can_be_ready)
+    unready = _Spent.by(each for each in rows if not each.ready or each.leaving)
+    coming = _Spent.by(each for each in may_hold(rows) if each.can_be_ready)
+    lacking = limit.target - sum(each.picked for each in rows) if limit else 0
     waits: list[BindingWait] = []
     for each in rows:
         if each.held.name in chosen:
@@ -97,7 +98,8 @@ def waiting(
         elif each.wants != REMOVE and each.held.cluster in blocked:
             waits.append(_blocked(each, blocked[each.held.cluster]))
         elif limit:
-            waits.append(_over_surge(each, limit, coming) if each.wants == BIND else _over_limit(each, limit, unready))
+            over_surge = each.wants == BIND
+            waits.append(_over_surge(each, limit, coming) if over_surge else _over_limit(each, limit, unready, lacking))
     return tuple(waits)
 
 
@@ -108,11 +110,15 @@ def _over_surge(each: RolloutCandidate, limit: Limits, coming: _Spent) -> Bindin
     return _wait(each, MAX_SURGE, message, coming.names, coming.until)
 
 
-def _over_limit(each: RolloutCandidate, limit: Limits, unready: _Spent) -> BindingWait:
-    """The wait of an update or removal for maxUnavailable; ``unready`` are the clusters that use it up."""
+def _over_limit(each: RolloutCandidate, limit: Limits, unready: _Spent, lacking: int) -> BindingWait:
+    """The wait of an update or removal for maxUnavailable; ``unready`` are the clusters that use it up, ``lacking`` how
+    many are asked for and not found, which use it up too."""
     message = f"{limit.max_unavailable:,} of {number_of(limit.target, 'cluster')} may be unavailable at once"
-    more = f", and not ready or on the way out are {unready.named}" if unready.named else ""
-    return _wait(each, MAX_UNAVAILABLE, message + more, unready.names, unready.until)
+    if unready.named:
+        message += f", and not ready or on the way out are {unready.named}"
+    if lacking > 0:
+        message += f", and {number_of(lacking, 'cluster', 'is', 'are')} asked for and not found"
+    return _wait(each, MAX_UNAVAILABLE, message, unready.names, unready.until)
 
 
 def _unready(each: RolloutCandidate) -> list[BindingWait]:

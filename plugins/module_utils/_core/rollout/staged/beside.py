@@ -21,6 +21,8 @@ from .standing import FAILED, SUCCEEDED, begun_at, cluster_state, state_of
 from .world import RunContext, RunFailure, RunRefused
 
 SUPERSEDED, _NAMED = "superseded", 3
+Begun = t.Sequence[tuple[datetime, ClusterStagedUpdateRun]]
+"""Runs that have begun one cluster, each with when it did."""
 
 
 def superseded(scene: RunContext) -> RunRefused | None:
@@ -63,9 +65,11 @@ def beginning_of(scene: RunContext) -> datetime:
 def taker_of(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStagedUpdateRun | None:
     """The newest run of the same placement that began after this one and has begun this cluster; without one the last
     that has begun it after this run has; None where no run is known to have done so."""
-    mine = started_at(cluster) or begun_at(scene.run)
-    later = [each for each in begun_by(scene.world.runs, cluster) if mine is not None and each[0] > mine]
-    return _newer(scene, cluster) or (max(later, key=lambda each: (each[0], str(each[1].key)))[1] if later else None)
+    mine, begun = started_at(cluster) or begun_at(scene.run), begun_in(scene.world.runs).get(cluster.cluster_name, ())
+    later = [each for each in begun if mine is not None and each[0] > mine]
+    return _newer(scene, cluster, begun) or (
+        max(later, key=lambda each: (each[0], str(each[1].key)))[1] if later else None
+    )
 
 
 def open_beside(run: ClusterStagedUpdateRun, others: t.Iterable[ClusterStagedUpdateRun]) -> tuple[Problem, ...]:
@@ -87,42 +91,41 @@ def open_beside(run: ClusterStagedUpdateRun, others: t.Iterable[ClusterStagedUpd
 
 def _taken(scene: RunContext) -> dict[str, ClusterStagedUpdateRun]:
     """By cluster of this run that is to hold something else by now: the newest of the newer runs that have begun it."""
-    bindings = {each.cluster: each for each in scene.selected}
+    since = begun_at(scene.run)
+    begun = begun_in(each for each in scene.world.runs if since and (at := begun_at(each)) and at >= since)
+    bindings = {each.cluster: each for each in scene.selected} if begun else {}
     found = {}
-    for cluster in clusters_of(scene.run):
-        held, taker = bindings.get(cluster.cluster_name), _newer(scene, cluster)
-        if held is not None and taker is not None and not scene.has_content(held, cluster):
-            found[cluster.cluster_name] = taker
+    for cluster in clusters_of(scene.run) if begun else ():
+        held = bindings.get(cluster.cluster_name)
+        if held is not None and not scene.has_content(held, cluster):
+            taker = _newer(scene, cluster, begun.get(cluster.cluster_name, ()))
+            if taker is not None:
+                found[cluster.cluster_name] = taker
     return found
 
 
-def _newer(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStagedUpdateRun | None:
-    """The newest of the runs that began after this one and have begun this cluster; None without one. Of two that began
-    in one second the newer one is that which has begun the cluster later."""
+def _newer(scene: RunContext, cluster: ClusterUpdatingStatus, begun: Begun) -> ClusterStagedUpdateRun | None:
+    """The newest of the runs that began after this one and have ``begun`` this cluster; None without one. Of two that
+    began in one second the newer one is that which has begun the cluster later."""
     since = begun_at(scene.run)
     if since is None:
         return None
     mine = since, started_at(cluster) or since
-    found = [
-        ((began, at), str(each.key), each)
-        for at, each in begun_by(scene.world.runs, cluster)
-        if (began := begun_at(each))
-    ]
+    found = [((began, at), str(each.key), each) for at, each in begun if (began := begun_at(each))]
     newer = [each for each in found if each[0] > mine]
     return max(newer, key=lambda each: each[:2])[2] if newer else None
 
 
-def begun_by(
-    runs: t.Iterable[ClusterStagedUpdateRun], cluster: ClusterUpdatingStatus
-) -> list[tuple[datetime, ClusterStagedUpdateRun]]:
-    """Those of the runs that have begun this cluster, with when they did."""
-    name = cluster.cluster_name
-    return [
-        (at, each)
-        for each in runs
-        for one in clusters_of(each)
-        if one.cluster_name == name and (at := started_at(one)) is not None
-    ]
+def begun_in(runs: t.Iterable[ClusterStagedUpdateRun]) -> dict[str, list[tuple[datetime, ClusterStagedUpdateRun]]]:
+    """By name of the cluster those of the runs that have begun it, as of ``Begun``; clusters that none has are left
+    out, and those that leave."""
+    found: dict[str, list[tuple[datetime, ClusterStagedUpdateRun]]] = {}
+    for each in runs:
+        for one in clusters_of(each):
+            at = started_at(one)
+            if at is not None:
+                found.setdefault(one.cluster_name, []).append((at, each))
+    return found
 
 
 def clusters_of(run: ClusterStagedUpdateRun) -> tuple[ClusterUpdatingStatus, ...]:

@@ -114,10 +114,10 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
     except NotYet as refusal:
         return _decision(run, owed, problems=(refusal.problem,))
     except RunRefused as refusal:
-        return _failed(scene, refusal, begun)
+        return _failed(scene, refusal, begun, owed)
     lost = superseded(scene)
     if lost is not None:
-        return _failed(replace(scene, run=_with(scene, lost.status)), lost, begun)
+        return _failed(replace(scene, run=_with(scene, lost.status)), lost, begun, owed)
     if index == ALL_DONE:
         return _decision(_with(scene, Marks(scene.generation, now).with_run_done(scene.status)), owed)
     if run.spec.state == INITIALIZE:
@@ -180,15 +180,16 @@ def _begun(scene: RunContext) -> RunContext:
     return replace(scene, run=_with(scene, marks.on_run(scene.status, INITIALIZED, RUN_BEGUN)))
 
 
-def _failed(scene: RunContext, refusal: RunRefused, begun: bool) -> StagedDecision:
-    """The decision that ends a run: one that had begun has failed, else its Initialized is False."""
+def _failed(scene: RunContext, refusal: RunRefused, begun: bool, owed: tuple[Action, ...]) -> StagedDecision:
+    """The decision that ends a run: one that had begun has failed, else its Initialized is False. What it owes to
+    approvals is done."""
     marks = Marks(scene.generation, scene.now)
     if begun:
         status = marks.with_run_failed(scene.status, refusal.failure.message)
     else:
         row = (FALSE, "UpdateRunInitializedFailed", refusal.failure.message)
         status = marks.on_run(refusal.status, INITIALIZED, row)
-    return _decision(_with(scene, status), failure=refusal.failure)
+    return _decision(_with(scene, status), owed, failure=refusal.failure)
 
 
 def _stepped(scene: RunContext, index: int) -> StagedDecision:

@@ -74,13 +74,14 @@ class Flight:
 
 def update_clusters(scene: RunContext, stage: StageUpdatingStatus, limit: int) -> Flight:
     """One walk over the stage's clusters in order, with at most ``limit`` in flight; those behind are left as they are,
-    and not counted. A place that one cluster leaves is taken by the next in the same walk. Failures are
-    ``cluster-failed``, ``binding-missing`` and ``pre-empted``, problems ``cluster-troubled``; a cluster is stuck after
-    5 minutes."""
+    and not counted, and so are, but for upstream, those that have not begun behind one that fails the run. A place that
+    one cluster leaves is taken by the next in the same walk. Failures are ``cluster-failed``, ``binding-missing`` and
+    ``pre-empted``, problems ``cluster-troubled``; a cluster is stuck after 5 minutes."""
     flight = Flight.of(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:
-        if flight.in_flight >= limit:
+        ends = flight.failure is not None and not scene.upstream
+        if flight.in_flight >= limit or (ends and not scene.holds(cluster.conditions, STARTED)):
             flight.clusters.append(cluster)
         elif scene.holds(cluster.conditions, SUCCEEDED):
             flight.finished += 1

@@ -13,7 +13,7 @@ from ...objects.staged.update_run import ClusterStagedUpdateRun, ClusterUpdating
 from ...resources.snapshots import snapshot_index
 from ...values.listed import listed
 from ..content import RolloutBinding
-from .beside import begun_by, clusters_of, started_at
+from .beside import Begun, begun_in, clusters_of, started_at
 from .standing import SUCCEEDED, begun_at, cluster_state, state_of
 from .world import given_content
 
@@ -36,14 +36,17 @@ def lost_text(
     newer = [each for each in runs if (at := begun_at(each)) and at > began]
     gone = {each.cluster_name for one in newer for each in clusters_of(one) if cluster_state(each.conditions)}
     index = run.status.resource_snapshot_index_used
+    lost = [
+        (each, there.resource_snapshot)
+        for each in clusters_of(run)
+        if each.cluster_name not in gone and (there := held.get(each.cluster_name)) is not None
+        if there.resource_snapshot and there != given_content(run, each)
+    ]
+    begun = begun_in(runs) if lost else {}
     groups: dict[tuple[str, str], list[str]] = {}
-    for each in clusters_of(run):
-        name = each.cluster_name
-        there = held.get(name)
-        if name in gone or there is None or not there.resource_snapshot or there == given_content(run, each):
-            continue
-        instead = _words(there.resource_snapshot, index)
-        groups.setdefault((instead, _taker(run, each, runs)), []).append(name)
+    for each, snapshot in lost:
+        by = _taker(each, begun.get(each.cluster_name, ()))
+        groups.setdefault((_words(snapshot, index), by), []).append(each.cluster_name)
     told = [
         f"{listed(names, _NAMED)} no longer {'holds' if len(names) == 1 else 'hold'} what it gave, but"
         f" {instead}{f', which run {by} gave' if by else ''}"
@@ -60,10 +63,9 @@ def _words(snapshot: str, index: str) -> str:
     return f"snapshot {number}" if number >= 0 else snapshot
 
 
-def _taker(
-    run: ClusterStagedUpdateRun, cluster: ClusterUpdatingStatus, runs: t.Iterable[ClusterStagedUpdateRun]
-) -> str:
-    """The run that was the last to begin this cluster after this one had; empty where none is known to have."""
+def _taker(cluster: ClusterUpdatingStatus, begun: Begun) -> str:
+    """The run that was the last of those that have ``begun`` this cluster after its own had; empty where none is known
+    to have."""
     mine = started_at(cluster)
-    found = [(at, str(each.key)) for at, each in begun_by(runs, cluster) if mine and at > mine]
+    found = [(at, str(each.key)) for at, each in begun if mine and at > mine]
     return max(found)[1] if found else ""

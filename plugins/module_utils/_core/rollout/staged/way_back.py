@@ -16,15 +16,16 @@ from ...resources.snapshots import snapshot_index
 from ...updates.terms import as_annotations, kept_terms
 from ...values.int_or_percent import int64
 from ..content import RolloutBinding
+from .next_run import name_with
 from .standing import cluster_state
 
 AGAIN, BACK, MENDED = "again", "back", "mended"
 
 
 def index_before(run: ClusterStagedUpdateRun, bindings: t.Iterable[RolloutBinding]) -> str:
-    """The ``resourceSnapshotIndex`` of the snapshot that most clusters hold, or held until they were given that of the
-    run; the later of two that are held by as many. Empty where the run has given nothing to any cluster, none is to
-    hold its snapshot any more, or none held another one."""
+    """The ``resourceSnapshotIndex`` of the snapshot, other than the run's, that most clusters are known to hold; the
+    later of two that are held by as many. What those that hold all of the run's held before it is not recorded. Empty
+    where the run has given nothing to any cluster, none is to hold its snapshot any more, or none holds another."""
     used, found = int64(run.status.resource_snapshot_index_used), tuple(bindings)
     begun = any(cluster_state(each.conditions) for stage in run.status.stages_status for each in stage.clusters)
     if not begun or all(snapshot_index(each.content.resource_snapshot) != used for each in found):
@@ -35,7 +36,7 @@ def index_before(run: ClusterStagedUpdateRun, bindings: t.Iterable[RolloutBindin
 
 
 def run_after(run: ClusterStagedUpdateRun, suffix: str, index: str) -> Manifest:
-    """The manifest of a run of the same placement by the same strategy, named after this one with ``-suffix``, that
+    """The manifest of a run of the same placement by the same strategy, named after this one as of ``name_with``, that
     gives the snapshot at ``index``, the latest where that is empty, and keeps the terms of approvals that this one
     keeps."""
     spec = {
@@ -44,5 +45,8 @@ def run_after(run: ClusterStagedUpdateRun, suffix: str, index: str) -> Manifest:
         **({"resourceSnapshotIndex": index} if index else {}),
     }
     kept = as_annotations(kept_terms(run.metadata.annotations))
-    metadata = {**run.key.metadata(f"{run.name}-{suffix}"), **({"annotations": kept} if kept else {})}
+    name = name_with(run.name, suffix)
+    if name == run.name:  # cut to the same name: a character less makes another
+        name = name_with(run.name[: -len(suffix) - 2], suffix)
+    metadata = {**run.key.metadata(name), **({"annotations": kept} if kept else {})}
     return {"apiVersion": PLACEMENT_API, "kind": run.key.kinds.run, "metadata": metadata, "spec": spec}

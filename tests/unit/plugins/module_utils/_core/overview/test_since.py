@@ -54,6 +54,19 @@ def test_who_holds_a_placement_counts_and_not_who_is_to_gain_it():
     ]
 
 
+def test_a_placement_that_could_not_be_decided_has_left_nobody():
+    """Its policy cannot be read, for example; what clusters hold is there as it was."""
+    row = {"placement": "web", "cluster": "a", "object": "Deployment web", "path": "/x", "live": "1", "placed": "3"}
+    broken = report(placements=[{"name": "web", "cells": "uuu"}])
+    assert told(report(drift=[row]), broken) == [
+        ("placement", "web", "is undecided now, and on which clusters is not known"),
+        ("drift", "a", "Deployment web of web: /x is as placed again"),
+    ]
+    assert told(broken, broken) == []
+    assert told(broken, report()) == [("placement", "web", "is decided again, on 1 cluster")]
+    assert told(report(placements=[]), broken) == [("placement", "web", "is new, and on which clusters is not known")]
+
+
 def test_runs_and_drift():
     row = {"placement": "web", "cluster": "a", "object": "Deployment web", "path": "/x", "live": "1", "placed": "3"}
     done = [{"name": "r", "state": "Completed", "progress": "3/3", "outcome": "Succeeded"}]

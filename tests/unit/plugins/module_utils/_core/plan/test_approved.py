@@ -56,6 +56,11 @@ def test_another_schema_is_refused() -> None:
     assert code(document(schema=9)) == "plan-too-new"
 
 
+def test_a_schema_that_is_no_number_is_told_as_that() -> None:
+    with pytest.raises(FleetError, match="schema is no whole number, but '2'"):
+        read_approved(document(schema="2"), "plan.json")
+
+
 def test_every_value_of_a_wrong_type_is_named_at_once() -> None:
     broken = document()
     broken["placements"][0] |= {"deleting": "no", "objects": {}}

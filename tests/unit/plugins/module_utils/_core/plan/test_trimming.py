@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import BindingStatus
@@ -67,6 +68,19 @@ def test_long_values_of_drift_go_before_anything_else() -> None:
     assert object_.observed_drifts[0].value_in_member == "x" * 1000 + "..."
     told = find_condition(found.conditions, TRIMMED)
     assert told and told.status == "True" and "details of objects" in told.message
+
+
+def test_all_that_was_left_out_is_told_and_rows_without_a_name_are_no_clusters() -> None:
+    """Else a cluster without any drift in its row would be taken for one that has none."""
+    rows = [cluster(each, drifted_placements=(drift("a", "x"),)) for each in range(5000)]
+    nobody = replace(cluster(0, well=False), cluster_name="")
+    found = cut(placement(*rows, *[nobody] * 20))
+    kept = [each for each in found.placement_statuses if each.cluster_name]
+    told = find_condition(found.conditions, TRIMMED)
+    assert told and told.message.endswith(
+        "keep the status small: details of objects that failed, drifted or differ; "
+        f"{5000 - len(kept):,} of 5,000 clusters, first of those that are as they should be"
+    )
 
 
 def test_clusters_that_are_well_give_way_to_those_that_are_not() -> None:

@@ -201,6 +201,41 @@ def test_no_gap_is_told_of_what_stays_where_it_is() -> None:
     assert moved(objects=made.OBJECTS[:1]).findings == (), "a namespace is released"
 
 
+@pytest.mark.parametrize(
+    ("wanted", "limits", "told", "hint"),
+    [
+        (3, {}, ", and 1 cluster is asked for and not found", ", or ask for no more clusters than there are"),
+        (2, {"maxUnavailable": 0}, "", ""),
+        (3, {"maxUnavailable": 2}, None, ""),
+        (2, {}, None, ""),
+    ],
+)
+def test_clusters_that_the_limits_never_let_change_are_told(
+    wanted: int, limits: dict[str, t.Any], told: str | None, hint: str
+) -> None:
+    """Without it, the plan would promise an update that no apply ever begins."""
+    fleet, policy = made.facts("a", "b"), made.pick_n(wanted)
+    wish = made.wanted(policy, (*made.OBJECTS, made.rendered(made.EXTRA)))
+    wish = replace(wish, placement=made.placement(policy, strategy={"rollingUpdate": limits}))
+    plan = made.plan(wish, fleet, made.placed(policy, fleet))
+    if told is None:
+        assert plan.findings == () and waves(plan)
+        return
+    (found,) = plan.findings
+    assert (found.code, waves(plan)) == ("held-by-limits", ())
+    assert "nothing change on a, b" in found.message and found.message.endswith(f"may be unavailable at once{told}")
+    assert found.hint == f"raise maxUnavailable{hint}"
+
+
+def test_who_waits_for_a_cluster_that_never_leaves_is_told_too() -> None:
+    policy, limits = made.pick_fixed("b"), {"maxUnavailable": 0, "maxSurge": 0}
+    fleet = made.facts("a", "b")
+    wish = replace(made.wanted(policy), placement=made.placement(policy, strategy={"rollingUpdate": limits}))
+    (found,) = made.plan(wish, fleet, made.placed(made.pick_fixed("a"), fleet)).findings
+    assert "on a, b while all are available" in found.message
+    assert found.hint == "raise maxUnavailable, or give maxSurge room"
+
+
 CONTENT = (*made.OBJECTS, made.rendered(made.EXTRA))
 TWO_WEEKS = timedelta(days=14)
 
@@ -215,8 +250,8 @@ def recorded(available="True"):
     return replace(known, bindings=tuple(statuses))
 
 
-def of(known, objects=CONTENT, policy=None, **more):
-    fleet = made.facts("a", "b", "c")
+def of(known, objects=CONTENT, policy=None, fleet="abc", **more):
+    fleet = made.facts(*fleet)
     return made.plan(made.wanted(policy or made.pick_all(), objects, **more), fleet, known)
 
 
@@ -235,8 +270,16 @@ def test_a_silent_cluster_that_counts_as_available_is_told_with_since_when():
         (of(recorded(), made.OBJECTS), ("a",)),
         (of(recorded(), deleting="deleted"), ("a",)),
         (of(recorded()), ("a", "b", "c")),
+        (of(recorded(), made.OBJECTS, fleet="ab"), ("a",)),
     ],
-    ids=["all answer", "it spends the budget", "nothing changes", "the placement ends", "nobody is begun"],
+    ids=[
+        "all answer",
+        "it spends the budget",
+        "nothing changes",
+        "the placement ends",
+        "nobody is begun",
+        "what has left the fleet keeps what it holds",
+    ],
 )
 def test_where_nothing_rests_on_it_nothing_is_told(plan, silent):
     assert counted_as_recorded(plan, silent) == ()

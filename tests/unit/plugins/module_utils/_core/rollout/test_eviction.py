@@ -93,7 +93,7 @@ def test_one_after_the_other_is_no_way_round_a_budget():
     limit, left = budget(maxUnavailable=1), ready("bcd")
     out = judge(pick_n(4), left, limit, eviction=attempt(cluster="b"))
     assert (out.executed.yes, out.executed.arithmetic.total) == (False, 4)
-    assert out.executed.message == "3 of 4 bindings are available, so that 0 may go"
+    assert out.executed.message == "3 of 4 bindings are available and 1 is missing, so that 0 may go"
     assert judge(pick_n(4), left, limit, eviction=attempt(cluster="b"), upstream=True).executed.yes
     assert judge(pick_n(4), left, budget(maxUnavailable=2), eviction=attempt(cluster="b")).executed.yes
     # More than are asked for, while a placement moves, are no fewer for that.

@@ -87,6 +87,14 @@ def was_ready(bindings, step):
     return any(each.reason == "AllWorkAreAvailable" for each in available)
 
 
+@given(bindings=held_bindings(), policy=POLICIES, unavailable=CHOICES, surge=CHOICES)
+def test_decided_anew_on_its_own_result_it_changes_nothing(bindings, policy, unavailable, surge):
+    seen = RolloutSeen(placement=placement(policy, maxUnavailable=unavailable, maxSurge=surge), wanted=WANTED)
+    out = decide(RolloutState(bindings=tuple(bindings)), seen, NOW)
+    again = decide(out.state, seen, NOW)
+    assert (again.acts, again.state) == ((), out.state)
+
+
 @given(
     bindings=held_bindings(),
     unavailable=st.sampled_from([1, 2, "25%"]),

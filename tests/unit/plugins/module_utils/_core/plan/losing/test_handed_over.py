@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import HELD_BEFORE
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.rollout_strategy import (
     ApplyStrategy,
 )
@@ -79,6 +80,22 @@ def test_the_digest_is_that_of_what_is_shown_and_a_second_pass_changes_nothing()
     assert all(document_digest(each.as_dict()) == each.digest for each in plans.values())
     again = handed_over(list(plans.values()), lambda _plan, _rows: pytest.fail("no brake is asked again"))
     assert again == list(plans.values())
+
+
+def test_what_a_write_that_was_cut_short_may_have_put_there_is_not_counted_once_it_is_handed_over() -> None:
+    """Nothing is deleted, so that no brake on deletions stops the run."""
+    zero = held("zeta", made.CONFIG)
+    more = made.plan(wish("zeta", made.CONFIG, DATA, made.EXTRA), FLEET, zero)
+    after = made.carried_out(more, zero)
+    marks = {HELD_BEFORE: "zeta-0-snapshot"}
+    cut = tuple(replace(each, metadata=replace(each.metadata, annotations=marks)) for each in after.bindings)
+    before = replace(after, bindings=cut)
+    alone = made.plan(wish("zeta", made.CONFIG), FLEET, before)
+    assert [(row.leftover, row.counted) for row in alone.clusters] == [((DATA, made.EXTRA), 2)] * 2
+    assert "max_object_removals" in [each.name for each in alone.brakes if each.stops]
+    plans = together((wish("alpha", DATA, made.EXTRA), None), (wish("zeta", made.CONFIG), before))
+    assert [(row.release, row.counted) for row in plans["zeta"].clusters] == [((DATA, made.EXTRA), 0)] * 2
+    assert not [each.message for each in plans["zeta"].brakes if each.stops]
 
 
 def test_what_nobody_else_is_to_hold_is_deleted_as_ever() -> None:

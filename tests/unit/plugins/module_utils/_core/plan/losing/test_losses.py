@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.evacuation import EVACUATED, with_mark
@@ -81,6 +82,23 @@ def test_who_could_not_be_read_is_left_behind_and_decided_once() -> None:
     assert made.changes(readmitted)["b"] == made.changes(readmitted)["c"] == ("kept", "unchanged")
 
 
+def test_a_new_home_for_which_there_is_no_room_is_named_by_the_plan() -> None:
+    """What is evacuated would stay where it is, apply after apply."""
+    policy = made.pick_n(2)
+    wish = made.wanted(policy)
+    tight = replace(wish, placement=made.placement(policy, strategy={"rollingUpdate": {"maxSurge": 0}}))
+    known = made.placed(policy, fleet())
+    found = made.plan(tight, fleet("d"), known)
+    (told,) = (each for each in found.findings if each.code == "held-by-limits")
+    assert told.message.endswith(
+        "nothing change on b while all are available: 2 clusters and 0 more may hold it at once"
+    )
+    assert told.hint == "give maxSurge room, or empty evacuated clusters first with empty_first"
+    assert not [each for each in made.plan(wish, fleet("d"), known).findings if each.code == "held-by-limits"]
+    first = made.plan(replace(tight, empty_first=True), fleet("d"), known)
+    assert not [each for each in first.findings if each.code == "held-by-limits"]
+
+
 def test_readmitted_where_it_is_wanted_it_keeps_what_it_has() -> None:
     policy = made.pick_all()
     known = made.placed(policy, fleet())
@@ -94,3 +112,23 @@ def test_a_changed_policy_does_not_keep_it_as_unread() -> None:
     known = made.placed(made.pick_n(2), fleet())
     found = made.plan(made.wanted(made.pick_n(2, tolerations=ANYTHING)), fleet("d", silent="d"), known)
     assert made.changes(found)["d"] == ("lost", "left-behind")
+
+
+def test_who_is_being_evicted_is_not_told_that_fewer_clusters_are_wanted() -> None:
+    """As many are wanted as before; its taint keeps it from being picked again."""
+    policy = made.pick_n(2)
+    known = made.placed(policy, fleet())
+    going = tuple(
+        replace(each, spec=replace(each.spec, state=UNSCHEDULED)) if each.spec.target_cluster == "d" else each
+        for each in known.bindings
+    )
+    taint = {"key": "maintenance", "effect": "NoSchedule"}
+    tainted = made.facts(*(made.cluster(name, taints=[taint] if name == "d" else []) for name in NAMES))
+    found = made.plan(made.wanted(policy), tainted, replace(known, bindings=going))
+    (row,) = (each for each in found.clusters if each.change == "lost")
+    assert (row.cluster, row.decided) == ("d", True)
+    assert row.reason == "an eviction or an earlier run has decided that, and it is not picked again"
+    fewer = made.plan(made.wanted(made.pick_n(1)), fleet(), known)
+    assert [each.reason for each in fewer.clusters if each.change == "lost"] == [
+        "fewer clusters are wanted, and it ranks lowest"
+    ]

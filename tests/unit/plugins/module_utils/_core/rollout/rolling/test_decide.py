@@ -190,6 +190,17 @@ def test_removing_what_is_down_spends_no_budget():
     assert actions(out)["d"] == "remove"
 
 
+def test_what_is_not_ready_leaves_the_budget_to_others_in_the_same_step():
+    """It counts as unavailable already. Upstream comes to the others at its next look."""
+    bindings, rolling = [held("a"), *ready("bcd")], {"maxUnavailable": 2}
+    out = decide(pick_n(4), *bindings, rolling=rolling)
+    assert [each.cluster for each in out.acts if each.action == "update"] == ["a", "b"]
+    again = decide(pick_n(4), *out.state.bindings, rolling=rolling)
+    assert (again.acts, again.state) == ((), out.state)
+    upstream = decide(pick_n(4), *bindings, rolling=rolling, upstream=True)
+    assert [each.cluster for each in upstream.acts if each.action == "update"] == ["a"]
+
+
 def test_a_cluster_on_its_way_out_counts_as_unavailable():
     out = decide(pick_n(3), *ready("ab"), held("c", READY, deleting=True), rolling={"maxUnavailable": 1})
     assert "update" not in actions(out).values()
@@ -206,6 +217,20 @@ def test_a_cluster_on_its_way_out_that_is_not_ready_is_named_too_and_changes_no_
     numbers, upstream = look().state.report.calculation, look(upstream=True).state.report.calculation
     assert (numbers.ready, numbers.can_be_unavailable, numbers.max_to_remove) == (2, 0, 0)
     assert (upstream.ready, upstream.can_be_unavailable, upstream.max_to_remove) == (2, 0, 0)
+
+
+def test_a_cluster_that_is_to_have_it_and_has_not_is_named_as_using_the_budget_up():
+    coming = decide(pick_n(3), *ready("ab"), *scheduled("c"), rolling={"maxUnavailable": 1})
+    assert {each.cluster: each.blockers for each in coming.state.report.waits} == {"a": ("c",), "b": ("c",)}
+    silent = decide(pick_n(3), *ready("ab"), *scheduled("c"), rolling={"maxUnavailable": 1}, out_of_reach={"c": "?"})
+    assert {each.blockers for each in silent.state.report.waits if each.cluster != "c"} == {("c",)}
+
+
+def test_a_cluster_that_is_asked_for_and_not_found_uses_the_budget_up_and_that_is_told():
+    out = decide(pick_n(3), *ready("ab"), rolling={"maxUnavailable": 1})
+    assert "update" not in actions(out).values()
+    (told,) = {each.message for each in out.state.report.waits}
+    assert told == "1 of 3 clusters may be unavailable at once, and 1 cluster is asked for and not found"
 
 
 def test_a_scheduled_binding_that_is_being_deleted_is_not_bound():

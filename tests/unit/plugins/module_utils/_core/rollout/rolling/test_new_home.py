@@ -154,6 +154,16 @@ def test_no_surge_leaves_no_room_and_says_so() -> None:
     assert actions(out)["n"] == "hold" and "e" not in actions(out)
 
 
+@pytest.mark.parametrize(("wanted", "leaving"), [(2, evacuated("e", FAILED)), (3, evacuated("e"))])
+def test_without_surge_there_is_room_where_a_cluster_failed_or_is_lacking(
+    wanted: int, leaving: list[RolloutBinding]
+) -> None:
+    """The new home is begun now, and nobody is told to make room for it."""
+    coming = home("n", "e", state="Scheduled", content="")
+    out = decide(pick_n(wanted), *staying("a"), *leaving, coming, rolling={"maxSurge": 0})
+    assert actions(out)["n"] == "bind" and reasons(out)["e"] == "new-home"
+
+
 @given(
     leaving=st.integers(1, 5),
     others=st.integers(0, 4),

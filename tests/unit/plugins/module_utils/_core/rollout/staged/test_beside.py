@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import typing as t
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.beside import open_beside
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import begun_at
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import (
@@ -159,3 +161,41 @@ def test_a_new_run_is_told_of_the_open_one_beside_it() -> None:
     assert open_beside(run(metadata={"name": "third"}), (newer.run, run(metadata={"name": "idle"}))) == ()
     ended.steps()
     assert open_beside(run(metadata={"name": "third"}), (ended.run,)) == ()
+
+
+class Looked:
+    """A run that counts how often its clusters are gone through."""
+
+    def __init__(self, of: ClusterStagedUpdateRun) -> None:
+        self.of, self.times = of, 0
+
+    def __getattr__(self, name: str) -> t.Any:
+        return getattr(self.of, name)
+
+    @property
+    def status(self) -> t.Any:
+        found, looked = self.of.status, self
+
+        class Counting:
+            conditions = found.conditions
+            resource_snapshot_index_used = found.resource_snapshot_index_used
+
+            @property
+            def stages_status(self) -> t.Any:
+                looked.times += 1
+                return found.stages_status
+
+        return Counting()
+
+
+def test_a_look_goes_once_through_each_newer_run_and_through_no_older_one() -> None:
+    """A placement has many runs behind it, each with as many clusters: every look at this one would go through all."""
+    game = waiting()
+    newer, older_one = Looked(beside(game).run), Looked(older().run)
+    earlier = tuple(
+        replace(each, last_transition_time=game.now - timedelta(days=1)) for each in older_one.of.status.conditions
+    )
+    older_one.of = replace(older_one.of, status=replace(older_one.of.status, conditions=earlier))
+    game.world = replace(game.world, runs=(newer, older_one))
+    assert game.step().state.failure is not None
+    assert (newer.times, older_one.times) == (1, 0)

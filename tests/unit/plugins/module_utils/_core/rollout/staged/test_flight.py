@@ -11,7 +11,13 @@ from datetime import timedelta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling import after
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import BindCluster
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NOW, held
-from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import Play, run, world
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import (
+    ALL,
+    Play,
+    run,
+    stage,
+    world,
+)
 
 
 def test_a_cluster_that_was_given_its_content_is_not_given_it_again_by_a_clock_that_is_behind() -> None:
@@ -58,3 +64,23 @@ def test_a_clock_that_was_far_ahead_hides_neither_another_run_nor_a_cluster_that
     begun(game, seconds=55)
     out = game.after(minutes=2).step()
     assert out.acts == () and out.state.failure is not None and out.state.failure.code == "pre-empted"
+
+
+def test_nothing_starts_any_more_in_the_look_that_finds_a_failure() -> None:
+    """A place is free, and somebody else has changed a cluster in flight. Upstream starts the next one all the same."""
+
+    def taken(**more: bool) -> Play:
+        game = Play(world("abc", stage("all", ALL, maxConcurrency=2)), run(), **more)
+        game.steps()
+        game.after(seconds=20).report("a")
+        foreign = (after.started(held(each.cluster), game.now) for each in game.world.bindings if each.cluster == "b")
+        others = (each for each in game.world.bindings if each.cluster != "b")
+        game.world = replace(game.world, bindings=(*others, *foreign))
+        return game
+
+    game = taken()
+    out = game.after(seconds=5).step()
+    assert out.state.failure is not None and out.state.failure.code == "pre-empted"
+    assert (out.acts, game.states()) == ((), {"a": "done", "b": "failed", "c": "waiting"})
+    game = taken(upstream=True)
+    assert [each.cluster for each in game.after(seconds=5).step().acts if isinstance(each, BindCluster)] == ["c"]

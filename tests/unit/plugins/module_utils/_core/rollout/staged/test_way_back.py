@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
@@ -17,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import RolloutBinding
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.way_back import index_before
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.way_back import index_before, run_after
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 
@@ -65,3 +66,13 @@ def test_what_most_clusters_held_before_is_what_one_goes_back_to(bindings: list[
 
 def test_a_run_that_has_given_nothing_has_no_way_back() -> None:
     assert index_before(run(), [binding("m1", 1)]) == ""
+
+
+def test_the_name_of_a_run_after_another_fits_and_is_another_one() -> None:
+    """However often it is tried once more: the command has to work."""
+    last, names = replace(run(), metadata=ObjectMeta(name="rollout-of-" + "x" * 52)), list[str]()
+    for _time in range(4):
+        names.append(run_after(last, "again", "")["metadata"]["name"])
+        last = replace(last, metadata=ObjectMeta(name=names[-1]))
+    assert len(set(names)) == 4 and all(len(each) <= 63 and each.endswith("-again") for each in names)
+    assert run_after(run(), "again", "")["metadata"]["name"] == "one-again"
