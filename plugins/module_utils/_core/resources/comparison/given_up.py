@@ -120,11 +120,11 @@ def _gone(at: _Field) -> t.Iterator[GivenUp]:
 
 
 def _gone_below(at: _Field) -> t.Iterator[GivenUp]:
-    """What is given up in a map or a list: keyed items first, then keys and elements of sets in the order of our
-    tree."""
+    """What is given up in a map or a list: keyed items first, then keys and elements of sets in the order of our tree.
+    An item that stays keeps its key fields, for the server fills in what the manifest leaves out."""
     wanted = at.desired if isinstance(at.desired, list) else []
     keys, there = keys_of((at.ours,)), LiveItems(at.live)
-    items = {name: wanted[place] for place, (name, _keys) in enumerate(match_items(wanted, keys)) if name}
+    items = {name: {**own, **wanted[place]} for place, (name, own) in enumerate(match_items(wanted, keys)) if name}
     for name, fields in keys:
         below = at.below(item_path(at.path, fields), name, items.get(name, ABSENT), there.having(fields))
         yield from _gone(below)
