@@ -212,6 +212,17 @@ def test_overrides_that_are_held_read_back_too() -> None:
     assert found.held and found.held.placements["web"].bindings[0].left_out == {("", "ConfigMap", "shop", "settings")}
 
 
+def test_an_evacuation_and_its_new_home_that_are_held_read_back_too() -> None:
+    """A plan of the file says as one of the records that the cluster was evacuated, who has its place, and brakes no
+    removal for it."""
+    rows = [{**BINDING, "state": "Unscheduled", "evacuated": "yes"}, {**BINDING, "name": "web-b", "insteadOf": "a"}]
+    found = read_snapshot(holding(bindings=rows), "facts.json")
+    assert write_snapshot(found)["held"]["web"]["bindings"] == rows
+    assert found.held
+    marks = [each.metadata.annotations for each in found.held.placements["web"].bindings]
+    assert marks == [{"gitops.fleet/evacuated": "true"}, {"gitops.fleet/instead-of": "a"}]
+
+
 def test_of_a_placement_only_what_plans_read_is_kept() -> None:
     """Annotations hold whatever people and tools put there, copies of the object for example."""
     annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "gitops.fleet/source": "files:x"}
@@ -244,6 +255,7 @@ def test_of_a_placement_only_what_plans_read_is_kept() -> None:
         {"bindings": [{**BINDING, "name": ""}]},
         {"bindings": [{**BINDING, "holds": "web"}]},
         {"bindings": [{**BINDING, "begun": 1}]},
+        {"bindings": [{**BINDING, "insteadOf": "A B"}]},
         {"bindings": [{**BINDING, "clusterOverrides": [1]}]},
         {"bindings": [{**BINDING, "clusterOverrides": ["x" * 1001]}]},
         {"bindings": [{**BINDING, "overrides": ["web"]}]},
