@@ -189,8 +189,9 @@ class _At:
 
     @property
     def whole(self) -> bool:
-        """Whether any owner has this as one field."""
-        return any(not node for node in self.nodes)
+        """Whether this is one field, as any owner has it; one that applied an empty map has it so, too, beside others
+        who own keys of it."""
+        return any(not node for node in self.nodes) and not any(map(has_children, self.nodes))
 
     @property
     def unnamed(self) -> bool:

@@ -236,6 +236,16 @@ def test_the_last_item_leaves_no_empty_list_behind() -> None:
     assert left_alone(here, live({"f:template": {}}, {}), OURS)["spec"] == pods()
 
 
+def test_the_only_field_of_a_map_stays_with_others_run_after_run() -> None:
+    """Without it an empty map is applied, and the server calls it ours. That does not make its keys ours."""
+    here = wanted(".spec.limits.cpu", limits={"cpu": "1"})
+    theirs = {"f:limits": {"f:cpu": {}}}
+    first = left_alone(here, live({"f:template": TEMPLATE}, theirs, limits={"cpu": "2"}), OURS)
+    again = live({"f:template": TEMPLATE, "f:limits": {}}, theirs, limits={"cpu": "2"})
+    assert first["spec"]["limits"] == left_alone(here, again, OURS)["spec"]["limits"] == {}
+    assert ".spec.limits.cpu" not in paths_of(drift(left_alone(here, again, OURS), again, OURS))
+
+
 def test_an_item_leaves_out_a_key_that_servers_fill_in() -> None:
     key = 'k:{"port":80,"protocol":"TCP"}'
     here = wanted('.spec.ports[port=80,protocol="TCP"].nodePort', ports=[{"port": 80, "nodePort": 1}])
