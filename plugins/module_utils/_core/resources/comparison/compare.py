@@ -170,7 +170,8 @@ def differences(
 ) -> tuple[FieldDiff, ...]:
     """At most ``limit`` differences in the order of the manifest, those in metadata after the others; identity and
     status are not compared, a null in ``desired`` says nothing, and neither does a missing field that servers leave out
-    when it is empty. Quantities are compared by value. ``live`` has passed ``check_managed_fields``.
+    when it is empty. Quantities are compared by value, base64 without line ends. ``live`` has passed
+    ``check_managed_fields``.
 
     ``full`` adds what the manifest does not name, top-level fields last, but for finalizers and for labels and
     annotations of Kubernetes and of the fleet.
