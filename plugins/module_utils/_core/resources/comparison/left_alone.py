@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from ...errors import Problem
 from ...objects.identity import Manifest, ObjectId, annotations_of, labels_of, metadata_of
 from ..applyset import PART_OF_LABEL
-from .fields import ABSENT, Absent, same_json
+from .fields import ABSENT, Absent, is_secret, same_json
 from .managed_fields import (
     LiveItems,
     Node,
@@ -53,7 +53,9 @@ _KEYS = re.compile(rf"\[({_ONE}(?:,{_ONE})*)\]")
 
 def ignored(manifest: Manifest) -> tuple[Path, ...]:
     """The paths that the manifest's annotation ``gitops.fleet/ignore`` names, none without it; an empty path is the
-    whole object. ValueError if that names nothing, cannot be read, or may not be ignored."""
+    whole object. In ConfigMaps and Secrets, whose entries have no fields, ``.data.tls.crt`` is the entry ``tls.crt``,
+    and ``.stringData`` is ``.data``. ValueError if the annotation names nothing, cannot be read, or may not be
+    ignored."""
     text = annotations_of(manifest).get(IGNORE)
     if text is None:
         return ()
@@ -64,9 +66,25 @@ def ignored(manifest: Manifest) -> tuple[Path, ...]:
     found, position = [], _end_of_match(_BETWEEN, text, 0)
     while position < len(text):
         path, end = _path(text, position)
-        found.append(path)
+        found.append(_of_entries(path) if _has_entries(manifest) else path)
         position = _end_of_match(_BETWEEN, text, end)
     return tuple(found)
+
+
+def _has_entries(manifest: Manifest) -> bool:
+    """Whether it is a ConfigMap or Secret of the core group."""
+    return is_secret(manifest) or (manifest.get("apiVersion"), manifest.get("kind")) == ("v1", "ConfigMap")
+
+
+def _of_entries(path: Path) -> Path:
+    """The path of an entry where the parts of its name were written as fields, in ``data`` for ``stringData``, which is
+    folded into it before it is applied; any other path as it is."""
+    field, *names = path
+    if field not in ("data", "binaryData", "stringData"):
+        return path
+    texts = [each for each in names if isinstance(each, str)]
+    entry = (".".join(texts),) if texts and len(texts) == len(names) else tuple(names)
+    return ("data" if field == "stringData" else field, *entry)
 
 
 def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Problem]:

@@ -43,6 +43,24 @@ def live(ours: Document, theirs: Document, **spec: t.Any) -> Document:
 
 
 @pytest.mark.parametrize(
+    ("kind", "text", "paths"),
+    [
+        ("ConfigMap", ".data.tls.crt", [("data", "tls.crt")]),
+        ("Secret", '.data["tls.crt"], .data', [("data", "tls.crt"), ("data",)]),
+        ("Secret", ".stringData.password", [("data", "password")]),
+        ("ConfigMap", '.metadata.labels["a.b"]', [("metadata", "labels", "a.b")]),
+        ("Other", ".data.tls.crt", [("data", "tls", "crt")]),
+    ],
+)
+def test_entries_of_config_maps_and_secrets_are_meant_however_they_are_written(
+    kind: str, text: str, paths: list[t.Any]
+) -> None:
+    """A password that is changed on the member stays, whether the manifest calls it data or stringData."""
+    manifest = {"apiVersion": "v1", "kind": kind, "metadata": {"annotations": {"gitops.fleet/ignore": text}}}
+    assert list(ignored(manifest)) == paths
+
+
+@pytest.mark.parametrize(
     ("text", "paths"),
     [
         (".spec.replicas", [("spec", "replicas")]),
