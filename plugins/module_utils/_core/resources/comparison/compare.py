@@ -262,19 +262,31 @@ def _differ_in_list(pair: _Pair) -> t.Iterator[_Pair]:
     elif style == SET:
         yield from _differ_in_set(pair)
     elif not pair.nodes and _named(pair.desired) and _named(pair.live):
-        there = LiveItems(pair.live)
-        for item in pair.desired:
-            keys = {"name": item["name"]}
-            yield from _differ(pair.item(item_path(pair.path, keys), "", item, there.having(keys)))
-        wanted = {item["name"] for item in pair.desired}
-        for item in pair.live if pair.full else ():
-            if item["name"] not in wanted:
-                yield pair.item(item_path(pair.path, {"name": item["name"]}), "", ABSENT, item)
+        yield from _differ_in_named_list(pair)
     elif len(pair.desired) != len(pair.live):
         yield pair
     else:
         for position, item in enumerate(pair.desired):
             yield from _differ(pair.item(f"{pair.path}[{position}]", f"i:{position}", item, pair.live[position]))
+
+
+def _differ_in_named_list(pair: _Pair) -> t.Iterator[_Pair]:
+    """The pairs that differ in a list whose items all have a name, then, in a full comparison, the live items of other
+    names; the whole where nothing differs but the order of the wanted items, in which containers start and variables
+    are filled in."""
+    there = LiveItems(pair.live)
+    found = []
+    for item in pair.desired:
+        keys = {"name": item["name"]}
+        found += _differ(pair.item(item_path(pair.path, keys), "", item, there.having(keys)))
+    yield from found
+    wanted = {item["name"]: None for item in pair.desired}
+    if not found and [*wanted] != [item["name"] for item in pair.live if item["name"] in wanted]:
+        yield pair
+        return
+    for item in pair.live if pair.full else ():
+        if item["name"] not in wanted:
+            yield pair.item(item_path(pair.path, {"name": item["name"]}), "", ABSENT, item)
 
 
 def _differ_in_keyed_list(pair: _Pair) -> t.Iterator[_Pair]:

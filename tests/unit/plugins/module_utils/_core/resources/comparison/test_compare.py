@@ -71,6 +71,16 @@ def test_other_lists_are_compared_as_a_whole_or_by_position() -> None:
     ]
 
 
+def test_another_order_of_named_items_is_a_difference_of_the_list() -> None:
+    """Containers for the start run one after the other; a plan that compares two manifests has to tell."""
+
+    def start(*names: str) -> dict[str, t.Any]:
+        return {"spec": {"initContainers": [{"name": name} for name in names]}}
+
+    assert [one.path for one in differences(start("a", "b"), start("b", "a"), full=True)] == [".spec.initContainers"]
+    assert differences(start("a", "b"), start("a", "side", "b")) == ()
+
+
 def test_a_selector_with_a_label_too_many_is_another_selector() -> None:
     wanted, live = {"spec": {"selector": {"a": "b"}}}, {"spec": {"selector": {"a": "b", "c": "d"}}}
     assert [one.path for one in differences(wanted, live)] == [".spec.selector"]
