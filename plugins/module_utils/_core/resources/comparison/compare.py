@@ -93,7 +93,8 @@ OMITTED_WHEN_ZERO = frozenset(
 )
 OMITTED_WHEN_BLANK = frozenset(
     {
-        *("value", "key", "effect", "prefix", "subPathExpr", "workingDir", "medium", "fsType", "secretName", "apiGroup"),
+        *("value", "key", "effect", "prefix", "subPathExpr", "workingDir", "medium", "fsType", "secretName"),
+        "apiGroup",
         *("host", "hostIP", "hostname", "subdomain", "loadBalancerIP", "externalName"),
         *("serviceAccountName", "priorityClassName"),
     }
@@ -275,7 +276,7 @@ def _differ_in_named_list(pair: _Pair) -> t.Iterator[_Pair]:
     names; the whole where nothing differs but the order of the wanted items, in which containers start and variables
     are filled in."""
     there = LiveItems(pair.live)
-    found = []
+    found: list[_Pair] = []
     for item in pair.desired:
         keys = {"name": item["name"]}
         found += _differ(pair.item(item_path(pair.path, keys), "", item, there.having(keys)))
@@ -353,7 +354,8 @@ def _same_bytes(pair: _Pair) -> bool:
     of_secret = pair.masked and pair.parent == "data"
     if not (of_secret or pair.parent == "binaryData" or pair.key == "caBundle"):
         return False
-    return isinstance(pair.live, str) and isinstance(pair.desired, str) and one_line(pair.desired) == one_line(pair.live)
+    wanted, there = pair.desired, pair.live
+    return isinstance(wanted, str) and isinstance(there, str) and one_line(wanted) == one_line(there)
 
 
 def _is_target(pair: _Pair) -> bool:

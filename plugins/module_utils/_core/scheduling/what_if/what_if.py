@@ -56,9 +56,9 @@ class Difference:
 @dataclass(frozen=True, kw_only=True)
 class Differences:
     """``rows`` by cluster: all that gain or lose the placement, and those that keep it but would not be picked afresh
-    any more. ``kept`` are the names of all that keep it, ``until_edit`` is how many of these would not be picked afresh,
-    for whatever reason; ``fulfilled`` says before and after whether the policy is.
-    ``findings`` are those that only the second fleet raises.
+    any more. ``kept`` are the names of all that keep it, ``until_edit`` is how many of these would not be picked
+    afresh, today or not; ``fulfilled`` says before and after whether the policy is. ``findings`` are those that only
+    the second fleet raises.
     """
 
     placement: str
