@@ -89,12 +89,13 @@ OMITTED_WHEN_ZERO = frozenset(
         "minReadySeconds",
         "subPath",
         "hostPort",
+        *("preserveUnknownFields", "priority", "deprecated", "nullable", "uniqueItems", "insecureSkipTLSVerify"),
     }
 )
 OMITTED_WHEN_BLANK = frozenset(
     {
         *("value", "key", "effect", "prefix", "subPathExpr", "workingDir", "medium", "fsType", "secretName"),
-        "apiGroup",
+        *("apiGroup", "serviceName", "format", "title"),
         *("host", "hostIP", "hostname", "subdomain", "loadBalancerIP", "externalName"),
         *("serviceAccountName", "priorityClassName"),
     }

@@ -100,6 +100,14 @@ def test_an_empty_text_that_servers_leave_out_is_no_difference() -> None:
     assert [one.path for one in differences({"spec": {"params": [{"name": "a", "value": False}]}}, {"spec": {}})]
 
 
+def test_what_servers_leave_out_of_definitions_is_no_difference() -> None:
+    """Generators print it into every CustomResourceDefinition."""
+    column = {"name": "Ready", "type": "string", "jsonPath": ".status.ready"}
+    wanted, live = ({"additionalPrinterColumns": [{**column, **more}]} for more in ({"priority": 0, "format": ""}, {}))
+    definition = {"kind": "CustomResourceDefinition", "spec": {"preserveUnknownFields": False, "versions": [wanted]}}
+    assert differences(definition, {**definition, "spec": {"versions": [live]}}) == ()
+
+
 @pytest.mark.parametrize("part", ["data", "labels"])
 def test_an_empty_entry_of_a_map_of_texts_is_a_difference_where_it_is_missing(part: str) -> None:
     """There the names are the author's, and servers keep what is empty."""
