@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.held import without_content
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.node import NodeFacts
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import PriceSource
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import CPU_COST, PriceSource
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import (
     FactsSnapshot,
     read_snapshot,
@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.s
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import CertificateEnds
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 
 AT = datetime(2026, 1, 15, 12, tzinfo=UTC)
 NODE = NodeFacts(
@@ -173,6 +173,15 @@ def test_facts_may_come_from_a_clock_that_is_a_little_ahead() -> None:
     document = write_snapshot(SNAPSHOT)
     assert read_snapshot(document, "facts.json", AT - timedelta(minutes=5)) == SNAPSHOT
     assert read_snapshot(document, "facts.json", AT + timedelta(days=900)) == SNAPSHOT
+
+
+@pytest.mark.parametrize(("part", "source"), [("pods", "aws"), ("namespaces", "aws"), ("nodes", "")])
+def test_costs_are_older_than_the_facts_only_where_nodes_were_not_read(part: str, source: str) -> None:
+    priced = decode(MemberCluster, {**encode(member("m1")), "status": {"properties": {CPU_COST: {"value": "0.1"}}}})
+    missing = {"m1": {part: {"code": "timeout", "message": "no answer"}}}
+    snapshot = FactsSnapshot(captured_at=AT, members=(priced,), missing=missing, prices=PriceSource(source="aws"))
+    assert [each.as_dict()["source"] for each in snapshot.costs(priced)] == [source]
+    assert ("earlier capture" in snapshot.costs_from) == (not source)
 
 
 NAMES = ["apps/v1", "Deployment", "shop", "web", "abc"]
