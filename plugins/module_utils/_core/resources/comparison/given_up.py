@@ -102,7 +102,7 @@ def becomes(each: ObjectId, path: str, managers: t.Sequence[str] = ()) -> str:
     """What the server does with a field at ``path`` that is given up, as the rest of a sentence: it stays if
     ``managers`` own it too, else it goes to the default of Kubernetes (``DEFAULTS``), or is removed."""
     if managers:
-        return f"stays as it is, since {', '.join(managers)} owns it too"
+        return f"stays as it is, since {', '.join(managers)} {'own' if len(managers) > 1 else 'owns'} it too"
     default = DEFAULTS.get((each.group, each.kind, path))
     if default is None:
         return REMOVED
