@@ -231,14 +231,18 @@ class _At:
 
 
 def _kept(at: _At, path: Path) -> t.Any:
-    """What is desired, with what stands at ``path`` as it is live, of what is applied only what is ours; ABSENT if
-    nothing is left."""
+    """What is desired, with what stands at ``path`` as it is live, of what is applied only what is ours, and that is
+    nothing of a list or map that was applied empty and that others have filled; ABSENT if nothing is left."""
     if path:
         step, rest = path[0], path[1:]
         return _kept_in_map(at, step, rest) if isinstance(step, str) else _kept_in_list(at, dict(step), rest)
     if not at.sends:
         return at.live
-    return ABSENT if at.ours is None or isinstance(at.live, Absent) else _held(at.live, at.ours)
+    if at.ours is None or isinstance(at.live, Absent):
+        return ABSENT
+    if any(map(has_children, at.nodes)) and not has_children(at.ours):
+        return [] if isinstance(at.live, list) else {}
+    return _held(at.live, at.ours)
 
 
 def _kept_in_map(at: _At, key: str, rest: Path) -> t.Any:

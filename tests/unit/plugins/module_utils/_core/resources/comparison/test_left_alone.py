@@ -264,6 +264,17 @@ def test_the_only_field_of_a_map_stays_with_others_run_after_run() -> None:
     assert ".spec.limits.cpu" not in paths_of(drift(left_alone(here, again, OURS), again, OURS))
 
 
+def test_what_was_applied_empty_and_others_have_filled_stays_theirs() -> None:
+    here = wanted(".spec.ports, .spec.limits", ports=[], limits={})
+    theirs = {"f:ports": {'k:{"port":80}': {".": {}, "f:port": {}}}, "f:limits": {"f:cpu": {}}}
+    there = live(
+        {"f:template": TEMPLATE, "f:ports": {}, "f:limits": {}}, theirs, ports=[{"port": 80}], limits={"cpu": 1}
+    )
+    sent = left_alone(here, there, OURS)
+    assert (sent["spec"]["ports"], sent["spec"]["limits"]) == ([], {})
+    assert not [path for path in paths_of(drift(sent, there, OURS)) if "ports" in path or "limits" in path]
+
+
 def test_an_item_leaves_out_a_key_that_servers_fill_in() -> None:
     key = 'k:{"port":80,"protocol":"TCP"}'
     here = wanted('.spec.ports[port=80,protocol="TCP"].nodePort', ports=[{"port": 80, "nodePort": 1}])
