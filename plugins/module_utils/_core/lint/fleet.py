@@ -57,8 +57,7 @@ def _twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[i
             continue
         metadata = document["metadata"]
         group = str(document.get("apiVersion")).rpartition("/")[0]
-        folder = places[index].rpartition("/")[0]
-        there = first.setdefault((folder, group, str(metadata.get("namespace") or ""), title), index)
+        there = first.setdefault((_folder(places[index]), group, str(metadata.get("namespace") or ""), title), index)
         if there != index:
             text = f"{title} stands at {places[there]} already; whichever is applied last holds"
             yield (
@@ -69,7 +68,8 @@ def _twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[i
 
 def _overridden_twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
     """An error where an override names an object that an override of its kind, and of another name, names before:
-    KubeFleet admits one of each kind for an object."""
+    KubeFleet admits one of each kind for an object. A warning if that stands in another folder, for it may be of
+    another fleet."""
     first: dict[tuple[str, t.Any], int] = {}
     for index, (document, title) in enumerate(rows):
         override = _read(document, OVERRIDES)
@@ -81,7 +81,13 @@ def _overridden_twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Itera
                     "(put the rules into one override)"
                 )
                 path = f"{SELECTORS[type(override)]}[{place}]"
-                yield index, LintProblem(code="overridden-twice", level=ERROR, message=text, path=path, object=title)
+                level = ERROR if _folder(places[there]) == _folder(places[index]) else WARNING
+                yield index, LintProblem(code="overridden-twice", level=level, message=text, path=path, object=title)
+
+
+def _folder(place: str) -> str:
+    """The folder of a place, ``file:line``; empty for a file without one."""
+    return place.rpartition("/")[0]
 
 
 def _against_placements(rows: t.Sequence[Row]) -> t.Iterator[tuple[int, LintProblem]]:

@@ -13,6 +13,8 @@ from ..values.parts import mapping, number, rows
 
 AVAILABLE, NOT_YET, NOT_TRACKABLE = "Available", "ManifestNotAvailableYet", "NotTrackable"
 
+NOT_YET_IN_WORDS = "is not available yet"
+
 Live = t.Mapping[str, t.Any]
 
 AT_ONCE = frozenset(
@@ -67,14 +69,25 @@ def _lacking(group: str, kind: str, live: Live) -> str:
     if group == "apps" and status.get("observedGeneration") != mapping(live, "metadata").get("generation"):
         return "is not taken up by its controller yet"
     if group == "apps" and kind in ("Deployment", "StatefulSet"):
-        have, wanted = _count(status, "availableReplicas"), _wanted_count(live)
-        if have == wanted:
-            return f"has {_count(status, 'updatedReplicas'):,} of {number_of(wanted, 'replica')} of the new version"
-        return f"has {have:,} of {number_of(wanted, 'replica')} available"
+        wanted = _wanted_count(live)
+        others = _count(status, "unavailableReplicas")
+        if _count(status, "availableReplicas") == _count(status, "updatedReplicas") == wanted and others:
+            return f"has {number_of(others, 'replica')} that {'is' if others == 1 else 'are'} not available"
+        return _share(status, "replica", wanted, "availableReplicas", wanted, "updatedReplicas")
     if group == "apps" and kind == "DaemonSet":
-        pods = number_of(_count(status, "desiredNumberScheduled"), "pod")
-        return f"has {_count(status, 'numberAvailable'):,} of {pods} available"
-    return "is not available yet"
+        wanted, there = _count(status, "desiredNumberScheduled"), _count(status, "currentNumberScheduled")
+        return _share(status, "pod", wanted, "numberAvailable", there, "updatedNumberScheduled")
+    return NOT_YET_IN_WORDS
+
+
+def _share(status: Live, what: str, wanted: int, available: str, there: int, updated: str) -> str:
+    """How many of the ``wanted`` are available by that field of the status; if all are, how many of those that are
+    ``there`` are updated, by its field; as of an unknown kind if all are that, too."""
+    if _count(status, available) != wanted:
+        return f"has {_count(status, available):,} of {number_of(wanted, what)} available"
+    if _count(status, updated) != there:
+        return f"has {_count(status, updated):,} of {number_of(there, what)} of the new version"
+    return NOT_YET_IN_WORDS
 
 
 def _count(status: Live, field: str) -> int:

@@ -159,7 +159,7 @@ def malformed_values(index: FleetIndex, column: PropertyColumn, among: int) -> l
     return [
         Problem(
             "malformed-property",
-            f"{column.texts[bad[0]]!r} is not a quantity, so {column.name} counts as not matching on {names}",
+            f"{column.texts[bad[0]]!r} is not a quantity, so {column.name} does not count on {names}",
             f"MemberCluster/{index.names[bad[0]]} {path_of(column.name)}",
             "read the cluster again, or correct what reports the property",
         )

@@ -122,13 +122,15 @@ class PreferredAffinity:
         return cls(index, tuple(terms), tuple(dict.fromkeys(findings)))
 
     def deciding_nothing(self, candidates: int) -> tuple[Problem, ...]:
-        """Sorters (``property-unreported``) whose property none of the ``candidates``, a bit set by position, reports:
-        they give all of them 0. None where there are no candidates, and none of a term without weight."""
-        return tuple(
-            _unreported(term.number, term.sorter.name)
-            for term in self.terms
-            if candidates and term.weight and term.sorter and term.column and not candidates & term.column.reported
-        )
+        """Sorters (``property-unreported``) whose property none of the ``candidates``, a bit set by position, reports,
+        or none of those that match the term's labels, if any do: they give all of them 0. None where there are no
+        candidates, and none of a term without weight."""
+        found = []
+        for term in self.terms:
+            asked = candidates & term.labelled or candidates
+            if asked and term.weight and term.sorter and term.column and not asked & term.column.reported:
+                found.append(_unreported(term.number, term.sorter.name, asked != candidates))
+        return tuple(found)
 
     def prices_unknown(self, candidates: int) -> tuple[Problem, ...]:
         """Sorters by price (``price-unknown``) for which some of the ``candidates``, a bit set by position, have one
@@ -249,11 +251,13 @@ def _unpriced(
     )
 
 
-def _unreported(number: int, name: str) -> Problem:
-    """The finding ``property-unreported``; its hint for a price is a price list."""
+def _unreported(number: int, name: str, of_some: bool) -> Problem:
+    """The finding ``property-unreported``, of clusters with the term's labels alone if ``of_some``; its hint for a
+    price is a price list."""
+    whom = "eligible cluster with its labels" if of_some else "eligible cluster"
     return Problem(
         "property-unreported",
-        f"no eligible cluster reports {name}, so this preference decides nothing",
+        f"no {whom} reports {name}, so this preference decides nothing",
         _field(number),
         WITH_PRICES if name in UNITS else "read facts again, or correct the name of the property",
     )

@@ -23,6 +23,7 @@ from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPol
 from . import cluster_eligibility
 from .cycle import Scheduled, schedule
 from .index import FleetIndex
+from .picking.new_homes import handed_on
 from .profile import Profile
 from .reasons import ClusterBlocker, keeps_unread
 from .request import SchedulingRequest
@@ -56,8 +57,9 @@ def decide(
     bindings: tuple[ClusterResourceBinding, ...],
 ) -> Decided:
     """What ``schedule`` decides, but that holders keep the placement which a changed policy would drop only because
-    they could not be read (finding ``kept-unreadable``). Holders that filters refuse today for more than not having
-    been read are the finding ``would-not-be-picked``. FleetError as of ``schedule``."""
+    they could not be read (finding ``kept-unreadable``); such a one is no new home of an evacuated cluster any more
+    once another is. Holders that filters refuse today for more than not having been read are the finding
+    ``would-not-be-picked``. FleetError as of ``schedule``."""
     asked = SchedulingRequest(placement, policy, index)
     kept = _kept(asked, bindings)
     names = {each.name for each in kept}
@@ -71,7 +73,7 @@ def decide(
     )
     return Decided(
         scheduled=replace(outcome, unread=unread, findings=findings),
-        bindings=tuple(sorted((*outcome.bindings, *kept), key=lambda each: each.name)),
+        bindings=tuple(sorted((*outcome.bindings, *handed_on(kept, outcome.bindings)), key=lambda each: each.name)),
     )
 
 

@@ -14,10 +14,12 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ...objects.api_groups import PLACEMENT_API
+from ...objects.clusters.evacuation import EVACUATED
 from ...objects.identity import ObjectId, group_version
 from ...objects.placements.binding import (
     BOUND,
     HELD_BEFORE,
+    INSTEAD_OF,
     PREVIOUS_STATE,
     SCHEDULED,
     UNSCHEDULED,
@@ -150,6 +152,8 @@ def _binding(binding: ClusterResourceBinding) -> dict[str, t.Any]:
         "policy": spec.scheduling_policy_snapshot_name,
         "holds": binding.held_snapshot,
         "begun": "yes" if HELD_BEFORE in metadata.annotations else "",
+        "evacuated": "yes" if EVACUATED in metadata.annotations else "",
+        "insteadOf": metadata.annotations.get(INSTEAD_OF, ""),
         "clusterOverrides": list(spec.cluster_resource_override_snapshots),
         "overrides": [[each.namespace, each.name] for each in spec.resource_override_snapshots],
         "leftOut": [list(each) for each in sorted(binding.left_out)],
@@ -249,12 +253,15 @@ def _read_binding(row: Row) -> ClusterResourceBinding:
     if scores and (not isinstance(scores, list) or len(scores) != 2 or not all(map(_is_score, scores))):
         raise ValueError(f"{scores!r:.80} are no scores")
     cluster, deleted = _name(row.get("cluster")), _text(row, "deleted")
+    instead_of = _name(row["insteadOf"]) if row.get("insteadOf") else ""
     return ClusterResourceBinding(
         metadata=ObjectMeta(
             name=_name(row.get("name")),
             annotations={
                 **({PREVIOUS_STATE: before} if before else {}),
                 **({HELD_BEFORE: holds} if _text(row, "begun") else {}),
+                **({EVACUATED: "true"} if _text(row, "evacuated") else {}),
+                **({INSTEAD_OF: instead_of} if instead_of else {}),
                 **left_out_mark(_left_out(row)),
             },
             deletion_timestamp=parse_time(deleted) if deleted else None,

@@ -23,6 +23,7 @@ from ...values.listed import listed
 from ...values.parts import mapping, text, texts
 from ...values.parts import name as called
 from .held import Holdings, read_holdings, write_holdings
+from .member import NODES
 from .node import NodeFacts, amounts
 from .prices import Cost, PriceSource, costs_of
 
@@ -53,9 +54,9 @@ class FactsSnapshot:
     digest: str = field(default="", compare=False)
 
     def costs(self, member: MemberCluster) -> tuple[Cost, ...]:
-        """The costs that are known of the member; without ``origin`` where its facts are older than the snapshot, since
-        nobody knows the prices that those were made with."""
-        older = member.name in self.failed or member.name in self.missing
+        """The costs that are known of the member; without ``origin`` where they are older than the snapshot, as its
+        nodes could not be read, since nobody knows the prices that those were made with."""
+        older = member.name in self.failed or NODES in self.missing.get(member.name, ())
         return costs_of(member, None if older else self.prices)
 
     @property

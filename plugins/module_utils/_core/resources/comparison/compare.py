@@ -25,6 +25,7 @@ from .fields import (
     is_masked,
     is_secret,
     item_path,
+    one_line,
     same_json,
     shown,
     value_path,
@@ -66,7 +67,10 @@ TEXT_KINDS = frozenset({"ConfigMap", "Secret"})
 # Servers leave these out when they are empty, false or zero, so that a missing one is no difference. Other fields tell
 # an explicit zero from none (runAsUser, ttlSecondsAfterFinished), so there a missing one counts.
 OMITTED_WHEN_EMPTY = frozenset(
-    {"labels", "annotations", "finalizers", "nodeSelector", "matchLabels", "data", "stringData", "limits", "requests"}
+    {
+        *("labels", "annotations", "finalizers", "nodeSelector", "matchLabels", "data", "binaryData", "stringData"),
+        *("limits", "requests", "overhead", "parameters"),
+    }
 )
 OMITTED_WHEN_ZERO = frozenset(
     {
@@ -84,6 +88,16 @@ OMITTED_WHEN_ZERO = frozenset(
         "initialDelaySeconds",
         "minReadySeconds",
         "subPath",
+        "hostPort",
+        *("preserveUnknownFields", "priority", "deprecated", "nullable", "uniqueItems", "insecureSkipTLSVerify"),
+    }
+)
+OMITTED_WHEN_BLANK = frozenset(
+    {
+        *("value", "key", "effect", "prefix", "subPathExpr", "workingDir", "medium", "fsType", "secretName"),
+        *("apiGroup", "serviceName", "format", "title"),
+        *("host", "hostIP", "hostname", "subdomain", "loadBalancerIP", "externalName"),
+        *("serviceAccountName", "priorityClassName"),
     }
 )
 # Maps that an apply replaces as a whole and that servers add nothing to: a key too many is a difference.
@@ -158,7 +172,8 @@ def differences(
 ) -> tuple[FieldDiff, ...]:
     """At most ``limit`` differences in the order of the manifest, those in metadata after the others; identity and
     status are not compared, a null in ``desired`` says nothing, and neither does a missing field that servers leave out
-    when it is empty. Quantities are compared by value. ``live`` has passed ``check_managed_fields``.
+    when it is empty. Quantities are compared by value, base64 without line ends. ``live`` has passed
+    ``check_managed_fields``.
 
     ``full`` adds what the manifest does not name, top-level fields last, but for finalizers and for labels and
     annotations of Kubernetes and of the fleet.
@@ -236,7 +251,7 @@ def _differ(pair: _Pair) -> t.Iterator[_Pair]:
             yield pair.extra(key)
     elif isinstance(pair.desired, list) and isinstance(pair.live, list):
         yield from _differ_in_list(pair)
-    elif not same_json(pair.desired, pair.live) and not _same_quantity(pair):
+    elif not (same_json(pair.desired, pair.live) or _same_quantity(pair) or _same_bytes(pair)):
         yield pair
 
 
@@ -249,19 +264,31 @@ def _differ_in_list(pair: _Pair) -> t.Iterator[_Pair]:
     elif style == SET:
         yield from _differ_in_set(pair)
     elif not pair.nodes and _named(pair.desired) and _named(pair.live):
-        there = LiveItems(pair.live)
-        for item in pair.desired:
-            keys = {"name": item["name"]}
-            yield from _differ(pair.item(item_path(pair.path, keys), "", item, there.having(keys)))
-        wanted = {item["name"] for item in pair.desired}
-        for item in pair.live if pair.full else ():
-            if item["name"] not in wanted:
-                yield pair.item(item_path(pair.path, {"name": item["name"]}), "", ABSENT, item)
+        yield from _differ_in_named_list(pair)
     elif len(pair.desired) != len(pair.live):
         yield pair
     else:
         for position, item in enumerate(pair.desired):
             yield from _differ(pair.item(f"{pair.path}[{position}]", f"i:{position}", item, pair.live[position]))
+
+
+def _differ_in_named_list(pair: _Pair) -> t.Iterator[_Pair]:
+    """The pairs that differ in a list whose items all have a name, then, in a full comparison, the live items of other
+    names; the whole where nothing differs but the order of the wanted items, in which containers start and variables
+    are filled in."""
+    there = LiveItems(pair.live)
+    found: list[_Pair] = []
+    for item in pair.desired:
+        keys = {"name": item["name"]}
+        found += _differ(pair.item(item_path(pair.path, keys), "", item, there.having(keys)))
+    yield from found
+    wanted = {item["name"]: None for item in pair.desired}
+    if not found and [*wanted] != [item["name"] for item in pair.live if item["name"] in wanted]:
+        yield pair
+        return
+    for item in pair.live if pair.full else ():
+        if item["name"] not in wanted:
+            yield pair.item(item_path(pair.path, {"name": item["name"]}), "", ABSENT, item)
 
 
 def _differ_in_keyed_list(pair: _Pair) -> t.Iterator[_Pair]:
@@ -275,10 +302,11 @@ def _differ_in_keyed_list(pair: _Pair) -> t.Iterator[_Pair]:
         matched.add(id(found))
         yield from _differ(pair.item(path, name, pair.desired[position], found))
     others = match_items(pair.live, known) if pair.full else ()
-    for position, (name, _keys) in enumerate(others):
+    for position, (name, keys) in enumerate(others):
         item = pair.live[position]
         if id(item) not in matched:
-            yield pair.item(f"{pair.path}[{position}]", name, ABSENT, item)
+            path = item_path(pair.path, keys) if keys else f"{pair.path}[{position}]"
+            yield pair.item(path, name, ABSENT, item)
 
 
 def _differ_in_set(pair: _Pair) -> t.Iterator[_Pair]:
@@ -301,10 +329,15 @@ def _named(items: list[t.Any]) -> bool:
 def _omitted(pair: _Pair) -> bool:
     """Whether a missing field is as good as the value that is wanted, since servers leave it out: an empty list always,
     an empty map under names of ``OMITTED_WHEN_EMPTY``, false, zero or an empty text under those of
-    ``OMITTED_WHEN_ZERO``."""
+    ``OMITTED_WHEN_ZERO``, an empty text under those of ``OMITTED_WHEN_BLANK``. Not so the entries of such a map, whose
+    names are the author's own."""
     if pair.desired == {}:
         return pair.key in OMITTED_WHEN_EMPTY
-    return pair.desired == [] or (not pair.desired and pair.key in OMITTED_WHEN_ZERO)
+    if pair.desired == [] or pair.parent in OMITTED_WHEN_EMPTY:
+        return bool(pair.desired == [])
+    return (not pair.desired and pair.key in OMITTED_WHEN_ZERO) or (
+        pair.desired == "" and pair.key in OMITTED_WHEN_BLANK
+    )
 
 
 def _same_quantity(pair: _Pair) -> bool:
@@ -315,6 +348,15 @@ def _same_quantity(pair: _Pair) -> bool:
         return read_quantity(pair.desired) == read_quantity(pair.live)
     except ValueError:
         return False
+
+
+def _same_bytes(pair: _Pair) -> bool:
+    """Whether both are the same base64 but for line ends, which servers take out, in a field that holds base64."""
+    of_secret = pair.masked and pair.parent == "data"
+    if not (of_secret or pair.parent == "binaryData" or pair.key == "caBundle"):
+        return False
+    wanted, there = pair.desired, pair.live
+    return isinstance(wanted, str) and isinstance(there, str) and one_line(wanted) == one_line(there)
 
 
 def _is_target(pair: _Pair) -> bool:

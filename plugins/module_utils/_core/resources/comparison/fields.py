@@ -110,12 +110,17 @@ def same_json(one: t.Any, other: t.Any) -> bool:
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
+def one_line(text: str) -> str:
+    """The text without line ends, which API servers pass over in base64."""
+    return text.replace("\n", "").replace("\r", "")
+
+
 def _length(value: t.Any) -> int:
     """Bytes of a text, of base64 those of what it stands for; characters of the JSON of anything else."""
     if not isinstance(value, str):
         return len(_json(value))
     try:
-        return len(base64.b64decode(value, validate=True))
+        return len(base64.b64decode(one_line(value), validate=True))
     except (binascii.Error, ValueError):
         return len(value.encode())
 

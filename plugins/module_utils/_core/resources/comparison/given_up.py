@@ -102,7 +102,7 @@ def becomes(each: ObjectId, path: str, managers: t.Sequence[str] = ()) -> str:
     """What the server does with a field at ``path`` that is given up, as the rest of a sentence: it stays if
     ``managers`` own it too, else it goes to the default of Kubernetes (``DEFAULTS``), or is removed."""
     if managers:
-        return f"stays as it is, since {', '.join(managers)} owns it too"
+        return f"stays as it is, since {', '.join(managers)} {'own' if len(managers) > 1 else 'owns'} it too"
     default = DEFAULTS.get((each.group, each.kind, path))
     if default is None:
         return REMOVED
@@ -110,23 +110,39 @@ def becomes(each: ObjectId, path: str, managers: t.Sequence[str] = ()) -> str:
 
 
 def _gone(at: _Field) -> t.Iterator[GivenUp]:
-    """This field if it is live and not wanted (a null counts as that), else what is given up below it."""
+    """This field if it is live and not wanted (a null counts as that), else what is given up below it; that too where
+    others own a part of it, which stays."""
     if isinstance(at.live, Absent):
         return
-    if isinstance(at.desired, Absent) or at.desired is None:
+    unwanted = isinstance(at.desired, Absent) or at.desired is None
+    if unwanted and (not at.others or _shared(at)):
         yield GivenUp(at.path, shown(at.live, at.masked), tuple(dict.fromkeys(one.name for one in at.others)))
     elif has_children(at.ours):
         yield from _gone_below(at)
 
 
+def _shared(at: _Field) -> bool:
+    """Whether others own all that is ours there."""
+    return _covered(at.ours, [each.fields for each in at.others])
+
+
+def _covered(ours: Node, others: t.Sequence[Node]) -> bool:
+    """Whether all that is ours below a node is also owned by others, who own something there."""
+    return bool(others) and all(
+        _covered(ours[name], [each[name] for each in others if name in each]) for name in ours if name != "."
+    )
+
+
 def _gone_below(at: _Field) -> t.Iterator[GivenUp]:
-    """What is given up in a map or a list: keyed items first, then keys and elements of sets in the order of our
-    tree."""
+    """What is given up in a map or a list: keyed items first, then keys and elements of sets in the order of our tree.
+    An item that stays, because it is wanted or others own a part of it, keeps its key fields."""
     wanted = at.desired if isinstance(at.desired, list) else []
     keys, there = keys_of((at.ours,)), LiveItems(at.live)
-    items = {name: wanted[place] for place, (name, _keys) in enumerate(match_items(wanted, keys)) if name}
+    items = {name: {**own, **wanted[place]} for place, (name, own) in enumerate(match_items(wanted, keys)) if name}
     for name, fields in keys:
         below = at.below(item_path(at.path, fields), name, items.get(name, ABSENT), there.having(fields))
+        if below.others and isinstance(below.desired, Absent) and not _shared(below):
+            below = replace(below, desired=fields)
         yield from _gone(below)
     sets = [json_words(each) for each in (wanted, at.live)] if any(name.startswith(SET) for name in at.ours) else []
     for name in at.ours:

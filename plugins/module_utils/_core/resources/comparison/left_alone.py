@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from ...errors import Problem
 from ...objects.identity import Manifest, ObjectId, annotations_of, labels_of, metadata_of
 from ..applyset import PART_OF_LABEL
-from .fields import ABSENT, Absent, same_json
+from .fields import ABSENT, Absent, is_secret, same_json
 from .managed_fields import (
     LiveItems,
     Node,
@@ -53,7 +53,9 @@ _KEYS = re.compile(rf"\[({_ONE}(?:,{_ONE})*)\]")
 
 def ignored(manifest: Manifest) -> tuple[Path, ...]:
     """The paths that the manifest's annotation ``gitops.fleet/ignore`` names, none without it; an empty path is the
-    whole object. ValueError if that names nothing, cannot be read, or may not be ignored."""
+    whole object. In ConfigMaps and Secrets, whose entries have no fields, ``.data.tls.crt`` is the entry ``tls.crt``,
+    and ``.stringData`` is ``.data``. ValueError if the annotation names nothing, cannot be read, or may not be
+    ignored."""
     text = annotations_of(manifest).get(IGNORE)
     if text is None:
         return ()
@@ -64,9 +66,25 @@ def ignored(manifest: Manifest) -> tuple[Path, ...]:
     found, position = [], _end_of_match(_BETWEEN, text, 0)
     while position < len(text):
         path, end = _path(text, position)
-        found.append(path)
+        found.append(_of_entries(path) if _has_entries(manifest) else path)
         position = _end_of_match(_BETWEEN, text, end)
     return tuple(found)
+
+
+def _has_entries(manifest: Manifest) -> bool:
+    """Whether it is a ConfigMap or Secret of the core group."""
+    return is_secret(manifest) or (manifest.get("apiVersion"), manifest.get("kind")) == ("v1", "ConfigMap")
+
+
+def _of_entries(path: Path) -> Path:
+    """The path of an entry where the parts of its name were written as fields, in ``data`` for ``stringData``, which is
+    folded into it before it is applied; any other path as it is."""
+    field, *names = path
+    if field not in ("data", "binaryData", "stringData"):
+        return path
+    texts = [each for each in names if isinstance(each, str)]
+    entry = (".".join(texts),) if texts and len(texts) == len(names) else tuple(names)
+    return ("data" if field == "stringData" else field, *entry)
 
 
 def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Problem]:
@@ -189,8 +207,9 @@ class _At:
 
     @property
     def whole(self) -> bool:
-        """Whether any owner has this as one field."""
-        return any(not node for node in self.nodes)
+        """Whether this is one field, as any owner has it; one that applied an empty map has it so, too, beside others
+        who own keys of it."""
+        return any(not node for node in self.nodes) and not any(map(has_children, self.nodes))
 
     @property
     def unnamed(self) -> bool:
@@ -212,14 +231,18 @@ class _At:
 
 
 def _kept(at: _At, path: Path) -> t.Any:
-    """What is desired, with what stands at ``path`` as it is live, of what is applied only what is ours; ABSENT if
-    nothing is left."""
+    """What is desired, with what stands at ``path`` as it is live, of what is applied only what is ours, and that is
+    nothing of a list or map that was applied empty and that others have filled; ABSENT if nothing is left."""
     if path:
         step, rest = path[0], path[1:]
         return _kept_in_map(at, step, rest) if isinstance(step, str) else _kept_in_list(at, dict(step), rest)
     if not at.sends:
         return at.live
-    return ABSENT if at.ours is None or isinstance(at.live, Absent) else _held(at.live, at.ours)
+    if at.ours is None or isinstance(at.live, Absent):
+        return ABSENT
+    if any(map(has_children, at.nodes)) and not has_children(at.ours):
+        return [] if isinstance(at.live, list) else {}
+    return _held(at.live, at.ours)
 
 
 def _kept_in_map(at: _At, key: str, rest: Path) -> t.Any:

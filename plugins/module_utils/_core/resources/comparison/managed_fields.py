@@ -29,6 +29,8 @@ DEEPEST = 100
 # A schema gives a list one set of key fields, and its versions a few. Members could send one for each item.
 MOST_FORMS = 16
 _MOST_PARTS = 4 * MOST_FORMS
+# What Kubernetes fills into key fields of its own kinds, and what it takes there beside it.
+_PROTOCOL, _FILLED_IN, _OTHERS = "protocol", "TCP", ("UDP", "SCTP")
 _WORDS = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
 
 
@@ -118,8 +120,8 @@ def match_items(items: t.Sequence[t.Any], keys: t.Sequence[tuple[str, Keys]]) ->
     """For each item of a keyed list its (name in the tree, key fields); where it is in no tree an empty name, with
     those key fields that it has.
 
-    A key field that the item leaves out matches, because the server fills it in (``protocol: TCP``); but an item that
-    names all key fields comes first.
+    A key field that the item leaves out matches, because the server fills it in; but an item that names all key fields
+    comes first. A ``protocol`` that is left out beside protocols of ports is TCP, and no UDP or SCTP.
     """
     known = _KnownKeys.of(keys)
     found: dict[int, int] = {}
@@ -133,8 +135,9 @@ def match_items(items: t.Sequence[t.Any], keys: t.Sequence[tuple[str, Keys]]) ->
             found[position] = min(free)
             taken.add(found[position])
     ranks = {name: rank for rank, name in enumerate(dict.fromkeys(name for _key, fields in keys for name in fields))}
+    filled = {_PROTOCOL: _FILLED_IN} if any(_is_of_port(fields) for _key, fields in keys) else {}
     return [
-        keys[found[position]] if position in found else ("", _own_keys(item, ranks))
+        keys[found[position]] if position in found else ("", _own_keys(item, ranks, filled))
         for position, item in enumerate(items)
     ]
 
@@ -202,11 +205,14 @@ class _KnownKeys:
                 yield found
 
     def _places_of(self, form: _Names, names: _Names) -> t.Mapping[t.Hashable, list[int]]:
-        """The places of the keys of one ``form`` by what they have in ``names``, the last one first. Nothing for more
-        than _MOST_PARTS pairs: a server fills in the same few fields, but members could leave out any."""
+        """The places of the keys of one ``form`` by what they have in ``names``, the last one first, without those of
+        another protocol than the one that is filled in. Nothing for more than _MOST_PARTS pairs: a server fills in the
+        same few fields, but members could leave out any."""
         if (form, names) not in self._places and len(self._places) < _MOST_PARTS:
             found = self._places[form, names] = {}
             for place in reversed(self.forms[form]):
+                if _PROTOCOL in form - names and self.keys[place][1][_PROTOCOL] in _OTHERS:
+                    continue
                 found.setdefault(_word(self.keys[place][1], names), []).append(place)
         return self._places.get((form, names), {})
 
@@ -229,9 +235,17 @@ def _drop_taken_from_end(taken: set[int], places: list[int]) -> list[int]:
     return places
 
 
-def _own_keys(item: t.Any, ranks: t.Mapping[str, int]) -> Keys:
-    """The key fields that an item has, in the order of ``ranks``."""
+def _own_keys(item: t.Any, ranks: t.Mapping[str, int], filled: Keys) -> Keys:
+    """The key fields that an item has, in the order of ``ranks``, and, if it has any, those that are ``filled`` in."""
+    if not _named(item, ranks):
+        return {}
+    item = {**filled, **item}
     return {name: item[name] for name in sorted(_named(item, ranks), key=ranks.__getitem__)}
+
+
+def _is_of_port(fields: Keys) -> bool:
+    """Whether the key fields have a protocol that ports of Kubernetes have."""
+    return fields.get(_PROTOCOL) in (_FILLED_IN, *_OTHERS)
 
 
 def _plain(value: t.Any) -> t.Any:

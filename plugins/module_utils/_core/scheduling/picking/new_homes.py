@@ -36,6 +36,15 @@ def with_new_homes(
     return tuple(_marked(each, taken.get(each.name, "")) for each in after)
 
 
+def handed_on(
+    bindings: t.Iterable[ClusterResourceBinding], others: t.Iterable[ClusterResourceBinding]
+) -> tuple[ClusterResourceBinding, ...]:
+    """The ``bindings``, in their order, without the mark of those that stand in for a cluster for which one of the
+    ``others`` does so too: two would be waited for."""
+    taken = {new_home_of(each) for each in others if _is_live(each)}
+    return tuple(_marked(each, "") if new_home_of(each) in taken else each for each in bindings)
+
+
 def new_home_of(binding: ClusterResourceBinding) -> str:
     """The evacuated cluster in whose place the binding's cluster was picked; empty for none."""
     return binding.metadata.annotations.get(INSTEAD_OF, "")

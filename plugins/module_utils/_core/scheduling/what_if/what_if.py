@@ -56,14 +56,16 @@ class Difference:
 @dataclass(frozen=True, kw_only=True)
 class Differences:
     """``rows`` by cluster: all that gain or lose the placement, and those that keep it but would not be picked afresh
-    any more. ``kept`` are the names of all that keep it, ``fulfilled`` says before and after whether the policy is.
-    ``findings`` are those that only the second fleet raises.
+    any more. ``kept`` are the names of all that keep it, ``until_edit`` is how many of these would not be picked
+    afresh, today or not; ``fulfilled`` says before and after whether the policy is. ``findings`` are those that only
+    the second fleet raises.
     """
 
     placement: str
     rows: tuple[Difference, ...]
     kept: tuple[str, ...]
     fulfilled: tuple[bool, bool]
+    until_edit: int = 0
     findings: tuple[Problem, ...] = ()
 
     def named(self, change: str) -> tuple[str, ...]:
@@ -93,9 +95,8 @@ class Differences:
         parts += [f"come to {listed(self.gained, NAMED)}"] if self.gained else []
         kept = f"{len(self.kept)} keep{'s' if len(self.kept) == 1 else ''} it"
         said = f"{self.placement} would {' and '.join(parts) or 'move nowhere'}; {kept}"
-        afresh = len(self.named(KEPT))
-        if afresh:
-            said += f", {afresh} of them only until the policy is edited"
+        if self.until_edit:
+            said += f", {self.until_edit} of them only until the policy is edited"
         before, after = self.fulfilled
         if before != after:
             said += "; the policy would then be fulfilled" if after else "; the policy would not be fulfilled any more"
@@ -154,6 +155,7 @@ def differences(before: Scheduled, after: Scheduled) -> Differences:
         rows=tuple(rows),
         kept=tuple(sorted(had & has)),
         fulfilled=(before.fulfilled, after.fulfilled),
+        until_edit=len(had & has & after.not_afresh.keys()),
         findings=tuple(each for each in after.findings if each not in known),
     )
 

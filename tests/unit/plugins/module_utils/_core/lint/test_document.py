@@ -266,6 +266,27 @@ def test_an_object_stands_twice_only_in_what_is_applied_together():
     assert [index for index, _each in across([row, row], ["prod/a.yml:1", "prod/b.yml:1"])] == [1]
 
 
+def test_what_is_overridden_twice_is_an_error_in_one_folder_and_a_warning_across_folders() -> None:
+    """A folder for each environment: its overrides are called otherwise, and go to another fleet."""
+    selector = {"group": "", "version": "v1", "kind": "ConfigMap", "name": "web"}
+    policy = {"overrideRules": [{"clusterSelector": {}, "overrideType": "Delete"}]}
+    rows = [
+        (
+            {
+                "apiVersion": "placement.kubernetes-fleet.io/v1",
+                "kind": "ResourceOverride",
+                "metadata": {"name": name, "namespace": "shop"},
+                "spec": {"resourceSelectors": [selector], "policy": policy},
+            },
+            f"ResourceOverride/{name}",
+        )
+        for name in ("web-prod", "web-test")
+    ]
+    here = [each.level for _index, each in across(rows, ["fleet/a.yml:1", "fleet/b.yml:1"])]
+    there = [each.level for _index, each in across(rows, ["prod/a.yml:1", "test/a.yml:1"])]
+    assert (here, there) == (["error"], ["warning"])
+
+
 @pytest.mark.parametrize(
     ("selector", "expected"),
     [

@@ -163,3 +163,24 @@ def test_what_tells_something_else_than_its_kind_does_is_not_available(group: st
     live = {"metadata": {"generation": 1}, "spec": {}, **part}
     assert availability(group, kind, live) in (NOT_YET, AVAILABLE if kind == "DaemonSet" else NOT_YET)
     assert lacking(group, kind, live).startswith(("has ", "is not "))
+
+
+DAEMONS = {"desiredNumberScheduled": 5, "currentNumberScheduled": 5, "numberAvailable": 5, "updatedNumberScheduled": 2}
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "words"),
+    [
+        ("Deployment", {"availableReplicas": 1, "updatedReplicas": 2}, "has 1 of 2 replicas available"),
+        ("Deployment", {"availableReplicas": 2, "updatedReplicas": 1}, "has 1 of 2 replicas of the new version"),
+        ("Deployment", {**READY, "unavailableReplicas": 1}, "has 1 replica that is not available"),
+        ("StatefulSet", {**READY, "currentRevision": "a", "updateRevision": "b"}, "is not available yet"),
+        ("DaemonSet", DAEMONS, "has 2 of 5 pods of the new version"),
+        ("DaemonSet", {**DAEMONS, "numberAvailable": 4}, "has 4 of 5 pods available"),
+    ],
+)
+def test_what_it_lacks_is_what_keeps_it_from_being_available(kind: str, status: Manifest, words: str) -> None:
+    """Nobody is told that all are there where something else is waited for."""
+    live = workload(status)
+    assert availability("apps", kind, live) == NOT_YET
+    assert lacking("apps", kind, live) == words

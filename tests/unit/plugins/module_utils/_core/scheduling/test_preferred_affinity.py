@@ -147,6 +147,15 @@ def test_any_property_that_nobody_reports_is_told_and_one_that_somebody_does_is_
     assert undecided(policy, fleet("a", cluster("b", properties={"example.com/rank": "1"}))) == []
 
 
+def test_a_property_that_only_clusters_without_the_labels_of_its_term_report_is_told():
+    policy = pick_n(1, prefer(20, {"env": "prod"}, (COST, "Ascending")))
+    prod, other = cluster("a", labels={"env": "prod"}), cluster("b", properties={COST: "0.1"})
+    (told,) = undecided(policy, fleet(prod, other))
+    assert f"no eligible cluster with its labels reports {COST}, so this preference decides nothing" in told
+    priced = cluster("c", labels={"env": "prod"}, properties={COST: "0.2"})
+    assert all("property-unreported" not in each for each in undecided(policy, fleet(prod, other, priced)))
+
+
 def test_a_preference_is_not_told_of_where_it_could_decide_nothing_anyway():
     sorter = (COST, "Ascending")
     assert undecided(pick_n(1, prefer(0, None, sorter)), fleet("a")) == []

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.held import without_content
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.node import NodeFacts
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import PriceSource
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import CPU_COST, PriceSource
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import (
     FactsSnapshot,
     read_snapshot,
@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.s
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import CertificateEnds
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 
 AT = datetime(2026, 1, 15, 12, tzinfo=UTC)
 NODE = NodeFacts(
@@ -175,6 +175,15 @@ def test_facts_may_come_from_a_clock_that_is_a_little_ahead() -> None:
     assert read_snapshot(document, "facts.json", AT + timedelta(days=900)) == SNAPSHOT
 
 
+@pytest.mark.parametrize(("part", "source"), [("pods", "aws"), ("namespaces", "aws"), ("nodes", "")])
+def test_costs_are_older_than_the_facts_only_where_nodes_were_not_read(part: str, source: str) -> None:
+    priced = decode(MemberCluster, {**encode(member("m1")), "status": {"properties": {CPU_COST: {"value": "0.1"}}}})
+    missing = {"m1": {part: {"code": "timeout", "message": "no answer"}}}
+    snapshot = FactsSnapshot(captured_at=AT, members=(priced,), missing=missing, prices=PriceSource(source="aws"))
+    assert [each.as_dict()["source"] for each in snapshot.costs(priced)] == [source]
+    assert ("earlier capture" in snapshot.costs_from) == (not source)
+
+
 NAMES = ["apps/v1", "Deployment", "shop", "web", "abc"]
 BINDING = {"name": "web-a", "cluster": "a", "state": "Bound", "policy": "web-3", "holds": "web-4-snapshot"}
 WEB = {
@@ -212,6 +221,17 @@ def test_overrides_that_are_held_read_back_too() -> None:
     assert found.held and found.held.placements["web"].bindings[0].left_out == {("", "ConfigMap", "shop", "settings")}
 
 
+def test_an_evacuation_and_its_new_home_that_are_held_read_back_too() -> None:
+    """A plan of the file says as one of the records that the cluster was evacuated, who has its place, and brakes no
+    removal for it."""
+    rows = [{**BINDING, "state": "Unscheduled", "evacuated": "yes"}, {**BINDING, "name": "web-b", "insteadOf": "a"}]
+    found = read_snapshot(holding(bindings=rows), "facts.json")
+    assert write_snapshot(found)["held"]["web"]["bindings"] == rows
+    assert found.held
+    marks = [each.metadata.annotations for each in found.held.placements["web"].bindings]
+    assert marks == [{"gitops.fleet/evacuated": "true"}, {"gitops.fleet/instead-of": "a"}]
+
+
 def test_of_a_placement_only_what_plans_read_is_kept() -> None:
     """Annotations hold whatever people and tools put there, copies of the object for example."""
     annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "gitops.fleet/source": "files:x"}
@@ -244,6 +264,7 @@ def test_of_a_placement_only_what_plans_read_is_kept() -> None:
         {"bindings": [{**BINDING, "name": ""}]},
         {"bindings": [{**BINDING, "holds": "web"}]},
         {"bindings": [{**BINDING, "begun": 1}]},
+        {"bindings": [{**BINDING, "insteadOf": "A B"}]},
         {"bindings": [{**BINDING, "clusterOverrides": [1]}]},
         {"bindings": [{**BINDING, "clusterOverrides": ["x" * 1001]}]},
         {"bindings": [{**BINDING, "overrides": ["web"]}]},

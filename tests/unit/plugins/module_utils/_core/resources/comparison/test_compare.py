@@ -14,6 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.compa
     additions,
     differences,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.left_alone import as_live, ignored
 
 
 def pod(**container: t.Any) -> dict[str, t.Any]:
@@ -70,6 +71,16 @@ def test_other_lists_are_compared_as_a_whole_or_by_position() -> None:
     ]
 
 
+def test_another_order_of_named_items_is_a_difference_of_the_list() -> None:
+    """Containers for the start run one after the other; a plan that compares two manifests has to tell."""
+
+    def start(*names: str) -> dict[str, t.Any]:
+        return {"spec": {"initContainers": [{"name": name} for name in names]}}
+
+    assert [one.path for one in differences(start("a", "b"), start("b", "a"), full=True)] == [".spec.initContainers"]
+    assert differences(start("a", "b"), start("a", "side", "b")) == ()
+
+
 def test_a_selector_with_a_label_too_many_is_another_selector() -> None:
     wanted, live = {"spec": {"selector": {"a": "b"}}}, {"spec": {"selector": {"a": "b", "c": "d"}}}
     assert [one.path for one in differences(wanted, live)] == [".spec.selector"]
@@ -79,6 +90,48 @@ def test_a_selector_with_a_label_too_many_is_another_selector() -> None:
 def test_what_servers_leave_out_is_no_difference_and_a_meaningful_zero_is() -> None:
     assert differences({"spec": {"hostNetwork": False, "nodeSelector": {}, "rules": [], "x": None}}, {"spec": {}}) == ()
     assert len(differences({"spec": {"runAsUser": 0, "emptyDir": {}}}, {"spec": {}})) == 2
+
+
+def test_an_empty_text_that_servers_leave_out_is_no_difference() -> None:
+    """Charts write ``value: ""`` for variables, and the like; the server does not keep it."""
+    wanted = pod(env=[{"name": "A", "value": ""}], ports=[{"containerPort": 80, "hostPort": 0}], workingDir="")
+    live = pod(env=[{"name": "A"}], ports=[{"containerPort": 80}])
+    assert differences(wanted, live) == ()
+    assert [one.path for one in differences({"spec": {"params": [{"name": "a", "value": False}]}}, {"spec": {}})]
+
+
+def test_what_servers_leave_out_of_definitions_is_no_difference() -> None:
+    """Generators print it into every CustomResourceDefinition."""
+    column = {"name": "Ready", "type": "string", "jsonPath": ".status.ready"}
+    wanted, live = ({"additionalPrinterColumns": [{**column, **more}]} for more in ({"priority": 0, "format": ""}, {}))
+    definition = {"kind": "CustomResourceDefinition", "spec": {"preserveUnknownFields": False, "versions": [wanted]}}
+    assert differences(definition, {**definition, "spec": {"versions": [live]}}) == ()
+
+
+@pytest.mark.parametrize("part", ["data", "labels"])
+def test_an_empty_entry_of_a_map_of_texts_is_a_difference_where_it_is_missing(part: str) -> None:
+    """There the names are the author's, and servers keep what is empty."""
+    wanted: dict[str, t.Any] = {part: {"description": "", "value": "", "paused": ""}}
+    live: dict[str, t.Any] = {part: {"other": ""}}
+    if part == "labels":
+        wanted, live = {"metadata": wanted}, {"metadata": live}
+    assert len(differences({"kind": "ConfigMap", **wanted}, {"kind": "ConfigMap", **live})) == 3
+
+
+def test_base64_is_compared_without_line_ends() -> None:
+    """Manifests wrap it, servers keep it on one line."""
+    secret = {"apiVersion": "v1", "kind": "Secret"}
+    wrapped, plain, other = "YWJj\nZGVm\n", "YWJjZGVm", "YWJjZGVn"
+    assert differences({**secret, "data": {"a": wrapped}}, {**secret, "data": {"a": plain}}) == ()
+    assert differences({**secret, "data": {"a": wrapped}}, {**secret, "data": {"a": other}}) == (
+        FieldDiff(".data.a", "<masked, 6 bytes>", "<masked, 6 bytes>"),
+    )
+    hook = {"kind": "ValidatingWebhookConfiguration"}
+    rows = ({**hook, "webhooks": [{"name": "a", "clientConfig": {"caBundle": text}}]} for text in (wrapped, plain))
+    assert differences(*rows) == ()
+    config = {"apiVersion": "v1", "kind": "ConfigMap"}
+    assert differences({**config, "binaryData": {"a": wrapped}}, {**config, "binaryData": {"a": plain}}) == ()
+    assert len(differences({**config, "data": {"a": wrapped}}, {**config, "data": {"a": plain}})) == 1
 
 
 def test_values_of_secrets_show_as_lengths() -> None:
@@ -156,7 +209,7 @@ def test_items_that_only_the_live_list_has_count_too() -> None:
     }
     wanted = {"spec": {"ports": [{"port": 80}], "tags": ["a"], "args": ["x", "y"]}}
     assert differences(wanted, live) == ()
-    assert paths(wanted, live) == [".spec.ports[1]", '.spec.tags[="b"]']
+    assert paths(wanted, live) == [".spec.ports[port=81]", '.spec.tags[="b"]']
 
 
 def test_what_only_a_live_secret_has_shows_as_a_length() -> None:
@@ -219,11 +272,26 @@ def test_what_others_have_added_counts_and_what_servers_filled_in_does_not() -> 
     wanted = {"metadata": {"annotations": {}}, "spec": {"replicas": 1, "ports": [{"port": 80}]}}
     found = additions(wanted, live, "us")
     assert {(each.path, each.desired, str(each.live), each.managers) for each in found} == {
-        (".spec.ports[1]", None, "{'port': 81}", ("helm",)),
+        (".spec.ports[port=81]", None, "{'port': 81}", ("helm",)),
         (".spec.paused", None, "True", ("helm",)),
         (".metadata.annotations.note", None, "x", ("kubectl",)),
     }
     assert additions(live, live, "us") == ()
+
+
+def test_an_item_that_others_have_added_can_be_ignored_as_it_is_shown() -> None:
+    """A side car that a mesh injects: its path goes into ``gitops.fleet/ignore`` as it is."""
+    item = {".": {}, "f:name": {}, "f:image": {}}
+    trees = [{"f:spec": {"f:containers": {f'k:{{"name":"{name}"}}': item}}} for name in ("web", "proxy")]
+    live = {
+        "metadata": {"managedFields": [owned("us", **trees[0]), owned("mesh", **trees[1])]},
+        "spec": {"containers": [{"name": "web", "image": "a"}, {"name": "proxy", "image": "b"}]},
+    }
+    wanted: dict[str, t.Any] = {"spec": {"containers": [{"name": "web", "image": "a"}]}}
+    (found,) = additions(wanted, live, "us")
+    assert (found.path, found.managers) == ('.spec.containers[name="proxy"]', ("mesh",))
+    paths = ignored({"metadata": {"annotations": {"gitops.fleet/ignore": found.path}}})
+    assert additions(as_live(wanted, live, paths), live, "us") == ()
 
 
 def test_what_others_have_added_to_a_secret_is_not_shown() -> None:

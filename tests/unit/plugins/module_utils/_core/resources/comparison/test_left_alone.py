@@ -43,6 +43,24 @@ def live(ours: Document, theirs: Document, **spec: t.Any) -> Document:
 
 
 @pytest.mark.parametrize(
+    ("kind", "text", "paths"),
+    [
+        ("ConfigMap", ".data.tls.crt", [("data", "tls.crt")]),
+        ("Secret", '.data["tls.crt"], .data', [("data", "tls.crt"), ("data",)]),
+        ("Secret", ".stringData.password", [("data", "password")]),
+        ("ConfigMap", '.metadata.labels["a.b"]', [("metadata", "labels", "a.b")]),
+        ("Other", ".data.tls.crt", [("data", "tls", "crt")]),
+    ],
+)
+def test_entries_of_config_maps_and_secrets_are_meant_however_they_are_written(
+    kind: str, text: str, paths: list[t.Any]
+) -> None:
+    """A password that is changed on the member stays, whether the manifest calls it data or stringData."""
+    manifest = {"apiVersion": "v1", "kind": kind, "metadata": {"annotations": {"gitops.fleet/ignore": text}}}
+    assert list(ignored(manifest)) == paths
+
+
+@pytest.mark.parametrize(
     ("text", "paths"),
     [
         (".spec.replicas", [("spec", "replicas")]),
@@ -234,6 +252,27 @@ def test_the_last_item_leaves_no_empty_list_behind() -> None:
     for there in (live(owned("x"), owned("web")), live(owned("x"), owned("side"), **pods(SIDECAR))):
         assert left_alone(here, there, OURS)["spec"]["template"] == {"spec": {}}
     assert left_alone(here, live({"f:template": {}}, {}), OURS)["spec"] == pods()
+
+
+def test_the_only_field_of_a_map_stays_with_others_run_after_run() -> None:
+    """Without it an empty map is applied, and the server calls it ours. That does not make its keys ours."""
+    here = wanted(".spec.limits.cpu", limits={"cpu": "1"})
+    theirs = {"f:limits": {"f:cpu": {}}}
+    first = left_alone(here, live({"f:template": TEMPLATE}, theirs, limits={"cpu": "2"}), OURS)
+    again = live({"f:template": TEMPLATE, "f:limits": {}}, theirs, limits={"cpu": "2"})
+    assert first["spec"]["limits"] == left_alone(here, again, OURS)["spec"]["limits"] == {}
+    assert ".spec.limits.cpu" not in paths_of(drift(left_alone(here, again, OURS), again, OURS))
+
+
+def test_what_was_applied_empty_and_others_have_filled_stays_theirs() -> None:
+    here = wanted(".spec.ports, .spec.limits", ports=[], limits={})
+    theirs = {"f:ports": {'k:{"port":80}': {".": {}, "f:port": {}}}, "f:limits": {"f:cpu": {}}}
+    there = live(
+        {"f:template": TEMPLATE, "f:ports": {}, "f:limits": {}}, theirs, ports=[{"port": 80}], limits={"cpu": 1}
+    )
+    sent = left_alone(here, there, OURS)
+    assert (sent["spec"]["ports"], sent["spec"]["limits"]) == ([], {})
+    assert not [path for path in paths_of(drift(sent, there, OURS)) if "ports" in path or "limits" in path]
 
 
 def test_an_item_leaves_out_a_key_that_servers_fill_in() -> None:

@@ -112,6 +112,31 @@ def test_items_are_matched_as_by_comparing_each_with_each() -> None:
     assert part > 100
 
 
+DNS_TREE = {f'k:{{"containerPort":53,"protocol":"{name}"}}': {".": {}, "f:protocol": {}} for name in ("UDP", "TCP")}
+DNS = [{"containerPort": 53, "protocol": name} for name in ("UDP", "TCP")]
+
+
+def dns(count: int) -> Object:
+    """A live object with port 53, over UDP alone or over both protocols."""
+    return an_object({"f:ports": dict(list(DNS_TREE.items())[:count])}, ports=DNS[:count])
+
+
+def test_a_port_without_a_protocol_is_not_the_udp_port_of_its_number() -> None:
+    """The server fills in TCP. So the port is missing where only the other one is live, and takes its place."""
+    plain: Object = {"spec": {"ports": [{"containerPort": 53}]}}
+    both: Object = {"spec": {"ports": [DNS[0], {"containerPort": 53}]}}
+    missing = '.spec.ports[containerPort=53,protocol="TCP"]'
+    assert [one.path for one in differences(plain, dns(1))] == [missing]
+    assert [one.path for one in differences(both, dns(1))] == [missing]
+    assert differences(both, dns(2)) == differences(plain, dns(2)) == ()
+    assert [one.path for one in given_up(plain, dns(1), OURS)] == ['.spec.ports[containerPort=53,protocol="UDP"]']
+
+
+def test_a_key_field_that_the_manifest_leaves_out_is_not_given_up() -> None:
+    """An item cannot lose what tells it from others."""
+    assert given_up({"spec": {"ports": [DNS[0], {"containerPort": 53}]}}, dns(2), OURS) == ()
+
+
 def test_live_items_are_found_as_by_comparing_each_with_each() -> None:
     hits = 0
     for items, keys in cases(400):

@@ -10,22 +10,28 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.evacuation import EVACUATED, with_mark
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
+    BOUND,
     INSTEAD_OF,
+    PREVIOUS_STATE,
     UNSCHEDULED,
     ClusterResourceBinding,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling import unreadable
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycle import Scheduled
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.picking.new_homes import (
     new_home_of,
     with_new_homes,
 )
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
+    AGENT,
     Manifest,
     binding,
     cluster,
     decide,
     fleet,
     pick_n,
+    placement,
+    snapshot,
 )
 
 NAMES = "abcdef"
@@ -92,6 +98,21 @@ def _with_mark(each: ClusterResourceBinding, leaving: str) -> ClusterResourceBin
     metadata: t.Any = each.metadata
     object.__setattr__(metadata, "annotations", {**metadata.annotations, INSTEAD_OF: leaving})
     return each
+
+
+@pytest.mark.parametrize(("number", "found"), [(2, {"f": "a"}), (1, {"b": "a"})])
+def test_a_silent_new_home_hands_its_place_on_where_another_is_picked_under_a_changed_policy(
+    number: int, found: dict[str, str]
+) -> None:
+    """It keeps what it holds beside the others. With two marks the evacuated cluster would wait for the silent one."""
+    silent = cluster("b", agentStatus=[{**AGENT, "lastReceivedHeartbeat": "2026-01-15T10:00:00Z"}])
+    index = fleet(with_mark(cluster("a"), True), silent, "c", "f")
+    gone = binding("a", UNSCHEDULED, annotations={EVACUATED: "true", PREVIOUS_STATE: BOUND})
+    held = (gone, binding("b", annotations={INSTEAD_OF: "a"}), binding("c", policy="web-2" if number == 1 else "web-1"))
+    decided = unreadable.decide(placement(pick_n(number)), snapshot("web-2"), index, held)
+    marks = {each.spec.target_cluster: new_home_of(each) for each in decided.bindings}
+    assert {home: leaving for home, leaving in marks.items() if leaving} == found
+    assert "b" in decided.scheduled.unread
 
 
 def test_upstream_marks_nothing() -> None:

@@ -151,3 +151,8 @@ def test_one_sentence_says_what_moves() -> None:
     tainted = suppose(None, fleet("a"), binding("a"), change={"a": {"taints": [{"key": "k"}]}})
     assert tainted.sentence == "web would move nowhere; 1 keeps it, 1 of them only until the policy is edited."
     assert tainted.as_dict()["sentence"] == tainted.sentence
+    taint = {"taints": [{"key": "k"}]}
+    index = fleet("a", cluster("b", taints=[{"key": "k", "effect": "NoSchedule"}]))
+    both = suppose(None, index, *held, change={"a": taint})
+    assert [each.cluster for each in both.rows] == ["a"]
+    assert both.sentence.endswith("2 keep it, 2 of them only until the policy is edited."), "b is so today already"
