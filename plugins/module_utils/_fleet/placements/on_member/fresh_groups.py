@@ -18,6 +18,8 @@ from .gone import GONE
 
 SERVED_SECONDS = 10.0
 
+T = t.TypeVar("T")
+
 
 class FreshGroups:
     """Those that are still waited for: an API server serves a new kind a moment after it was defined. A group of which
@@ -26,7 +28,7 @@ class FreshGroups:
     def __init__(self, to_do: t.Iterable[MemberStep]) -> None:
         self._awaited = Counter(filter(None, map(_defines, to_do)))
 
-    def served(self, step: MemberStep, work: t.Callable[[], dict[str, t.Any]]) -> dict[str, t.Any]:
+    def served(self, step: MemberStep, work: t.Callable[[], T]) -> T:
         """What the step's ``work`` gives; in an awaited group it is done again for up to 10 s while the member does not
         serve it. ApiError of the last attempt; what else ``work`` raises comes through at once."""
         end = time.monotonic() + SERVED_SECONDS

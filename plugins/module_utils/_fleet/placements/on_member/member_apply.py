@@ -298,8 +298,10 @@ def _write_each(
         task.progress.underway = step.id
         try:
             work = partial(_carry_out, client, step, task, observed)
-            results[step.id] = fresh.served(step, work)
-            task.progress.written.append(step.id)
+            answer = fresh.served(step, work)
+            if answer is not None:
+                results[step.id] = answer
+                task.progress.written.append(step.id)
         except ApiError as error:
             if error.code in WHOLE_MEMBER:
                 raise
@@ -308,8 +310,8 @@ def _write_each(
     return failures
 
 
-def _carry_out(client: KubeClient, step: MemberStep, task: MemberTask, observed: Observed) -> dict[str, t.Any]:
-    """Writes the step's object over what was seen of it; errors as of ``write_object``."""
+def _carry_out(client: KubeClient, step: MemberStep, task: MemberTask, observed: Observed) -> dict[str, t.Any] | None:
+    """Writes the step's object over what was seen of it; answer and errors as of ``write_object``."""
     live = observed.live.get(step.id.key)
     return write_object(client, step, live, forces(task.strategy), task.permit)
 

@@ -287,3 +287,21 @@ def test_an_operator_stays_until_what_it_serves_is_gone(monkeypatch: pytest.Monk
     member.stuck = ""
     member.writes.clear()
     assert member.apply(leaving=True, patience=5.0).applied and member.writes == ["DELETE served", "DELETE operator"]
+
+
+def test_what_another_placement_has_taken_over_since_the_look_is_left_and_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is not ours to delete any more: nothing failed, and nothing is held back for it."""
+
+    class TakenOver(Holding):
+        def send(self, method: str, path: str, *arguments: t.Any, **named: t.Any) -> Answer:
+            if method == "DELETE" and path == f"{APPS}/web":
+                self.documents[path]["metadata"] |= {"resourceVersion": "8", "labels": {PART_OF_LABEL: "theirs"}}
+                raise ApiError("conflict", "the object has been modified", "m1", status=409)
+            return super().send(method, path, *arguments, **named)
+
+    monkeypatch.setattr(time, "sleep", lambda _seconds: pytest.fail("nothing is to be waited for"))
+    member = TakenOver((f"{APPS}/web", APP))
+    outcome = member.apply(leaving=True, patience=5.0)
+    assert outcome.applied and not outcome.failures and f"{APPS}/web" in member.documents
