@@ -36,9 +36,10 @@ NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 API = "placement.kubernetes-fleet.io/v1beta1"
 
 
-def staged(records: SqliteRecords, folder: Path) -> StagedManifests:
-    """The placement on cluster ``a``, and run ``web-1``, which waits for an approval first; the run is not recorded."""
-    applied(records, folder, made.cluster("a"), strategy={"type": "External"})
+def staged(records: SqliteRecords, folder: Path, **more: t.Any) -> StagedManifests:
+    """The placement on cluster ``a``, ``more`` in its spec, and run ``web-1``, which waits for an approval first; the
+    run is not recorded."""
+    applied(records, folder, made.cluster("a"), strategy={"type": "External"}, **more)
     records.create({**encode(made.cluster("a")), "status": {}})
     strategy = {"stages": [{"name": "all", "labelSelector": {}, "beforeStageTasks": [{"type": "Approval"}]}]}
     run = {"placementName": "web", "stagedRolloutStrategyName": "rings"}
