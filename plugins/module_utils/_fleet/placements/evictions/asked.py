@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ...._core.errors import FleetError, Problem
+from ...._core.objects.api_groups import PLACEMENT_API
 from ...._core.objects.placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
 from ...._core.objects.placements.eviction import ClusterResourcePlacementEviction, EvictionSpec
 from ...._core.objects.placements.key import PlacementKey
@@ -130,7 +131,7 @@ def record_budgets(records: Records, wanted: Wanted, write: bool) -> bool:
         metadata: Document = dict(old["metadata"]) if old else {"name": each.name}
         metadata["annotations"] = {**(metadata.get("annotations") or {}), SOURCE: wanted.source}
         document: Document = {
-            "apiVersion": each.api_version,
+            "apiVersion": PLACEMENT_API,  # as it is stored, whichever version the file says
             "kind": BUDGET,
             "metadata": metadata,
             "spec": encode(each.spec),

@@ -129,6 +129,13 @@ def test_a_budget_that_is_recorded_or_deleted_is_a_change(records: SqliteRecords
         assert not evict(records, tmp_path, *given).changed
 
 
+def test_a_budget_of_the_other_api_version_is_the_same_budget(records: SqliteRecords, tmp_path: Path) -> None:
+    """v1 and v1beta1 have one schema, and one of them is stored."""
+    budget = {**made(BUDGET, "web", {"minAvailable": 1}), "apiVersion": "placement.kubernetes-fleet.io/v1"}
+    assert evict(records, tmp_path, budget).changed
+    assert not evict(records, tmp_path, budget).changed and not evict(records, tmp_path, budget, write=False).changed
+
+
 def test_what_was_begun_and_could_not_reach_the_member_is_a_change_once(
     records: SqliteRecords, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
