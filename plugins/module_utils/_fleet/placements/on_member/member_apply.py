@@ -28,15 +28,15 @@ from ...._core.plan.member import (
     decide_member,
 )
 from ...._core.plan.outcome import APPLY_FAILED, MemberOutcome, ObjectFailure
-from ...._core.resources.applyset import MANAGER, ApplySet
+from ...._core.resources.applyset import ApplySet
 from ...._core.resources.availability import NOT_YET, availability, lacking
 from ...._core.resources.order import apply_wave
-from ...._kube.apply import apply_object
 from ...._kube.client import KubeClient
 from ...._kube.errors import ApiError
 from ...members.home import HOME, empty_home
 from ...members.member_lease import Keep
 from .diagnosis import diagnosed
+from .dry_run import dry_run
 from .fresh_groups import FreshGroups
 from .gone import wait_until_gone
 from .holding import held_then, identity_with, intended
@@ -146,7 +146,7 @@ def run_on_member(client: KubeClient, task: MemberTask, holding: Holding) -> Mem
     if seen is None and not (task.write and task.due):
         seen = _looked(client, task)
     if seen is not None and not task.write:
-        failures = _validated(client, task, seen) if task.validate else ()
+        failures = dry_run(client, seen.to_do, seen.observed.live, forces(task.strategy)) if task.validate else ()
         outcome = _outcome(task, seen, {}, (*_refusals(seen.steps), *failures), done=False)
         outcome = diagnosed(client, outcome) if task.diagnoses else outcome
         return _with_home(client, task, seen.observed, outcome)
@@ -345,22 +345,6 @@ def _refusals(steps: t.Iterable[MemberStep]) -> tuple[ObjectFailure, ...]:
     return tuple(
         ObjectFailure(id=each.id, reason=each.reason, message=each.message) for each in steps if each.action == REFUSED
     )
-
-
-def _validated(client: KubeClient, task: MemberTask, seen: Seen) -> tuple[ObjectFailure, ...]:
-    """What the member's API server would refuse, by its own dry run; deletions are not tried. ApiError if the member as
-    a whole fails."""
-    failures = []
-    for step in seen.to_do:
-        manifest = step.applied_over(seen.observed.live.get(step.id.key))
-        if manifest is not None:
-            try:
-                apply_object(client, manifest, MANAGER, force=forces(task.strategy), dry_run=True)
-            except ApiError as error:
-                if error.code in WHOLE_MEMBER:
-                    raise
-                failures.append(ObjectFailure(id=step.id, reason=APPLY_FAILED, message=error.message))
-    return tuple(failures)
 
 
 def _outcome(
