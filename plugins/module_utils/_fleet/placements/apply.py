@@ -332,7 +332,7 @@ def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tall
         tally.problems.append(cut_short(current, came, outcomes))
         tally.ended = INTERRUPTED
         return
-    if ending.why != "settled" and steering.waits:
+    if ending.why != "settled" and (steering.waits or not steering.idle):
         tally.waits[current.name] = Waiting(
             why=ending.why, rows=steering.waits, lines=tuple(steering.lines()), resume_at=ending.resume_at
         )

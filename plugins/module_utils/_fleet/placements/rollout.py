@@ -52,7 +52,7 @@ from .binding_news import (
     with_changes,
 )
 from .look import Outcomes
-from .rollout_words import NAMED, late_lines, waiting_lines
+from .rollout_words import NAMED, late_lines, queued_lines, waiting_lines
 
 LOOK_AGAIN, LOOK_AT_ALL, TRY_AGAIN = timedelta(seconds=2), timedelta(seconds=30), timedelta(seconds=10)
 # So many times as long as a look at silent members took, none is looked at again.
@@ -124,8 +124,8 @@ class RolloutSteering:
         self._told_of: list[RolloutAct] = []
 
     def lines(self) -> list[str]:
-        """Who waits for whom and what, for people; with ``to_the_end`` else who is not ready."""
-        lines = waiting_lines(self.waits, self.outcomes)
+        """Who is still to be written, and waits for whom and what, for people; with ``to_the_end`` else who is late."""
+        lines = [*queued_lines(self._queue), *waiting_lines(self.waits, self.outcomes)]
         return lines or (late_lines(self.waits, self.outcomes) if self._to_the_end else [])
 
     @property

@@ -102,6 +102,11 @@ class RolloutTelling:
             self.waiting(state, None, now)
 
 
+def queued_lines(queue: t.Collection[str]) -> list[str]:
+    """A line that names at most NAMED of the clusters that are begun and not written yet; none without any."""
+    return [f"begun and not written yet: {listed(sorted(queue), NAMED)}"] if queue else []
+
+
 def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
     """A line for each thing that clusters wait for before they get what they shall hold, with at most NAMED of their
     names; those that hold it and are not ready are for ``late_lines``."""

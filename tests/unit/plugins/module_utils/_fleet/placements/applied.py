@@ -51,14 +51,20 @@ def staged(records: SqliteRecords, folder: Path, **more: t.Any) -> StagedManifes
 
 
 def applied(
-    records: SqliteRecords, folder: Path, *members: MemberCluster, absent: tuple[str, ...] = (), **more: t.Any
+    records: SqliteRecords,
+    folder: Path,
+    *members: MemberCluster,
+    absent: tuple[str, ...] = (),
+    ways: ApplyOptions = ApplyOptions(),
+    clock: t.Callable[[], datetime] = lambda: NOW,
+    **more: t.Any,
 ) -> ApplyResult:
     """A placement that is carried out, without a look at these members; or those that end."""
     (folder / "shop.json").write_text('{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}')
     selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}
     spec = {"resourceSelectors": [selector], **more}
     wanted = {"apiVersion": API, "kind": "ClusterResourcePlacement", "metadata": {"name": "web"}, "spec": spec}
-    session = Session(records=records, holder="me", clock=lambda: NOW, environ={})
+    session = Session(records=records, holder="me", clock=clock, environ={})
     request = PlanRequest(
         placements=() if absent else (read_placement(wanted, "web.yml", False),),
         absent=absent,
@@ -70,4 +76,4 @@ def applied(
     )
     plan = make_plans(session, request)
     again = partial(plan_again, session, request, plan)
-    return carry_out(session, Clients(members={}), plan, again, request, ApplyOptions())
+    return carry_out(session, Clients(members={}), plan, again, request, ways)

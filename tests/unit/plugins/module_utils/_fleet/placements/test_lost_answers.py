@@ -154,6 +154,28 @@ def test_a_placement_ends_although_the_answer_to_that_was_lost(
     assert records.get(PLACEMENT, "web") is None
 
 
+def test_clusters_that_an_outage_kept_from_being_written_until_the_time_was_over_are_not_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nothing is written before the records tell who has left the fleet. What was meant is recorded, and waits."""
+    now = [NOW]
+
+    class Away(SqliteRecords):
+        def names(self, kind: str) -> frozenset[str]:
+            now[0] += timedelta(minutes=10)
+            raise FleetError("timeout", "no answer within 30 s", "hub")
+
+    monkeypatch.setattr(loop, "wait_unless", lambda _told, _seconds: None)
+    records = Away(tmp_path / "records.db", lambda: NOW)
+    ways = ApplyOptions(rollout=RolloutOptions(time_limit=timedelta(minutes=5)))
+    done = applied(records, tmp_path, made.cluster("a"), ways=ways, clock=lambda: now[0])
+    records.close()
+    assert not done.outcomes["web"]
+    assert {name: (each.why, each.lines) for name, each in done.waits.items()} == {
+        "web": ("time-limit", ("begun and not written yet: a",))
+    }
+
+
 @pytest.mark.parametrize("lands", [True, False])
 def test_the_status_of_a_placement_is_written_again_after_a_staged_run(
     records: Lossy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lands: bool
