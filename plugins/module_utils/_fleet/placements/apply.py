@@ -224,18 +224,14 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
         tally.outcomes[each.name], tally.ended = done.outcomes, done.ended
         tally.statuses |= {each.name: done.status} if done.status else {}
         tally.problems += done.problems
+        _mirror(work, current, tally)
         tally.leases.close()
         return None
     return _conducted(work, writer, placement, keeper, looked, reach)
 
 
 def _conducted(
-    work: _Work,
-    writer: Writer,
-    placement: dict[str, t.Any],
-    keeper: Keeper,
-    looked: Outcomes,
-    reach: Reach,
+    work: _Work, writer: Writer, placement: dict[str, t.Any], keeper: Keeper, looked: Outcomes, reach: Reach
 ) -> _Rollout:
     """The placement with a conductor, which has not begun yet."""
     rollout, session = work.ways.rollout, work.session
