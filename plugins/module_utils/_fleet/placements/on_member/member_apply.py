@@ -249,9 +249,9 @@ def _carried_out(
 ) -> tuple[dict[ObjectId, dict[str, t.Any]], tuple[ObjectFailure, ...]]:
     """Writes the intent and then object by object; gives what the server answered, and what failed or was refused.
 
-    Nothing is deleted after an apply that failed, as what replaces it may be what was refused. What is deleted is
-    waited for wave by wave, for an operator may be needed to let go of what it serves: as long as that is not gone, the
-    rest stays. FleetError ``member-moved``, ApiError as of ``Parent.write``, ``wait_until_gone`` or of
+    Nothing is deleted as long as something is not applied, be it that the server refuses it or we do, for that may be
+    what replaces it. What is deleted is waited for wave by wave, for an operator may be needed to let go of what it
+    serves: as long as that is not gone, the rest stays. FleetError ``member-moved``, ApiError as of ``Parent.write``, ``wait_until_gone`` or of
     ``WHOLE_MEMBER``, and what ``permit`` raises.
     """
     results: dict[ObjectId, dict[str, t.Any]] = {}
@@ -261,7 +261,8 @@ def _carried_out(
     write = partial(_write_each, client, task, observed, FreshGroups(to_do), results)
     refused = write([step for step in to_do if step.manifest is not None])
     failures = [*_refusals(seen.steps), *refused]
-    why = f"stays, as {refused[0].id} could not be applied; it is removed once that is" if refused else ""
+    missing = [each.id for each in (*_refusals(each for each in seen.steps if each.manifest is not None), *refused)]
+    why = f"stays, as {missing[0]} could not be applied; it is removed once that is" if missing else ""
     end = time.monotonic() + task.patience
     leaving = [step for step in to_do if step.manifest is None]
     for _wave, steps in groupby(leaving, key=lambda step: apply_wave(step.id)):

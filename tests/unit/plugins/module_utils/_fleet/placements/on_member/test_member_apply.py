@@ -272,6 +272,22 @@ def test_what_is_replaced_stays_as_long_as_its_replacement_is_refused() -> None:
     assert member.apply(desired=(rendered(web2),)).applied and member.writes == ["PATCH web2", "DELETE web"]
 
 
+def test_what_is_replaced_stays_too_as_long_as_we_refuse_its_replacement() -> None:
+    """Renamed back while the object of the former name is still being deleted, or to a name that another has."""
+    web2 = {**APP, "metadata": {"name": "web2", "namespace": "shop"}}
+    member = Holding((f"{APPS}/web", APP), (f"{APPS}/web2", web2))
+    going = member.documents[f"{APPS}/web2"]["metadata"]
+    going |= {"uid": "u-2", "deletionTimestamp": "2026-01-15T12:00:00Z"}
+    outcome = member.apply(desired=(rendered(web2),))
+    assert member.writes == [] and not outcome.applied
+    assert [(str(each.id), each.reason) for each in outcome.failures] == [
+        ("Deployment shop/web2", "NotGoneYet"),
+        ("Deployment shop/web", "NotGoneYet"),
+    ]
+    del member.documents[f"{APPS}/web2"]
+    assert member.apply(desired=(rendered(web2),)).applied and member.writes == ["PATCH web2", "DELETE web"]
+
+
 def test_an_operator_stays_until_what_it_serves_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its finalizer is served by the operator alone, so that without it the object would be there for ever."""
     hours = iter(range(100))
