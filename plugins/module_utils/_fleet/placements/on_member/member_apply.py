@@ -88,14 +88,13 @@ class MemberTask:
 
     ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
     ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``moves`` are objects that go
-    over from or to other placements. ``ending`` are other placements
-    that end on the member in the same run. ``patience`` is how many seconds to wait until deleted objects are gone.
-    ``permit`` is called before each write, and raises where there is to be none any more; ``say`` tells people what is
-    waited for. ``seen`` is what an earlier look saw. ``shows`` asks for the fields that updates change, ``diagnoses``
-    for what ails the pods of a workload.
-    ``due`` says that something is surely to be written, so that the member is held before any look. ``mirrors`` asks
-    for the status of the objects, ``validate`` for a dry run where nothing is written. ``followed`` says that another
-    task goes on from what this one sees, ``elsewhere`` is what such a one goes on from in another process.
+    over from or to other placements. ``ending`` are other placements that end on the member in the same run.
+    ``patience`` is how many seconds to wait until deleted objects are gone. ``permit`` is called before each write, and
+    raises where there is to be none any more; ``say`` tells people what is waited for. ``seen`` is what an earlier look
+    saw. ``shows`` asks for the fields that updates change, ``diagnoses`` for what ails the pods of a workload. ``due``
+    says that something is surely to be written, so that the member is held before any look. ``mirrors`` asks for the
+    status of the objects, ``validate`` for a dry run where nothing is written. ``followed`` says that another task goes
+    on from what this one sees, ``elsewhere`` is what such a one goes on from in another process.
     """
 
     cluster: str
@@ -251,8 +250,8 @@ def _carried_out(
 
     Nothing is deleted as long as something is not applied, be it that the server refuses it or we do, for that may be
     what replaces it. What is deleted is waited for wave by wave, for an operator may be needed to let go of what it
-    serves: as long as that is not gone, the rest stays. FleetError ``member-moved``, ApiError as of ``Parent.write``, ``wait_until_gone`` or of
-    ``WHOLE_MEMBER``, and what ``permit`` raises.
+    serves: as long as that is not gone, the rest stays. FleetError ``member-moved``, ApiError as of ``Parent.write``,
+    ``wait_until_gone`` or of ``WHOLE_MEMBER``, and what ``permit`` raises.
     """
     results: dict[ObjectId, dict[str, t.Any]] = {}
     observed, to_do = seen.observed, seen.to_do

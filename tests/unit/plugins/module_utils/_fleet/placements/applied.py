@@ -57,16 +57,18 @@ def applied(
     absent: tuple[str, ...] = (),
     ways: ApplyOptions = ApplyOptions(),
     clock: t.Callable[[], datetime] = lambda: NOW,
+    names: tuple[str, ...] = ("web",),
     **more: t.Any,
 ) -> ApplyResult:
-    """A placement that is carried out, without a look at these members; or those that end."""
+    """Placements of these names that are carried out, without a look at these members; or those that end."""
     (folder / "shop.json").write_text('{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}')
     selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}
     spec = {"resourceSelectors": [selector], **more}
-    wanted = {"apiVersion": API, "kind": "ClusterResourcePlacement", "metadata": {"name": "web"}, "spec": spec}
+    kind = {"apiVersion": API, "kind": "ClusterResourcePlacement", "spec": spec}
+    wanted = [read_placement({**kind, "metadata": {"name": each}}, "web.yml", False) for each in names]
     session = Session(records=records, holder="me", clock=clock, environ={})
     request = PlanRequest(
-        placements=() if absent else (read_placement(wanted, "web.yml", False),),
+        placements=() if absent else tuple(wanted),
         absent=absent,
         facts=FactsSnapshot(captured_at=NOW, members=members),
         limits=BrakeLimits(),
