@@ -20,6 +20,7 @@ from ...._core.rollout.staged.decide import StagedState, is_over
 from ...._core.rollout.staged.digest import staged_digest
 from ...._core.rollout.staged.way_back import index_before
 from ...._core.rollout.staged.world import ObservedState, RequestApproval
+from ...._core.schema.meta import find_condition
 from ...._core.values import clock_skew
 from ...._kube.client import Timeouts
 from ...._store.records import Lease
@@ -283,7 +284,10 @@ class _Conducted:
         given = {each.cluster for each in bindings.state.bindings if holds_wanted(self.plan, each)} & outcomes.keys()
         waits = not_begun(self.plan, bindings.state.bindings)
         left = {name: each for name, each in waits.items() if name not in given}
-        generation, placement = document["metadata"]["generation"], self.plan.placement
+        placement = self.plan.placement
+        said = find_condition(placement.status.conditions, f"{placement.kind}Scheduled")
+        # Whom it picks is the last apply's word, and so is for which spec: a run decides nothing of that.
+        generation = said.observed_generation if said else document["metadata"]["generation"]
         status = placement_status(self.plan, outcomes, placement.status, generation, now, left)
         copy = StatusInNamespace.of(records, self.session.hub is not None, placement)
         status, failed = copy.written(status, placement.status, generation, now, self.lease)

@@ -147,6 +147,24 @@ def test_a_failure_that_is_told_is_stored_though_somebody_else_writes_the_run_me
     assert read_run(records, "web-1").status == report.run.status
 
 
+def test_a_run_waits_for_the_apply_of_a_changed_placement_however_often_it_is_carried_on(
+    session: Session, tmp_path: Path
+) -> None:
+    """What it says of the placement's clusters does not make the changed spec one that was scheduled."""
+    records, given, _run = new_run(session, tmp_path)
+    wish = StagedOptions(ways=ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0))))
+    run = record_run(records, wanted_run(records, "web-1", given, "Run"), "")
+    carry_on(session, run, given, wish, {})
+    found = records.get("ClusterResourcePlacement", "web")
+    assert found
+    records.replace({**found, "spec": {**found["spec"], "policy": {"placementType": "PickN", "numberOfClusters": 1}}})
+    for _time in range(3):
+        report = carry_on(session, read_run(records, "web-1"), given, wish, {})
+        assert "until it is applied again" in "\n".join(report.lines)
+    placement = records.get("ClusterResourcePlacement", "web")
+    assert placement and placement["status"]["conditions"][0]["observedGeneration"] == found["metadata"]["generation"]
+
+
 def test_the_status_that_a_run_leaves_stands_in_the_namespace_too(session: Session, tmp_path: Path) -> None:
     """``statusReportingScope: NamespaceAccessible``: who may look into the namespace only reads there how far it is."""
     records = session.records
