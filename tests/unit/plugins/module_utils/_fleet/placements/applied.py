@@ -55,7 +55,7 @@ def applied(
     folder: Path,
     *members: MemberCluster,
     absent: tuple[str, ...] = (),
-    ways: ApplyOptions = ApplyOptions(),
+    ways: ApplyOptions | None = None,
     clock: t.Callable[[], datetime] = lambda: NOW,
     names: tuple[str, ...] = ("web",),
     **more: t.Any,
@@ -78,4 +78,4 @@ def applied(
     )
     plan = make_plans(session, request)
     again = partial(plan_again, session, request, plan)
-    return carry_out(session, Clients(members={}), plan, again, request, ways)
+    return carry_out(session, Clients(members={}), plan, again, request, ways or ApplyOptions())

@@ -284,7 +284,7 @@ def test_what_is_replaced_stays_too_as_long_as_we_refuse_its_replacement() -> No
         ("Deployment shop/web2", "NotGoneYet"),
         ("Deployment shop/web", "NotGoneYet"),
     ]
-    del member.documents[f"{APPS}/web2"]
+    member.documents = {path: each for path, each in member.documents.items() if path != f"{APPS}/web2"}
     assert member.apply(desired=(rendered(web2),)).applied and member.writes == ["PATCH web2", "DELETE web"]
 
 

@@ -13,9 +13,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.approvals import (
-    GivenApproval,
     RUN_DIGEST,
     RUN_UID,
+    GivenApproval,
     approve,
     open_requests,
 )
