@@ -89,7 +89,7 @@ class _News:
 
 class RolloutSteering:
     """Steers one rollout for the conductor. All clusters of a wave are worked on at once, in ``wait``. ``looked`` is
-    what was seen before the lease was taken: clusters that did not answer are not begun. ``applied_only`` lets a
+    what was seen before the lease was taken: clusters seen with an error are not begun. ``applied_only`` lets a
     cluster count as ready once everything is applied and the waiting period is over; ``to_the_end`` waits for the last
     ones too. ``told`` says why this run is to end."""
 

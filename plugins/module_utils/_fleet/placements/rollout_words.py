@@ -24,7 +24,7 @@ NAMED = 3
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
     """A rollout that has not come to its end: ``why`` and ``resume_at`` as of ``conductor.loop.Ending``, who waits, and
-    that in words."""
+    that in words, which also say who was begun and not written."""
 
     why: str
     rows: tuple[BindingWait, ...]

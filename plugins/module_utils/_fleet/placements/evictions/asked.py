@@ -62,8 +62,8 @@ class Wanted:
 def wanted_evictions(
     records: Records, src: t.Sequence[str], placement: str, clusters: t.Sequence[str], now: datetime
 ) -> Wanted:
-    """The evictions of ``placement`` from ``clusters``, each named once, of files then only the budgets; without a
-    placement, where ``clusters`` do not count, those of the files, and all that are recorded and not over. By
+    """The evictions of ``placement`` from ``clusters``, which name none twice, of files then only the budgets; without
+    a placement, where ``clusters`` do not count, those of the files, and all that are recorded and not over. By
     placement, those that were begun first. Budgets that the same files held and do not hold any more go, but for those
     that guard what is to be evicted now, and none where the files hold nothing at all: a folder may be empty by
     accident (finding ``budget-kept``). Nothing is written. FleetError ``nothing-asked``, ``not-evictable``,

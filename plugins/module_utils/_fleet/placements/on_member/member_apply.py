@@ -234,6 +234,10 @@ def _written(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
     observed = seen.observed
     parent = Parent(client, observed.recorded, observed.version)
     results, failures = _carried_out(client, task, seen, parent)
+    # What others have taken over meanwhile was not touched.
+    touched = {*results, *(each.id for each in failures)}
+    steps = tuple(each for each in seen.steps if each.action not in WRITES or each.id in touched)
+    seen = replace(seen, steps=steps)
     left = replace(identity_with(task.identity, observed), inventory=held_then(observed, seen.steps, failures))
     outcome = _outcome(task, seen, results, failures, done=True)
     if not task.leaving or left.inventory:

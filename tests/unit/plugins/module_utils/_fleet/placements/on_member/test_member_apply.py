@@ -320,4 +320,5 @@ def test_what_another_placement_has_taken_over_since_the_look_is_left_and_not_wa
     monkeypatch.setattr(time, "sleep", lambda _seconds: pytest.fail("nothing is to be waited for"))
     member = TakenOver((f"{APPS}/web", APP))
     outcome = member.apply(leaving=True, patience=5.0)
-    assert outcome.applied and not outcome.failures and f"{APPS}/web" in member.documents
+    assert outcome.applied and f"{APPS}/web" in member.documents
+    assert not outcome.failures and not outcome.wrote and not outcome.changes
