@@ -158,6 +158,23 @@ def test_what_was_begun_and_could_not_reach_the_member_is_a_change_once(
     assert [each.state for each in done.results] == [DONE] and done.changed
 
 
+@pytest.mark.parametrize("write", [True, False])
+def test_what_was_begun_and_an_apply_has_ended_is_executed(
+    records: SqliteRecords, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: bool
+) -> None:
+    """It is the apply that found the member again, and took away the binding that was leaving."""
+    placed(records)
+    silent = {"m1": MemberOutcome(cluster="m1", error=Problem("unreachable", "cut off", "m1"))}
+    monkeypatch.setattr(carry_out, "on_members", lambda *_given, **_more: silent)
+    assert [each.state for each in evict(records, tmp_path, ASKED).results] == [UNDERWAY]
+    records.delete(BINDING, "web-m1")
+    report = evict(records, tmp_path, ASKED, write=write)
+    assert [(each.state, each.verdict.why) for each in report.results] == [(DONE, "left-meanwhile")]
+    assert report.changed and report.outcome == "done"
+    again = evict(records, tmp_path, ASKED, write=write)
+    assert [each.state for each in again.results] == [OVER if write else DONE]
+
+
 class Looks:
     """Members as they are found: ``silent`` do not answer, on ``emptied`` nothing is there any more; all that is to
     leave the others leaves them."""
