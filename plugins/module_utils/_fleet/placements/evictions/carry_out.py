@@ -194,8 +194,8 @@ def _bindings(recorded: RecordedPlacement) -> list[ClusterResourceBinding]:
 
 
 def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEviction]) -> t.Iterator[EvictionResult]:
-    """Judges one after another, on what the former has left; carries out what is permitted and not done already, and,
-    where it writes, records what is refused if it is ``kept``. FleetError as of ``record_eviction`` and ``_carried_out``."""
+    """Judges one after another, on what the former has left; carries out what is permitted and not done yet, and, where
+    it writes, records what is refused if it is ``kept``. FleetError as of ``record_eviction`` and ``_carried_out``."""
     for each in due:
         judged = _verdict(work, placement, each.eviction)
         verdict = judged.executed or judged.valid
