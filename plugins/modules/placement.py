@@ -189,6 +189,7 @@ options:
   validate:
     description:
       - V(server) adds a dry run on every member that would be written, for accounts that may write.
+      - What is in a namespace, or of a kind, that the same apply would bring first is not tried.
     type: str
     choices: [none, server]
     default: none

@@ -149,7 +149,9 @@ def test_a_scale_between_look_and_write_is_kept(file_fleet: Fleet) -> None:
     assert moved.value.code == "member-moved" and there(file_fleet)["spec"]["replicas"] == 6
     seen = there(file_fleet)
     scaled(file_fleet, 8)
-    after = write_object(client, wanted, seen, True, lambda: None)["spec"]
+    answer = write_object(client, wanted, seen, True, lambda: None)
+    assert answer
+    after = answer["spec"]
     assert (after["replicas"], after["template"]["spec"]["containers"][0]["image"]) == (8, "web:2")
 
 

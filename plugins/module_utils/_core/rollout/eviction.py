@@ -83,6 +83,7 @@ INVALID = {
     "multiple-bindings": "more than one binding of the placement holds the cluster",
 }
 OUTCOMES = {
+    "left-meanwhile": (True, "the placement has left the cluster since the eviction was begun"),
     "already-deleting": (True, "the cluster is losing the placement already"),
     "nothing-placed": (False, "nothing has been placed on the cluster yet"),
     "placement-failed": (True, "the placement has failed on the cluster, so that nothing available is lost"),
@@ -107,7 +108,7 @@ def judged_eviction(
 ) -> Evicted:
     """The eviction once it is judged, and the binding that is to be deleted, if any; ``bindings`` are all of the
     placement, ``placement`` and ``budget`` None where there is none. It is tried once, whatever comes of it: one that
-    is over comes back as it is.
+    is over comes back as it is, and one that was begun has been executed where its binding is gone.
 
     Where the budget has to decide, FleetError ``not-a-count`` for its limit, ``number-of-clusters-missing`` for PickN
     without a number. ``upstream`` brings back KubeFleet's arithmetic, which takes what is no count for 0, and its wider
@@ -116,12 +117,17 @@ def judged_eviction(
     if is_over(eviction):
         return Evicted(eviction=eviction)
     here = [each for each in bindings if each.spec.target_cluster == eviction.spec.cluster_name]
+    valid = EvictionVerdict(yes=True, why="valid", message="the eviction can be judged")
     problem = _invalid(eviction, placement, here)
+    begun = status_is(eviction.status.conditions, VALID, eviction.metadata.generation, TRUE)
+    if problem == "no-binding" and begun and not upstream:
+        executed = _verdict("left-meanwhile")
+        row = (TRUE, f"{REASON}Executed", executed.message)
+        return Evicted(eviction=_with(eviction, EXECUTED, row, now), valid=valid, executed=executed)
     if problem or placement is None:
         verdict = EvictionVerdict(yes=False, why=problem, message=INVALID[problem])
         row = (FALSE, f"{REASON}Invalid", verdict.message)
         return Evicted(eviction=_with(eviction, VALID, row, now), valid=verdict)
-    valid = EvictionVerdict(yes=True, why="valid", message="the eviction can be judged")
     marked = _with(eviction, VALID, (TRUE, f"{REASON}Valid", valid.message), now)
     executed = eviction_verdict(placement, here[0], bindings, budget, upstream=upstream)
     row = (TRUE, f"{REASON}Executed", executed.message) if executed.yes else _not_executed(executed)

@@ -45,6 +45,8 @@ from .write_records import Writer
 
 # The plan made anew under the lease, with its records; FleetError if it is not the one looked at (``plan_again``).
 Replan = t.Callable[[PlacementPlan], tuple[PlacementPlan, RecordedPlacement]]
+# What others do to one placement, and to no other.
+ITS_OWN = ("lease-held", "records-moved", "recovery-unfinished", "conflict")
 Recorded = tuple[PlacementStatus, t.Optional[FleetError]]  # noqa: UP045  # pylint takes the other form for an error
 
 
@@ -122,11 +124,11 @@ def carry_out(
     session: Session, clients: Clients, plan: FleetPlan, replan: Replan, request: PlanRequest, ways: ApplyOptions
 ) -> ApplyResult:
     """Carries out the placements side by side; on a member one after another, in the plan's order, as a later one may
-    need there what an earlier one brings. One that waits for its members holds back no other. Placements that another
-    run holds or has changed are passed over and named. When this run is told to end, or its records fail, nothing
-    further is begun, and what was written is told. If none has outcomes, the problems (``lease-held``,
-    ``records-moved``, ``interrupted``, those of ``replan`` and the records) are raised. FleetError as of ``hired``, by
-    whose rules this is to be called, ``no-workers`` at any time."""
+    need there what an earlier one brings. One that waits for its members holds back no other, nor does one that
+    somebody else holds or has changed: it is named. When this run is told to end, or its records fail, nothing further
+    is begun, and what was written is told. If none has outcomes, the problems (``lease-held``, ``records-moved``,
+    ``interrupted``, those of ``replan`` and the records) are raised. FleetError as of ``hired``, by whose rules this is
+    to be called, ``no-workers`` at any time."""
     with Interrupts() as told, contextlib.ExitStack() as stack:
         ways = replace(ways, diagnoses=True)
         runners = stack.enter_context(hired(clients, plan, ways, told))
@@ -172,8 +174,7 @@ def _first_go(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) 
     except FleetError as error:
         tally.problems += [replace(problem, where=problem.where or each.name) for problem in error.problems]
         tally.leases.close()
-        if error.code not in ("lease-held", "records-moved"):
-            tally.ended = error.code
+        tally.ended = "" if error.code in ITS_OWN else error.code
 
 
 def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> _Rollout | None:
@@ -221,21 +222,18 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     reach = partial(_reached, work, current, placement["metadata"]["uid"], keeper, new, seen)
     if current.by_run:
         done = hand_over(work.session, writer, placement, keeper, looked, reach, work.told)
-        tally.outcomes[each.name], tally.ended = done.outcomes, done.ended
+        tally.outcomes[each.name] = done.outcomes
+        tally.ended = "" if done.ended in ITS_OWN else done.ended
         tally.statuses |= {each.name: done.status} if done.status else {}
         tally.problems += done.problems
+        _mirror(work, current, tally)
         tally.leases.close()
         return None
     return _conducted(work, writer, placement, keeper, looked, reach)
 
 
 def _conducted(
-    work: _Work,
-    writer: Writer,
-    placement: dict[str, t.Any],
-    keeper: Keeper,
-    looked: Outcomes,
-    reach: Reach,
+    work: _Work, writer: Writer, placement: dict[str, t.Any], keeper: Keeper, looked: Outcomes, reach: Reach
 ) -> _Rollout:
     """The placement with a conductor, which has not begun yet."""
     rollout, session = work.ways.rollout, work.session
@@ -298,7 +296,7 @@ def _goes_on(work: _Work, rollout: _Rollout, tally: _Tally) -> bool:
     except FleetError as error:
         tally.outcomes[name] = steering.outcomes
         tally.problems.append(unrecorded(name, error, steering.outcomes))
-        tally.ended = error.code
+        tally.ended = "" if error.code in ITS_OWN else error.code
     tally.leases.close()
     return True
 
@@ -332,7 +330,7 @@ def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tall
         tally.problems.append(cut_short(current, came, outcomes))
         tally.ended = INTERRUPTED
         return
-    if ending.why != "settled" and steering.waits:
+    if ending.why != "settled" and (steering.waits or not steering.idle):
         tally.waits[current.name] = Waiting(
             why=ending.why, rows=steering.waits, lines=tuple(steering.lines()), resume_at=ending.resume_at
         )

@@ -71,12 +71,13 @@ class Ground:
 
 def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
     """For each placement, by name, one explanation, as results have it, of each cluster asked for in the order given,
-    ``*`` being all of them by name; of what a plan would decide. ``won`` is the contest that gave the placement to the
-    cluster, with its ``lines``; None where ``Contests.of`` knows of none; ``lost`` in the same form the one that gave
-    it to another, if possible one that is asked for, too, None as of ``Contests.lost``; ``read`` is when its facts were
-    read (RFC 3339, to the second), empty where that is not known; ``left_until`` is what takes the placement off a
-    cluster that still holds it and is no longer picked, else empty. FleetError ``no-such-placement``,
-    ``unknown-cluster`` for a name that nobody knows, and as of ``ground_of`` and ``schedule``."""
+    ``*``, beside which no other counts, being all of them by name; of what a plan would decide. ``won`` is the contest
+    that gave the placement to the cluster, with its ``lines``; None where ``Contests.of`` knows of none; ``lost`` in
+    the same form the one that gave it to another, if possible one that is asked for, too, None as of
+    ``Contests.lost``; ``read`` is when its facts were read (RFC 3339, to the second), empty where that is not known;
+    ``left_until`` is what takes the placement off a cluster that still holds it and is no longer picked, else empty.
+    FleetError ``no-such-placement``, ``unknown-cluster`` for a name that nobody knows, and as of ``ground_of`` and
+    ``schedule``."""
     ground, found = _ground(session, question), []
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():

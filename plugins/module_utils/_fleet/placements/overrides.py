@@ -28,10 +28,12 @@ KINDS = tuple(each.__name__ for each in CLASSES)
 
 @dataclass(frozen=True)
 class Unreadable:
-    """An override of the hub that breaks a rule; ``namespace`` is empty for a ClusterResourceOverride."""
+    """An override of the hub that breaks a rule; ``namespace`` is empty for a ClusterResourceOverride, ``title`` is as
+    of ``override_rules.title``."""
 
     namespace: str
     problems: tuple[Problem, ...]
+    title: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,22 +92,27 @@ def overrides_on(hub: KubeClient) -> LoadedOverrides:
             try:
                 found.append(_read({**document, "spec": each.get("spec")}, "hub", strict=False)[0])
             except FleetError as error:
-                broken.append(Unreadable(str(kept.get("namespace") or ""), error.problems))
+                namespace = str(kept.get("namespace") or "")
+                named = "/".join(filter(None, (name, namespace, str(kept.get("name")))))
+                broken.append(Unreadable(namespace, error.problems, named))
     return LoadedOverrides(overrides=tuple(found), unreadable=tuple(broken))
 
 
 def together(files: LoadedOverrides, hub: LoadedOverrides) -> LoadedOverrides:
-    """The overrides of both; what a file says of one counts before what lies on the hub under its name, and a finding
-    tells where they differ. Those of the hub that cannot be read stay."""
+    """The overrides of both; what a file says of one counts before what lies on the hub under its name, be that
+    unreadable or not, and a finding tells where they differ."""
     written = {title(each): each for each in files.overrides}
-    others = tuple(each for each in hub.overrides if title(each) not in written)
+    there = {title(each): each for each in hub.overrides}
+    unreadable = {each.title for each in hub.unreadable}
     told = tuple(
-        Problem("override-in-file", f"{title(each)} lies on the hub too, and is another one there", "hub", DIFFERS)
-        for each in hub.overrides
-        if title(each) in written and written[title(each)].spec != each.spec
+        Problem("override-in-file", f"{each} lies on the hub too, and is another one there", "hub", DIFFERS)
+        for each in (*there, *sorted(unreadable))
+        if each in written and (each in unreadable or written[each].spec != there[each].spec)
     )
     return LoadedOverrides(
-        overrides=(*files.overrides, *others), unreadable=hub.unreadable, findings=(*files.findings, *told)
+        overrides=(*files.overrides, *(each for name, each in there.items() if name not in written)),
+        unreadable=tuple(each for each in hub.unreadable if each.title not in written),
+        findings=(*files.findings, *told),
     )
 
 

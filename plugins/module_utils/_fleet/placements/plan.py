@@ -57,10 +57,9 @@ from .sources import (
 )
 from .staged.listed import runs_upset
 
-DELETED, SOURCE_GONE = "deleted", "source-gone"
-NAMED = 10
+DELETED, SOURCE_GONE, NAMED = "deleted", "source-gone", 10
 CHANGED = "another run has changed the placement since it was planned"
-RESPECIFIED = "its spec was changed since it was planned"
+RESPECIFIED, GONE = "its spec was changed since it was planned", "somebody has deleted it since it was read"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,12 +205,12 @@ def plan_again(
 ) -> tuple[PlacementPlan, RecordedPlacement]:
     """One placement's plan, which is one of the ``fleet``, on what is recorded of it now, on the facts that the plan of
     the fleet was made on. It is decided again only if its records have moved. FleetError ``records-moved`` if that
-    gives another plan, if a brake stops it now, or if it would be carried out over a spec that is neither the one
-    planned on nor the wanted one; and as of ``make_plans``."""
+    gives another plan, if a brake stops it now, if it would be carried out over a spec that is neither the one planned
+    on nor the wanted one, or if it was read from the records and is gone; and as of ``make_plans``."""
     record = recorded_placement(session.records, before.name)
     planned_on, sourced = fleet.recorded[before.name], fleet.wanted.get(before.name)
     if sourced and sourced.of_record and _is_edited(record, sourced):
-        raise records_moved(before.name, RESPECIFIED)
+        raise records_moved(before.name, RESPECIFIED if record.document else GONE)
     if record == planned_on:
         return before, record
     _refuse_half_recovered({before.name: record})
@@ -254,9 +253,10 @@ def _hubs(request: PlanRequest, plan: PlacementPlan, record: RecordedPlacement) 
 
 
 def _is_edited(record: RecordedPlacement, sourced: LoadedPlacement) -> bool:
-    """Whether the record has another spec than the placement that was read from it, and not the one to be written."""
-    same = record.document is None or record.document.get("spec") == sourced.document.get("spec")
-    return not same and record.placement is not None and record.placement.spec != sourced.placement.spec
+    """Whether the record, from which the placement was read, is gone, or has another spec than it, as it was read and
+    as it is to be written."""
+    now, was = record.placement, (record.document or {}).get("spec")
+    return now is None or bool(was != sourced.document.get("spec") and now.spec != sourced.placement.spec)
 
 
 def _is_from(document: t.Mapping[str, t.Any] | None, source: Source) -> bool:

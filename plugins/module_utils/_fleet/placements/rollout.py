@@ -52,7 +52,7 @@ from .binding_news import (
     with_changes,
 )
 from .look import Outcomes
-from .rollout_words import NAMED, late_lines, waiting_lines
+from .rollout_words import NAMED, late_lines, queued_lines, waiting_lines
 
 LOOK_AGAIN, LOOK_AT_ALL, TRY_AGAIN = timedelta(seconds=2), timedelta(seconds=30), timedelta(seconds=10)
 # So many times as long as a look at silent members took, none is looked at again.
@@ -89,7 +89,7 @@ class _News:
 
 class RolloutSteering:
     """Steers one rollout for the conductor. All clusters of a wave are worked on at once, in ``wait``. ``looked`` is
-    what was seen before the lease was taken: clusters that did not answer are not begun. ``applied_only`` lets a
+    what was seen before the lease was taken: clusters seen with an error are not begun. ``applied_only`` lets a
     cluster count as ready once everything is applied and the waiting period is over; ``to_the_end`` waits for the last
     ones too. ``told`` says why this run is to end."""
 
@@ -124,8 +124,8 @@ class RolloutSteering:
         self._told_of: list[RolloutAct] = []
 
     def lines(self) -> list[str]:
-        """Who waits for whom and what, for people; with ``to_the_end`` else who is not ready."""
-        lines = waiting_lines(self.waits, self.outcomes)
+        """Who is still to be written, and waits for whom and what, for people; with ``to_the_end`` else who is late."""
+        lines = [*queued_lines(self._queue), *waiting_lines(self.waits, self.outcomes)]
         return lines or (late_lines(self.waits, self.outcomes) if self._to_the_end else [])
 
     @property

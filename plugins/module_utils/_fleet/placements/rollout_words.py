@@ -24,7 +24,7 @@ NAMED = 3
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
     """A rollout that has not come to its end: ``why`` and ``resume_at`` as of ``conductor.loop.Ending``, who waits, and
-    that in words."""
+    that in words, which also say who was begun and not written."""
 
     why: str
     rows: tuple[BindingWait, ...]
@@ -100,6 +100,11 @@ class RolloutTelling:
         """Says what still waits then, as ``waiting``; nothing of one that is settled."""
         if why != "settled":
             self.waiting(state, None, now)
+
+
+def queued_lines(queue: t.Collection[str]) -> list[str]:
+    """A line that names at most NAMED of the clusters that are begun and not written yet; none without any."""
+    return [f"begun and not written yet: {listed(sorted(queue), NAMED)}"] if queue else []
 
 
 def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:

@@ -123,8 +123,8 @@ class Writer:
 
     def status(self, placement: Document, status: PlacementStatus) -> Document:
         """Writes the placement's status, and an event for each condition of ``EVENTS`` that has become True, with one
-        more for a rollout that is completed as all is available. Gives the record. FleetError ``record-damaged``
-        too."""
+        more for a rollout that is completed as all is available. Gives the record; labels and the like that somebody
+        has written meanwhile stay. FleetError ``conflict`` where the spec is another by now, ``record-damaged`` too."""
         new = encode(status)
         before = {each.type for each in placement_of(placement).status.conditions if each.status == "True"}
         for condition in status.conditions:
@@ -134,7 +134,13 @@ class Writer:
         last = find_condition(status.conditions, f"{self.plan.placement.kind}Available")
         if last and last.status == "True" and last.type not in before:
             self.event("PlacementRolloutCompleted", last.message)
-        return self._changed(placement, {**placement, "status": new})
+        try:
+            return self._changed(placement, {**placement, "status": new})
+        except FleetError as error:
+            found = self.left(placement) if error.code == "conflict" else None
+            if found is None or found is placement:
+                raise
+        return self._changed(found, {**found, "status": new})
 
     def left(self, placement: Document) -> Document | None:
         """The placement's record as a write without an answer has left it, None if it is gone; as it was if its spec is

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ...._core.errors import FleetError, Problem
+from ...._core.objects.api_groups import PLACEMENT_API
 from ...._core.objects.placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
 from ...._core.objects.placements.eviction import ClusterResourcePlacementEviction, EvictionSpec
 from ...._core.objects.placements.key import PlacementKey
@@ -61,8 +62,8 @@ class Wanted:
 def wanted_evictions(
     records: Records, src: t.Sequence[str], placement: str, clusters: t.Sequence[str], now: datetime
 ) -> Wanted:
-    """The evictions of ``placement`` from ``clusters``, each named once, of files then only the budgets; without a
-    placement, where ``clusters`` do not count, those of the files, and all that are recorded and not over. By
+    """The evictions of ``placement`` from ``clusters``, which name none twice, of files then only the budgets; without
+    a placement, where ``clusters`` do not count, those of the files, and all that are recorded and not over. By
     placement, those that were begun first. Budgets that the same files held and do not hold any more go, but for those
     that guard what is to be evicted now, and none where the files hold nothing at all: a folder may be empty by
     accident (finding ``budget-kept``). Nothing is written. FleetError ``nothing-asked``, ``not-evictable``,
@@ -130,7 +131,7 @@ def record_budgets(records: Records, wanted: Wanted, write: bool) -> bool:
         metadata: Document = dict(old["metadata"]) if old else {"name": each.name}
         metadata["annotations"] = {**(metadata.get("annotations") or {}), SOURCE: wanted.source}
         document: Document = {
-            "apiVersion": each.api_version,
+            "apiVersion": PLACEMENT_API,  # as it is stored, whichever version the file says
             "kind": BUDGET,
             "metadata": metadata,
             "spec": encode(each.spec),

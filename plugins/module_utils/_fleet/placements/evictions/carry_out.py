@@ -194,8 +194,8 @@ def _bindings(recorded: RecordedPlacement) -> list[ClusterResourceBinding]:
 
 
 def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEviction]) -> t.Iterator[EvictionResult]:
-    """Judges one after another, on what the former has left; carries out what is permitted, and, where it writes,
-    records what is refused if it is ``kept``. FleetError as of ``record_eviction`` and ``_carried_out``."""
+    """Judges one after another, on what the former has left; carries out what is permitted and not done yet, and, where
+    it writes, records what is refused if it is ``kept``. FleetError as of ``record_eviction`` and ``_carried_out``."""
     for each in due:
         judged = _verdict(work, placement, each.eviction)
         verdict = judged.executed or judged.valid
@@ -205,6 +205,9 @@ def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEvi
             if each.kept:
                 _recorded(work, placement, each, judged.eviction)
             yield result_of(each, REFUSED, verdict)
+        elif not any(one.spec.target_cluster == each.eviction.spec.cluster_name for one in placement.bindings):
+            _recorded(work, placement, each, judged.eviction)
+            yield result_of(each, DONE, verdict)
         else:
             yield _attested(work, placement, each, judged, verdict)
 

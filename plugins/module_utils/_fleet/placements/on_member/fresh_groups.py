@@ -18,15 +18,17 @@ from .gone import GONE
 
 SERVED_SECONDS = 10.0
 
+T = t.TypeVar("T")
+
 
 class FreshGroups:
     """Those that are still waited for: an API server serves a new kind a moment after it was defined. A group of which
     all definitions were refused, or that was waited for in vain once, is waited for no more."""
 
     def __init__(self, to_do: t.Iterable[MemberStep]) -> None:
-        self._awaited = Counter(filter(None, map(_defines, to_do)))
+        self._awaited = Counter(filter(None, map(defined_group, to_do)))
 
-    def served(self, step: MemberStep, work: t.Callable[[], dict[str, t.Any]]) -> dict[str, t.Any]:
+    def served(self, step: MemberStep, work: t.Callable[[], T]) -> T:
         """What the step's ``work`` gives; in an awaited group it is done again for up to 10 s while the member does not
         serve it. ApiError of the last attempt; what else ``work`` raises comes through at once."""
         end = time.monotonic() + SERVED_SECONDS
@@ -34,7 +36,7 @@ class FreshGroups:
             try:
                 return work()
             except ApiError as error:
-                self._awaited[_defines(step)] -= 1
+                self._awaited[defined_group(step)] -= 1
                 if self._awaited[step.id.group] <= 0 or error.code not in GONE:
                     raise
                 if time.monotonic() > end:
@@ -43,7 +45,7 @@ class FreshGroups:
             time.sleep(0.1)
 
 
-def _defines(step: MemberStep) -> str:
+def defined_group(step: MemberStep) -> str:
     """The group of the kind that the step defines; empty for none, and for a definition that a server will refuse."""
     if step.manifest is not None and (step.id.group, step.id.kind) == DEFINITION:
         with contextlib.suppress(ValueError):

@@ -20,7 +20,7 @@ from ...._kube.documents import read_object
 from ...._kube.errors import ApiError
 
 GONE = ("not-found", "unknown-kind")
-FINALIZERS, FINALIZER_LENGTH = 5, 100
+OBJECTS, FINALIZERS, FINALIZER_LENGTH = 3, 5, 100
 FIRST_PAUSE, LONGEST_PAUSE, TELL_EVERY = 0.1, 2.0, 15.0
 
 
@@ -34,7 +34,7 @@ def wait_until_gone(
     """Looks at once, and again until all are gone; the objects that are still there after ``seconds``, in the order
     given, each with what holds it; none if all are gone. ``deleted`` gives their uids: one of the same name that was
     made since is another object. ``keep`` is called before each look but the first, and may raise; ``say`` is told what
-    is waited for about every 15 s. ApiError as of ``live_object``."""
+    is waited for, the first three by name, about every 15 s. ApiError as of ``live_object``."""
     end, told, pause = time.monotonic() + seconds, time.monotonic(), FIRST_PAUSE
     left = dict.fromkeys(deleted, "")
     while True:
@@ -51,7 +51,7 @@ def wait_until_gone(
             )
         if time.monotonic() - told >= TELL_EVERY:
             told = time.monotonic()
-            say(f"waits for {', '.join(f'{each} ({why})' for each, why in left.items())}")
+            say(f"waits for {listed([f'{each} ({why})' for each, why in left.items()], OBJECTS, '; ')}")
         keep()
         time.sleep(min(pause, max(0.0, end - time.monotonic())))
         pause = min(2 * pause, LONGEST_PAUSE)

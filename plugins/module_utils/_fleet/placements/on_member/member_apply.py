@@ -28,15 +28,15 @@ from ...._core.plan.member import (
     decide_member,
 )
 from ...._core.plan.outcome import APPLY_FAILED, MemberOutcome, ObjectFailure
-from ...._core.resources.applyset import MANAGER, ApplySet
+from ...._core.resources.applyset import ApplySet
 from ...._core.resources.availability import NOT_YET, availability, lacking
 from ...._core.resources.order import apply_wave
-from ...._kube.apply import apply_object
 from ...._kube.client import KubeClient
 from ...._kube.errors import ApiError
 from ...members.home import HOME, empty_home
 from ...members.member_lease import Keep
 from .diagnosis import diagnosed
+from .dry_run import dry_run
 from .fresh_groups import FreshGroups
 from .gone import wait_until_gone
 from .holding import held_then, identity_with, intended
@@ -88,14 +88,13 @@ class MemberTask:
 
     ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
     ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``moves`` are objects that go
-    over from or to other placements. ``ending`` are other placements
-    that end on the member in the same run. ``patience`` is how many seconds to wait until deleted objects are gone.
-    ``permit`` is called before each write, and raises where there is to be none any more; ``say`` tells people what is
-    waited for. ``seen`` is what an earlier look saw. ``shows`` asks for the fields that updates change, ``diagnoses``
-    for what ails the pods of a workload.
-    ``due`` says that something is surely to be written, so that the member is held before any look. ``mirrors`` asks
-    for the status of the objects, ``validate`` for a dry run where nothing is written. ``followed`` says that another
-    task goes on from what this one sees, ``elsewhere`` is what such a one goes on from in another process.
+    over from or to other placements. ``ending`` are other placements that end on the member in the same run.
+    ``patience`` is how many seconds to wait until deleted objects are gone. ``permit`` is called before each write, and
+    raises where there is to be none any more; ``say`` tells people what is waited for. ``seen`` is what an earlier look
+    saw. ``shows`` asks for the fields that updates change, ``diagnoses`` for what ails the pods of a workload. ``due``
+    says that something is surely to be written, so that the member is held before any look. ``mirrors`` asks for the
+    status of the objects, ``validate`` for a dry run where nothing is written. ``followed`` says that another task goes
+    on from what this one sees, ``elsewhere`` is what such a one goes on from in another process.
     """
 
     cluster: str
@@ -146,7 +145,7 @@ def run_on_member(client: KubeClient, task: MemberTask, holding: Holding) -> Mem
     if seen is None and not (task.write and task.due):
         seen = _looked(client, task)
     if seen is not None and not task.write:
-        failures = _validated(client, task, seen) if task.validate else ()
+        failures = dry_run(client, seen.to_do, seen.observed.live, forces(task.strategy)) if task.validate else ()
         outcome = _outcome(task, seen, {}, (*_refusals(seen.steps), *failures), done=False)
         outcome = diagnosed(client, outcome) if task.diagnoses else outcome
         return _with_home(client, task, seen.observed, outcome)
@@ -235,6 +234,10 @@ def _written(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
     observed = seen.observed
     parent = Parent(client, observed.recorded, observed.version)
     results, failures = _carried_out(client, task, seen, parent)
+    # What others have taken over meanwhile was not touched.
+    touched = {*results, *(each.id for each in failures)}
+    steps = tuple(each for each in seen.steps if each.action not in WRITES or each.id in touched)
+    seen = replace(seen, steps=steps)
     left = replace(identity_with(task.identity, observed), inventory=held_then(observed, seen.steps, failures))
     outcome = _outcome(task, seen, results, failures, done=True)
     if not task.leaving or left.inventory:
@@ -249,10 +252,10 @@ def _carried_out(
 ) -> tuple[dict[ObjectId, dict[str, t.Any]], tuple[ObjectFailure, ...]]:
     """Writes the intent and then object by object; gives what the server answered, and what failed or was refused.
 
-    Nothing is deleted after an apply that failed, as what replaces it may be what was refused. What is deleted is
-    waited for wave by wave, for an operator may be needed to let go of what it serves: as long as that is not gone, the
-    rest stays. FleetError ``member-moved``, ApiError as of ``Parent.write``, ``wait_until_gone`` or of
-    ``WHOLE_MEMBER``, and what ``permit`` raises.
+    Nothing is deleted as long as something is not applied, be it that the server refuses it or we do, for that may be
+    what replaces it. What is deleted is waited for wave by wave, for an operator may be needed to let go of what it
+    serves: as long as that is not gone, the rest stays. FleetError ``member-moved``, ApiError as of ``Parent.write``,
+    ``wait_until_gone`` or of ``WHOLE_MEMBER``, and what ``permit`` raises.
     """
     results: dict[ObjectId, dict[str, t.Any]] = {}
     observed, to_do = seen.observed, seen.to_do
@@ -261,7 +264,8 @@ def _carried_out(
     write = partial(_write_each, client, task, observed, FreshGroups(to_do), results)
     refused = write([step for step in to_do if step.manifest is not None])
     failures = [*_refusals(seen.steps), *refused]
-    why = f"stays, as {refused[0].id} could not be applied; it is removed once that is" if refused else ""
+    missing = [each.id for each in (*_refusals(each for each in seen.steps if each.manifest is not None), *refused)]
+    why = f"stays, as {missing[0]} could not be applied; it is removed once that is" if missing else ""
     end = time.monotonic() + task.patience
     leaving = [step for step in to_do if step.manifest is None]
     for _wave, steps in groupby(leaving, key=lambda step: apply_wave(step.id)):
@@ -298,8 +302,10 @@ def _write_each(
         task.progress.underway = step.id
         try:
             work = partial(_carry_out, client, step, task, observed)
-            results[step.id] = fresh.served(step, work)
-            task.progress.written.append(step.id)
+            answer = fresh.served(step, work)
+            if answer is not None:
+                results[step.id] = answer
+                task.progress.written.append(step.id)
         except ApiError as error:
             if error.code in WHOLE_MEMBER:
                 raise
@@ -308,8 +314,8 @@ def _write_each(
     return failures
 
 
-def _carry_out(client: KubeClient, step: MemberStep, task: MemberTask, observed: Observed) -> dict[str, t.Any]:
-    """Writes the step's object over what was seen of it; errors as of ``write_object``."""
+def _carry_out(client: KubeClient, step: MemberStep, task: MemberTask, observed: Observed) -> dict[str, t.Any] | None:
+    """Writes the step's object over what was seen of it; answer and errors as of ``write_object``."""
     live = observed.live.get(step.id.key)
     return write_object(client, step, live, forces(task.strategy), task.permit)
 
@@ -343,22 +349,6 @@ def _refusals(steps: t.Iterable[MemberStep]) -> tuple[ObjectFailure, ...]:
     return tuple(
         ObjectFailure(id=each.id, reason=each.reason, message=each.message) for each in steps if each.action == REFUSED
     )
-
-
-def _validated(client: KubeClient, task: MemberTask, seen: Seen) -> tuple[ObjectFailure, ...]:
-    """What the member's API server would refuse, by its own dry run; deletions are not tried. ApiError if the member as
-    a whole fails."""
-    failures = []
-    for step in seen.to_do:
-        manifest = step.applied_over(seen.observed.live.get(step.id.key))
-        if manifest is not None:
-            try:
-                apply_object(client, manifest, MANAGER, force=forces(task.strategy), dry_run=True)
-            except ApiError as error:
-                if error.code in WHOLE_MEMBER:
-                    raise
-                failures.append(ObjectFailure(id=step.id, reason=APPLY_FAILED, message=error.message))
-    return tuple(failures)
 
 
 def _outcome(

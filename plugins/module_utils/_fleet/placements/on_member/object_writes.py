@@ -40,10 +40,10 @@ def forces(strategy: ApplyStrategy) -> bool:
 
 def write_object(
     client: KubeClient, step: MemberStep, live: Live | None, force: bool, permit: t.Callable[[], None]
-) -> dict[str, t.Any]:
+) -> dict[str, t.Any] | None:
     """Carries out the step; what the server answered, an empty mapping for PRUNE and RELEASE, also where the object is
-    gone already, or is another placement's by now. ``permit`` is called before each further attempt, not before the
-    first.
+    gone already; None where it does not bear our label any more, and stays. ``permit`` is called before each further
+    attempt, not before the first.
 
     Each write over what was seen (``live``) names its resourceVersion, so that one which reaches the server late, after
     another run has written, is refused there. An object that only others changed meanwhile (its status, say), or took
@@ -64,7 +64,7 @@ def write_object(
         permit()
         now = live_object(client, step.id)
         if now is not None and step.manifest is None and _holder(now) != _holder(seen):
-            return {}  # it has gone over to another placement meanwhile
+            return None  # it has gone over to another placement meanwhile
         seen = _unmoved(now, seen, client.server_name, step.id)
         if seen is None and step.action in (PRUNE, RELEASE):
             return {}

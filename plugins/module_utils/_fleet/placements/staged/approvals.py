@@ -25,6 +25,8 @@ from ...._core.rollout.staged.approving import (
     signed_by,
     staged_makers,
 )
+from ...._core.rollout.staged.decide import is_over
+from ...._core.rollout.staged.standing import message_of
 from ...._core.rollout.staged.world import RequestApproval, accepted, approval_request
 from ...._core.schema.codec import encode
 from ...._core.schema.meta import find_condition
@@ -105,8 +107,9 @@ def requests_of(run: ClusterStagedUpdateRun) -> t.Iterator[PlacedRequest]:
 
 
 def open_requests(run: ClusterStagedUpdateRun) -> list[PlacedRequest]:
-    """The approvals of the run that somebody has to give now: reached, and not accepted yet."""
-    return [each for each in requests_of(run) if each.reached and not each.accepted]
+    """The approvals of the run that somebody has to give now: reached, and not accepted yet; none of a run that is
+    over."""
+    return [] if is_over(run) else [each for each in requests_of(run) if each.reached and not each.accepted]
 
 
 def approver_in(key: RunKey, document: Record) -> str:
@@ -273,6 +276,9 @@ def approve(
     done = GivenApproval(request=placed, state="Completed", by="", digest=digest, changed=False)
     if placed.accepted:
         return done
+    if is_over(run):
+        told = f"the run has ended and takes no approval any more: {message_of(run)}"
+        raise FleetError("gate-not-open", told, key.title, "make a new run")
     if own and not self_approval:
         hint = "let somebody else approve it"
         raise FleetError("self-approval", f"{who.name} made or started the run", key.title, hint)

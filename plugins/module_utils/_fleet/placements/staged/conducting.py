@@ -20,6 +20,7 @@ from ...._core.rollout.staged.decide import StagedState, is_over
 from ...._core.rollout.staged.digest import staged_digest
 from ...._core.rollout.staged.way_back import index_before
 from ...._core.rollout.staged.world import ObservedState, RequestApproval
+from ...._core.schema.meta import find_condition
 from ...._core.values import clock_skew
 from ...._kube.client import Timeouts
 from ...._store.records import Lease
@@ -36,6 +37,7 @@ from ..binding_news import holds_wanted
 from ..checks import braked, failures
 from ..look import Outcomes, Writing, in_threads, on_members
 from ..plan import Source
+from ..reported.in_namespace import StatusInNamespace
 from ..write_records import Writer
 from .approvals import UncountedRequest, accept_approval, judge_of, request_approval, seen_requests, told_approval
 from .hand_over import not_begun
@@ -267,7 +269,8 @@ class _Conducted:
         return staged_digest(run, self.laid.ground.hash_of(run.status.resource_snapshot_index_used))
 
     def _record_status(self, bindings: BindingJournal, outcomes: Outcomes) -> None:
-        """Records what the placement says of its clusters now; nothing if it is gone. FleetError of the records."""
+        """Records what the placement says of its clusters now, also in its namespace, where it is to stand there; that
+        it cannot is only told. Nothing if the placement is gone. FleetError of the records."""
         records, recorded = self.session.records, self.laid.ground.recorded
         document = records.get(self.plan.key.kinds.placement, self.plan.name)
         if document is None:
@@ -281,8 +284,16 @@ class _Conducted:
         given = {each.cluster for each in bindings.state.bindings if holds_wanted(self.plan, each)} & outcomes.keys()
         waits = not_begun(self.plan, bindings.state.bindings)
         left = {name: each for name, each in waits.items() if name not in given}
-        generation, placement = document["metadata"]["generation"], self.plan.placement
-        writer.status(document, placement_status(self.plan, outcomes, placement.status, generation, now, left))
+        placement = self.plan.placement
+        said = find_condition(placement.status.conditions, f"{placement.kind}Scheduled")
+        # Whom it picks is the last apply's word, and so is for which spec: a run decides nothing of that.
+        generation = said.observed_generation if said else document["metadata"]["generation"]
+        status = placement_status(self.plan, outcomes, placement.status, generation, now, left)
+        copy = StatusInNamespace.of(records, self.session.hub is not None, placement)
+        status, failed = copy.written(status, placement.status, generation, now, self.lease)
+        writer.status(document, status)
+        if failed:
+            self.session.say(f"{self.plan.name}: {failed.message}")
 
     def _report(
         self,

@@ -32,8 +32,8 @@ WAITS = "it waits for a staged update run"
 
 @dataclass(frozen=True, kw_only=True)
 class HandOver:
-    """What an apply came to. ``status`` is None where it could not be recorded; ``ended`` is the code of why nothing
-    more is to be begun, empty where it is."""
+    """What an apply came to. ``status`` is None where it could not be recorded; ``ended`` is the code of what cut it
+    short, empty for nothing."""
 
     outcomes: Outcomes
     status: PlacementStatus | None = None

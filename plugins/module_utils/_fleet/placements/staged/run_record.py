@@ -140,9 +140,8 @@ def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUp
     change and goes on.
 
     ``who`` is recorded as its maker if it is new, and as who started it if it is told to run for the first time; empty
-    for nobody. FleetError ``conflict`` if others write it at every attempt,
-    ``already-exists`` if they made one of its name meanwhile, ``no-such-run`` if they deleted it, ``record-damaged``,
-    and others of the records.
+    for nobody. FleetError ``conflict`` if others write it at every attempt, ``already-exists`` if they made one of its
+    name meanwhile, ``no-such-run`` if they deleted it, ``record-damaged``, and others of the records.
     """
     run, key = wanted.run, wanted.run.key
     if not wanted.changed:

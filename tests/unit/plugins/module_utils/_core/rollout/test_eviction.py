@@ -203,3 +203,14 @@ def test_no_order_of_evictions_gets_round_a_budget(wanted, most, order, down):
         if out.deleted:
             del left[name]
     assert sum(1 for name in left if name not in down) >= min(before, wanted - most)
+
+
+def test_one_that_was_begun_has_been_executed_once_its_binding_is_gone():
+    begun = attempt(condition("Valid", "True"))
+    out = judge(pick_n(1), ready("b"), eviction=begun)
+    assert (why(out), out.executed.yes, out.deleted) == ("left-meanwhile", True, None)
+    assert [(each.type, each.status) for each in out.eviction.status.conditions] == [
+        ("Valid", "True"),
+        ("Executed", "True"),
+    ]
+    assert why(judge(pick_n(1), ready("b"), eviction=begun, upstream=True)) == "no-binding"

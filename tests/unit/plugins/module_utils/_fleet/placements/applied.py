@@ -36,9 +36,10 @@ NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 API = "placement.kubernetes-fleet.io/v1beta1"
 
 
-def staged(records: SqliteRecords, folder: Path) -> StagedManifests:
-    """The placement on cluster ``a``, and run ``web-1``, which waits for an approval first; the run is not recorded."""
-    applied(records, folder, made.cluster("a"), strategy={"type": "External"})
+def staged(records: SqliteRecords, folder: Path, **more: t.Any) -> StagedManifests:
+    """The placement on cluster ``a``, ``more`` in its spec, and run ``web-1``, which waits for an approval first; the
+    run is not recorded."""
+    applied(records, folder, made.cluster("a"), strategy={"type": "External"}, **more)
     records.create({**encode(made.cluster("a")), "status": {}})
     strategy = {"stages": [{"name": "all", "labelSelector": {}, "beforeStageTasks": [{"type": "Approval"}]}]}
     run = {"placementName": "web", "stagedRolloutStrategyName": "rings"}
@@ -50,16 +51,24 @@ def staged(records: SqliteRecords, folder: Path) -> StagedManifests:
 
 
 def applied(
-    records: SqliteRecords, folder: Path, *members: MemberCluster, absent: tuple[str, ...] = (), **more: t.Any
+    records: SqliteRecords,
+    folder: Path,
+    *members: MemberCluster,
+    absent: tuple[str, ...] = (),
+    ways: ApplyOptions | None = None,
+    clock: t.Callable[[], datetime] = lambda: NOW,
+    names: tuple[str, ...] = ("web",),
+    **more: t.Any,
 ) -> ApplyResult:
-    """A placement that is carried out, without a look at these members; or those that end."""
+    """Placements of these names that are carried out, without a look at these members; or those that end."""
     (folder / "shop.json").write_text('{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}')
     selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}
     spec = {"resourceSelectors": [selector], **more}
-    wanted = {"apiVersion": API, "kind": "ClusterResourcePlacement", "metadata": {"name": "web"}, "spec": spec}
-    session = Session(records=records, holder="me", clock=lambda: NOW, environ={})
+    kind = {"apiVersion": API, "kind": "ClusterResourcePlacement", "spec": spec}
+    wanted = [read_placement({**kind, "metadata": {"name": each}}, "web.yml", False) for each in names]
+    session = Session(records=records, holder="me", clock=clock, environ={})
     request = PlanRequest(
-        placements=() if absent else (read_placement(wanted, "web.yml", False),),
+        placements=() if absent else tuple(wanted),
         absent=absent,
         facts=FactsSnapshot(captured_at=NOW, members=members),
         limits=BrakeLimits(),
@@ -69,4 +78,4 @@ def applied(
     )
     plan = make_plans(session, request)
     again = partial(plan_again, session, request, plan)
-    return carry_out(session, Clients(members={}), plan, again, request, ApplyOptions())
+    return carry_out(session, Clients(members={}), plan, again, request, ways or ApplyOptions())

@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import RolloutState
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import loop
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.apply import ApplyResult
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.binding_journal import BindingJournal
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.carrying import staged_run
@@ -142,6 +143,52 @@ def test_the_status_of_a_placement_is_written_again(
     assert recorded(records)["status"]["conditions"]
 
 
+class Edited(SqliteRecords):
+    """Somebody edits the placement once, while its clusters are written."""
+
+    edit: t.Callable[[Record], Record] | None = None
+
+    def names(self, kind: str) -> frozenset[str]:
+        edit, self.edit = self.edit, None
+        if edit is not None:
+            found = self.get(PLACEMENT, "web")
+            assert found
+            self.replace(edit(found))
+        return super().names(kind)
+
+
+def edited(tmp_path: Path, edit: t.Callable[[Record], Record], *more: str) -> tuple[ApplyResult, Record]:
+    """What comes of ``web``, and of ``more`` placements on the same cluster."""
+    records = Edited(tmp_path / "records.db", lambda: NOW)
+    records.edit = edit
+    done = applied(records, tmp_path, made.cluster("a"), names=("web", *more))
+    found = records.get(PLACEMENT, "web")
+    records.close()
+    assert found
+    return done, found
+
+
+def test_a_label_that_somebody_puts_on_the_placement_meanwhile_keeps_no_status_back(tmp_path: Path) -> None:
+    done, found = edited(
+        tmp_path, lambda each: {**each, "metadata": {**each["metadata"], "labels": {"example.org/mark": "theirs"}}}
+    )
+    assert "conflict" not in [each.code for each in done.problems]
+    assert found["status"]["conditions"] and found["metadata"]["labels"] == {"example.org/mark": "theirs"}
+
+
+def test_a_spec_that_somebody_changes_meanwhile_gets_no_status_of_the_former_one(tmp_path: Path) -> None:
+    done, found = edited(tmp_path, lambda each: {**each, "spec": {**each["spec"], "revisionHistoryLimit": 3}})
+    assert "conflict" in [each.code for each in done.problems] and "status" not in found
+
+
+def test_a_spec_that_somebody_changes_meanwhile_keeps_no_other_placement_from_being_begun(tmp_path: Path) -> None:
+    edit = {"revisionHistoryLimit": 3}
+    done, _found = edited(tmp_path, lambda each: {**each, "spec": {**each["spec"], **edit}}, "xylophone")
+    told = [(each.code, each.where) for each in done.problems]
+    assert ("conflict", "web") in told and "not-begun" not in dict(told)
+    assert done.statuses["xylophone"].conditions
+
+
 @pytest.mark.parametrize("kind", [f"ended {PLACEMENT}", f"deleted {PLACEMENT}"])
 def test_a_placement_ends_although_the_answer_to_that_was_lost(
     records: Lossy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
@@ -152,6 +199,28 @@ def test_a_placement_ends_although_the_answer_to_that_was_lost(
     done = applied(records, tmp_path, absent=("web",))
     assert done.problems == () and records.lost == 0
     assert records.get(PLACEMENT, "web") is None
+
+
+def test_clusters_that_an_outage_kept_from_being_written_until_the_time_was_over_are_not_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nothing is written before the records tell who has left the fleet. What was meant is recorded, and waits."""
+    now = [NOW]
+
+    class Away(SqliteRecords):
+        def names(self, kind: str) -> frozenset[str]:
+            now[0] += timedelta(minutes=10)
+            raise FleetError("timeout", "no answer within 30 s", "hub")
+
+    monkeypatch.setattr(loop, "wait_unless", lambda _told, _seconds: None)
+    records = Away(tmp_path / "records.db", lambda: NOW)
+    ways = ApplyOptions(rollout=RolloutOptions(time_limit=timedelta(minutes=5)))
+    done = applied(records, tmp_path, made.cluster("a"), ways=ways, clock=lambda: now[0])
+    records.close()
+    assert not done.outcomes["web"]
+    assert {name: (each.why, each.lines) for name, each in done.waits.items()} == {
+        "web": ("time-limit", ("begun and not written yet: a",))
+    }
 
 
 @pytest.mark.parametrize("lands", [True, False])

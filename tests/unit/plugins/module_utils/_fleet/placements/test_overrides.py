@@ -19,6 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.ove
     Unreadable,
     concerning,
     overrides_in,
+    overrides_on,
     together,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import Manifest
@@ -29,6 +30,7 @@ from ansible_collections.gitops.fleet.tests.data.rollout_parts import (
     patched,
     resource_override,
 )
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.answering import Answering, listing
 
 PLACEMENT = decode(ClusterResourcePlacement, {"metadata": {"name": "web"}})
 WEB = ObjectId("apps", "v1", "Deployment", "shop", "web")
@@ -74,6 +76,20 @@ def test_a_file_counts_before_the_hub() -> None:
     assert [len(each.spec.policy.override_rules) for each in both.overrides] == [2, 1]
     assert [(each.code, each.where) for each in both.findings] == [("override-in-file", "hub")]
     assert together(hub, hub) == LoadedOverrides(overrides=hub.overrides)
+
+
+def test_a_file_counts_before_one_on_the_hub_that_cannot_be_read() -> None:
+    """It is mended in Git, and stands in nobody's way on the hub."""
+    base = "/apis/placement.kubernetes-fleet.io/v1beta1"
+    broken = {"clusterresourceoverrides": patched(path="/kind"), "resourceoverrides": resource_override(selectors=())}
+    lists = {f"{base}/{kind}": listing(each["kind"], [each]) for kind, each in broken.items()}
+    hub = overrides_on(Answering(lists))
+    assert len(hub.unreadable) == 2
+    files = read(override(), resource_override())
+    both = together(files, hub)
+    assert both.overrides == files.overrides and both.unreadable == ()
+    assert [each.code for each in both.findings] == ["override-in-file"] * 2
+    assert together(read(), hub) == hub
 
 
 def test_only_what_names_an_object_of_the_placement_concerns_it() -> None:

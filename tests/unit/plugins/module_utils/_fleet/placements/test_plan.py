@@ -237,6 +237,21 @@ def test_a_spec_that_was_edited_after_it_was_read_is_not_written_over(
     assert (refused.value.code, refused.value.where) == ("records-moved", "a")
 
 
+@pytest.mark.parametrize("planned", [True, False], ids=["after it was planned", "before"])
+def test_a_placement_that_somebody_deleted_on_the_hub_since_it_was_read_is_not_made_again(
+    records: SqliteRecords, session: Session, request_of: t.Callable[..., PlanRequest], planned: bool
+) -> None:
+    """Nothing of it was applied yet, so that it had no finalizer and was gone at once."""
+    old = records.create(placement("a"))
+    request = request_of(placements=(of_record(old),))
+    fleet = make_plans(session, request) if planned else None
+    records.delete("ClusterResourcePlacement", "a")
+    fleet = fleet or make_plans(session, request)
+    with pytest.raises(FleetError, match="somebody has deleted it") as refused:
+        plan_again(session, request, fleet, fleet.plans[0])
+    assert (refused.value.code, refused.value.where) == ("records-moved", "a")
+
+
 @pytest.mark.parametrize("moved", [True, False])
 def test_a_spec_that_was_changed_since_is_written_over_only_with_what_it_is_already(
     records: SqliteRecords, session: Session, request_of: t.Callable[..., PlanRequest], moved: bool

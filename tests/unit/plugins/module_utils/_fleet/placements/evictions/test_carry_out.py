@@ -129,6 +129,13 @@ def test_a_budget_that_is_recorded_or_deleted_is_a_change(records: SqliteRecords
         assert not evict(records, tmp_path, *given).changed
 
 
+def test_a_budget_of_the_other_api_version_is_the_same_budget(records: SqliteRecords, tmp_path: Path) -> None:
+    """v1 and v1beta1 have one schema, and one of them is stored."""
+    budget = {**made(BUDGET, "web", {"minAvailable": 1}), "apiVersion": "placement.kubernetes-fleet.io/v1"}
+    assert evict(records, tmp_path, budget).changed
+    assert not evict(records, tmp_path, budget).changed and not evict(records, tmp_path, budget, write=False).changed
+
+
 def test_what_was_begun_and_could_not_reach_the_member_is_a_change_once(
     records: SqliteRecords, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +156,23 @@ def test_what_was_begun_and_could_not_reach_the_member_is_a_change_once(
     outcome["m1"] = MemberOutcome(cluster="m1", done=True)
     done = evict(records, tmp_path, ASKED)
     assert [each.state for each in done.results] == [DONE] and done.changed
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_what_was_begun_and_an_apply_has_ended_is_executed(
+    records: SqliteRecords, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: bool
+) -> None:
+    """It is the apply that found the member again, and took away the binding that was leaving."""
+    placed(records)
+    silent = {"m1": MemberOutcome(cluster="m1", error=Problem("unreachable", "cut off", "m1"))}
+    monkeypatch.setattr(carry_out, "on_members", lambda *_given, **_more: silent)
+    assert [each.state for each in evict(records, tmp_path, ASKED).results] == [UNDERWAY]
+    records.delete(BINDING, "web-m1")
+    report = evict(records, tmp_path, ASKED, write=write)
+    assert [(each.state, each.verdict.why) for each in report.results] == [(DONE, "left-meanwhile")]
+    assert report.changed and report.outcome == "done"
+    again = evict(records, tmp_path, ASKED, write=write)
+    assert [each.state for each in again.results] == [OVER if write else DONE]
 
 
 class Looks:

@@ -272,6 +272,22 @@ def test_what_is_replaced_stays_as_long_as_its_replacement_is_refused() -> None:
     assert member.apply(desired=(rendered(web2),)).applied and member.writes == ["PATCH web2", "DELETE web"]
 
 
+def test_what_is_replaced_stays_too_as_long_as_we_refuse_its_replacement() -> None:
+    """Renamed back while the object of the former name is still being deleted, or to a name that another has."""
+    web2 = {**APP, "metadata": {"name": "web2", "namespace": "shop"}}
+    member = Holding((f"{APPS}/web", APP), (f"{APPS}/web2", web2))
+    going = member.documents[f"{APPS}/web2"]["metadata"]
+    going |= {"uid": "u-2", "deletionTimestamp": "2026-01-15T12:00:00Z"}
+    outcome = member.apply(desired=(rendered(web2),))
+    assert member.writes == [] and not outcome.applied
+    assert [(str(each.id), each.reason) for each in outcome.failures] == [
+        ("Deployment shop/web2", "NotGoneYet"),
+        ("Deployment shop/web", "NotGoneYet"),
+    ]
+    member.documents = {path: each for path, each in member.documents.items() if path != f"{APPS}/web2"}
+    assert member.apply(desired=(rendered(web2),)).applied and member.writes == ["PATCH web2", "DELETE web"]
+
+
 def test_an_operator_stays_until_what_it_serves_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its finalizer is served by the operator alone, so that without it the object would be there for ever."""
     hours = iter(range(100))
@@ -287,3 +303,22 @@ def test_an_operator_stays_until_what_it_serves_is_gone(monkeypatch: pytest.Monk
     member.stuck = ""
     member.writes.clear()
     assert member.apply(leaving=True, patience=5.0).applied and member.writes == ["DELETE served", "DELETE operator"]
+
+
+def test_what_another_placement_has_taken_over_since_the_look_is_left_and_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is not ours to delete any more: nothing failed, and nothing is held back for it."""
+
+    class TakenOver(Holding):
+        def send(self, method: str, path: str, *arguments: t.Any, **named: t.Any) -> Answer:
+            if method == "DELETE" and path == f"{APPS}/web":
+                self.documents[path]["metadata"] |= {"resourceVersion": "8", "labels": {PART_OF_LABEL: "theirs"}}
+                raise ApiError("conflict", "the object has been modified", "m1", status=409)
+            return super().send(method, path, *arguments, **named)
+
+    monkeypatch.setattr(time, "sleep", lambda _seconds: pytest.fail("nothing is to be waited for"))
+    member = TakenOver((f"{APPS}/web", APP))
+    outcome = member.apply(leaving=True, patience=5.0)
+    assert outcome.applied and f"{APPS}/web" in member.documents
+    assert not outcome.failures and not outcome.wrote and not outcome.changes

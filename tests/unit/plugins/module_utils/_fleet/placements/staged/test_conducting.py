@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.conducting import carry_on, lay_out
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import StagedOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import (
@@ -27,13 +30,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sta
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease, Record
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.answering import Answering, listing
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.placements.applied import (
     API,
     NOW,
     staged,
 )
 
-RUN = "ClusterStagedUpdateRun"
+RUN, CRPS = "ClusterStagedUpdateRun", "ClusterResourcePlacementStatus"
 
 
 class WrittenBetween(SqliteRecords):
@@ -141,3 +145,37 @@ def test_a_failure_that_is_told_is_stored_though_somebody_else_writes_the_run_me
     report = carry_on(session, run, given("web"), StagedOptions(), {})
     assert report.verdict[1] == "run-failed" and report.changed
     assert read_run(records, "web-1").status == report.run.status
+
+
+def test_a_run_waits_for_the_apply_of_a_changed_placement_however_often_it_is_carried_on(
+    session: Session, tmp_path: Path
+) -> None:
+    """What it says of the placement's clusters does not make the changed spec one that was scheduled."""
+    records, given, _run = new_run(session, tmp_path)
+    wish = StagedOptions(ways=ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0))))
+    run = record_run(records, wanted_run(records, "web-1", given, "Run"), "")
+    carry_on(session, run, given, wish, {})
+    found = records.get("ClusterResourcePlacement", "web")
+    assert found
+    records.replace({**found, "spec": {**found["spec"], "policy": {"placementType": "PickN", "numberOfClusters": 1}}})
+    for _time in range(3):
+        report = carry_on(session, read_run(records, "web-1"), given, wish, {})
+        assert "until it is applied again" in "\n".join(report.lines)
+    placement = records.get("ClusterResourcePlacement", "web")
+    assert placement and placement["status"]["conditions"][0]["observedGeneration"] == found["metadata"]["generation"]
+
+
+def test_the_status_that_a_run_leaves_stands_in_the_namespace_too(session: Session, tmp_path: Path) -> None:
+    """``statusReportingScope: NamespaceAccessible``: who may look into the namespace only reads there how far it is."""
+    records = session.records
+    given = staged(t.cast(SqliteRecords, records), tmp_path, statusReportingScope="NamespaceAccessible")
+    kinds = ("clusterresourceoverrides", "resourceoverrides")
+    hub = Answering({f"/apis/{API}/{each}": listing("Override", []) for each in kinds})
+    wish = StagedOptions(ways=ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0))))
+    run = record_run(records, wanted_run(records, "web-1", given, "Run"), "")
+    carry_on(replace(session, hub=hub), run, given, wish, {})
+    placement, copy = records.get("ClusterResourcePlacement", "web"), records.get(CRPS, "shop/web")
+    assert placement and copy
+    *others, synced = placement["status"]["conditions"]
+    assert (synced["type"], synced["status"]) == ("ClusterResourcePlacementStatusSynced", "True")
+    assert copy["sourceStatus"] == {**placement["status"], "conditions": others}
