@@ -42,6 +42,7 @@ from ...values.update_states import (
     ALREADY_AT_TARGET,
     COMPLETED,
     FAILED,
+    IMAGE_MISSING_FOR_POOL,
     MEMBER_GONE,
     MINOR_GAP,
     NEW,
@@ -70,7 +71,7 @@ TRIES = 3
 DIGEST_LENGTH = 6
 TO_START = "gitops.fleet/to-be-started"
 """The annotation of a run that its profile starts: until that was done, the next evaluation does it."""
-_NOT_FAILED = (DISABLED, UP_TO_DATE, RUN_EXISTS, UNKNOWN_VERSION, MINOR_GAP, OUT_OF_SUPPORT)
+_NOT_FAILED = (DISABLED, UP_TO_DATE, RUN_EXISTS, UNKNOWN_VERSION, IMAGE_MISSING_FOR_POOL, *LEFT_OUT_FOR)
 # What passes by itself: a catalogue that has no such release yet, and other runners.
 _PASSES = (NO_RELEASE, "lease-held", "lease-lost", "member-busy", "conflict")
 _TOLD, _LONGEST = 10, 300
@@ -134,8 +135,10 @@ def run_for_review(
 
 def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
     """The name of the run that a profile makes for a goal, cut to fit: the same for the same goal, out of the profile,
-    the version, and a digest of all that the run will do."""
-    upgrade = [profile.spec.update_strategy_id, target.type, target.version, target.selection, dict(target.images)]
+    the version, and a digest of all that the run will do. Images count where they are the goal: with a version a newer
+    one makes no other run."""
+    images = {} if target.version else dict(target.images)
+    upgrade = [profile.spec.update_strategy_id, target.type, target.version, target.selection, images]
     upgrade += ["longTermSupport"] if target.long_term_support else []
     digest = digest_of({"upgrade": upgrade})[:DIGEST_LENGTH]
     word = target.version.replace(".", "-") or "images"
@@ -219,7 +222,9 @@ def _behind(
     members: t.Sequence[Cluster], target: UpgradeTarget, known: Releases, now: datetime
 ) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
     """Members that the run would move, or fail at, and why it would not move others (version unknown, too far, out of
-    support); those at the target, or without an image for them, are not worth a word."""
+    support, no image for a pool); those at the target, or without an image where it is all about these, are not worth a
+    word."""
+    told = (*LEFT_OUT_FOR, *((IMAGE_MISSING_FOR_POOL,) if target.version else ()))
     found, reasons = [], []
     for each in members:
         asked = _work(each, target, known, now)
@@ -227,7 +232,7 @@ def _behind(
             reasons.append(Reason(UNKNOWN_VERSION, "its version is not known", each.name))
         elif asked.skip is None:
             found.append(each.name)
-        elif asked.skip.reason in (MINOR_GAP, OUT_OF_SUPPORT):
+        elif asked.skip.reason in told:
             reasons.append(Reason(asked.skip.reason, asked.skip.message, each.name))
     return tuple(found), tuple(reasons)
 

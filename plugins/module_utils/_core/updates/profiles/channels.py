@@ -37,8 +37,8 @@ def goal(
     now: datetime,
     channels: Mapping[str, Channel] = CHANNELS,
 ) -> UpgradeTarget:
-    """The target that runs of the profile get at ``now``; that of a channel of images may name no image. ``members``
-    are those that it has to fit.
+    """The target that runs of the profile get at ``now``, with the images of a Consistent one as they would be fixed
+    now; that of a channel of images may name no image. ``members`` are those that it has to fit.
 
     FleetError ``no-such-release`` if no version comes of the channel, ``unknown-channel`` for one that is not in the
     table. ValueError where the channel takes the target version of ``spec``, and that is none.
@@ -57,6 +57,7 @@ def goal(
         type=FULL,
         version=_version(channel, spec, members, known, now),
         selection=selection or LATEST,
+        images=common_images(members, known, now) if selection == CONSISTENT else {},
         automatic=True,
         long_term_support=spec.long_term_support,
     )

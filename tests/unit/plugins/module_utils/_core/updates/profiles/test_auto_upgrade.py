@@ -231,6 +231,23 @@ def test_generated_runs_are_good_manifests() -> None:
             assert read(encode(found), strict=True).object == found
 
 
+def test_a_version_with_consistent_images_is_a_goal_for_members_with_node_pools() -> None:
+    """Its images are those that the run would fix now. A newer one alone makes no other run, and a member without one
+    is named."""
+    stable, m = (
+        profile(nodeImageSelection={"type": "Consistent"}),
+        cluster("1.29.3", pool("1.29.3", image="1"), name="m"),
+    )
+    given, newer = (known(place("*", ga("1.29.9", "1.30.5"), U=images)) for images in (["1", "2"], ["2", "3"]))
+    found, later = (evaluate(stable, each, [m], [], NOW) for each in (given, newer))
+    assert found.behind == ("m",) and found.run and later.run and found.run.name == later.run.name
+    other = cluster("1.29.3", pool("1.29.3", image="1", family="W"), name="n")
+    found = evaluate(stable, given, [m, other], [], NOW)
+    assert found.behind == ("m",) and [(each.code, each.member) for each in found.reasons] == [
+        ("ImageMissingForPool", "n")
+    ]
+
+
 def test_d3_87_d3_88_strategy_and_selection_go_into_the_run() -> None:
     found = made(profile(updateStrategyId="rings", nodeImageSelection={"type": "Consistent"})).run
     assert found and found.spec.update_strategy_id == "rings" and found.spec.image_selection == "Consistent"
