@@ -207,7 +207,8 @@ def _evaluated(
     taken_up = _taken_up(rows, members, target)
     left = tuple(each for each in behind if each not in taken_up)
     if not left:
-        advice = _advice(behind, taken_up, rows)
+        there = target.version and all(_is_at(each, target.version) for each in members if each.name in behind)
+        advice = _advice(behind, taken_up, rows, bool(there))
         words = f"run {made[-1].name} has had all members that are behind; {advice}"
         return replace(base, existing=made[-1].name, reasons=(*reasons, Reason(RUN_EXISTS, words)))
     run = _run(profile, target, _numbered(name, max(numbered, default=0) + 1))
@@ -294,15 +295,27 @@ def _taken_up(
     }
 
 
-def _advice(behind: t.Iterable[str], taken_up: t.Mapping[str, str], rows: t.Iterable[MemberUpdateStatus]) -> str:
-    """What a person does about members that are behind though a run was theirs."""
+def _advice(
+    behind: t.Iterable[str], taken_up: t.Mapping[str, str], rows: t.Iterable[MemberUpdateStatus], at_version: bool
+) -> str:
+    """What a person does about members that are behind though a run was theirs; ``at_version``: by images alone."""
     lost = sorted(_out_of_reach(rows).intersection(behind))
     if lost:
         names = listed(lost, _TOLD)
         return (
             f"no run reached {names} in {TRIES} tries: see how it is upgraded, then try those again that were skipped"
         )
-    return "try those again that failed" if FAILED in map(taken_up.get, behind) else "read the members again"
+    if FAILED in map(taken_up.get, behind):
+        return "try those again that failed"
+    newer = "only their images are behind now, which a profile of channel NodeImage brings"
+    return newer if at_version else "read the members again"
+
+
+def _is_at(member: Cluster, version: str) -> bool:
+    """Whether control plane and node pools of the member are at the version, as far as theirs can be read."""
+    return all(
+        reached(each, version) for each in (member.version, *(p.version for p in member.pools)) if is_version(each)
+    )
 
 
 def _out_of_reach(rows: t.Iterable[MemberUpdateStatus]) -> frozenset[str]:

@@ -423,6 +423,18 @@ def test_a_run_that_was_deleted_makes_room_for_no_other_beside_the_one_under_way
     assert third and third.name == f"{first.name}-3"
 
 
+@pytest.mark.parametrize("old", ["", "1.29.3"], ids=["images alone", "a pool, too"])
+def test_images_alone_that_came_after_the_run_of_a_version_are_told_as_such(old: str) -> None:
+    """To read the members again would bring nothing."""
+    given, newer = (known(place("*", ga("1.29.9", "1.30.5"), U=images)) for images in (["1"], ["1", "2"]))
+    first = made(profile(), given, members=[cluster("1.29.3", pool("1.29.3", "1"))]).run
+    assert first
+    there = cluster("1.29.9", pool(old or "1.29.9", "1"))
+    found = made(profile(), newer, ended(laid_out(first, "m"), DONE), members=[there])
+    assert (found.run, found.existing) == (None, first.name)
+    assert ("only their images are behind" in found.reasons[-1].message) is not bool(old)
+
+
 LTS = {"channel": "TargetKubernetesVersion", "targetKubernetesVersion": "1.28", "longTermSupport": True}
 
 
