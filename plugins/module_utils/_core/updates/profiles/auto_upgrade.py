@@ -296,7 +296,7 @@ def _taken_up(
 
 
 def _advice(
-    behind: t.Iterable[str], taken_up: t.Mapping[str, str], rows: t.Iterable[MemberUpdateStatus], at_version: bool
+    behind: t.Sequence[str], taken_up: t.Mapping[str, str], rows: t.Sequence[MemberUpdateStatus], at_version: bool
 ) -> str:
     """What a person does about members that are behind though a run was theirs; ``at_version``: by images alone."""
     lost = sorted(_out_of_reach(rows).intersection(behind))
@@ -307,6 +307,11 @@ def _advice(
         )
     if FAILED in map(taken_up.get, behind):
         return "try those again that failed"
+    skipped = {row.name for row in rows if row.status.state == SKIPPED and not _at_target(row)}
+    skipped -= {row.name for row in rows if _left_out_for(row) in UNTIL_READ}
+    out = sorted(skipped.intersection(behind))
+    if out:
+        return f"see why {listed(out, _TOLD)} was skipped there, then try those again"
     newer = "only their images are behind now, which a profile of channel NodeImage brings"
     return newer if at_version else "read the members again"
 

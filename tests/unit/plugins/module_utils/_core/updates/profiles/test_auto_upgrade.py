@@ -423,6 +423,17 @@ def test_a_run_that_was_deleted_makes_room_for_no_other_beside_the_one_under_way
     assert third and third.name == f"{first.name}-3"
 
 
+@pytest.mark.parametrize("people", [True, False], ids=["by people", "its platform never has the version"])
+def test_a_member_that_its_run_has_skipped_is_told_as_such(people: bool) -> None:
+    """To read it again would bring nothing."""
+    first = made(profile()).run
+    assert first
+    never = MemberBlocker(reason=states.VERSION_NOT_AVAILABLE, message="never has it")
+    play = played("s{g:m}").skip("Member:m") if people else played("s{g:m}").sees("m", skip=never)
+    found = made(profile(), RELEASED, ended(laid_out(first, "m"), play.start()))
+    assert found.run is None and "see why m was skipped" in found.reasons[-1].message
+
+
 @pytest.mark.parametrize("old", ["", "1.29.3"], ids=["images alone", "a pool, too"])
 def test_images_alone_that_came_after_the_run_of_a_version_are_told_as_such(old: str) -> None:
     """To read the members again would bring nothing."""
