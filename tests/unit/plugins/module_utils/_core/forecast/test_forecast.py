@@ -104,6 +104,17 @@ def test_a_later_attempt_in_flight_takes_as_long_as_any(attempts: int, ends: int
     assert (minutes(found, "a")[1], minutes(found, "b")[0]) == (ends, ends)
 
 
+def test_a_member_that_is_tried_again_begins_when_its_turn_comes() -> None:
+    """And not when its last attempt did; its stage has begun then."""
+    run = played("s{g:a,b}")
+    run.run = changed(run.run, "g", max_concurrency=2)
+    run.start().fails("a", "b").wait(180 * 60)
+    run.run = changed(run.run, "g", max_concurrency=1)
+    found = told(run.start().run, now=run.now)
+    assert (run.begun, minutes(found, "b")) == (["a"], (190, 200))
+    assert found.stages[0].start.p50 == found.stages[0].expected.start == T0
+
+
 def test_what_each_member_waits_for() -> None:
     found = told(laid("s1{g1:a,b}, s2{g3:e}"))
     assert [(member(found, each).reason, member(found, each).blocker) for each in "abe"] == [
