@@ -183,6 +183,8 @@ def _evaluated(
 ) -> Evaluation:
     """What the profile comes to. ``start``: the run is to be started, and one that goes on, or has had all members that
     are behind, stands in its way; else any run for the goal that was made does. ValueError as of ``goal``."""
+    if not members:
+        return Evaluation(profile=profile.name, reasons=(Reason(UP_TO_DATE, "it takes no member of the fleet"),))
     try:
         target = goal(profile.spec, members, known, now)
     except FleetError as error:

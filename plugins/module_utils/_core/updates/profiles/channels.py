@@ -25,6 +25,7 @@ from ...objects.updates.update_run import (
     NODE_IMAGE_ONLY,
 )
 from ...values.kube_version import KubeVersion
+from ...values.listed import listed
 from ..releases.node_images import Cluster, common_images, newest_images
 from ..releases.releases import LocationReleases, Releases, general_everywhere
 from ..releases.targets import UpgradeTarget
@@ -68,9 +69,14 @@ def _version(
 ) -> str:
     """The newest patch of the channel's minor that is generally available on all platforms that a catalogue describes,
     without ``v``. FleetError ``no-such-release`` if there is none, ValueError as of ``goal``."""
-    general = general_everywhere(known, {each.provider for each in members}, now)
+    providers = {each.provider for each in members}
+    general = general_everywhere(known, providers, now)
     if not general:
-        raise FleetError("no-such-release", "no version is generally available on all platforms of the fleet")
+        words = "no version is generally available on all platforms of the fleet"
+        if not any(map(known.knows, providers)):
+            whose = [f"provider {each}" if each else "members without a provider" for each in sorted(providers)]
+            words += f": there is no ReleaseCatalog for {listed(whose)}"
+        raise FleetError("no-such-release", words)
     newest = general[-1]
     minor = (newest.major, newest.minor - (channel.minors_back or 0))
     if channel.minors_back is None:

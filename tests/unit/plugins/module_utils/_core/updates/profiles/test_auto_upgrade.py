@@ -131,6 +131,18 @@ def test_a_channel_of_which_there_is_no_release() -> None:
         version("Stable", Releases())
 
 
+def test_members_whose_platform_no_catalogue_describes_are_told_so() -> None:
+    with pytest.raises(FleetError, match="there is no ReleaseCatalog for members without a provider, provider gcp"):
+        version("Stable", Releases(), M, cluster("1.29.3", name="n", provider="gcp"))
+
+
+@pytest.mark.parametrize("channel", ["Stable", "NodeImage"])
+def test_a_profile_that_takes_no_member_wants_no_release(channel: str) -> None:
+    found = made(profile(channel), RELEASED, members=[])
+    assert [(each.code, each.message) for each in found.reasons] == [("UpToDate", "it takes no member of the fleet")]
+    assert status_after(profile(channel), found, NOW).last_trigger_status == ""
+
+
 def test_d3_86_channels_are_data() -> None:
     older = replace(profile("Rapid").spec, channel="Older")
     table = {**CHANNELS, "Older": Channel("Older", minors_back=2)}
