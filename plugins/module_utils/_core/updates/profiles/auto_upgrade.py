@@ -225,9 +225,7 @@ def _behind(
     members: t.Sequence[Cluster], target: UpgradeTarget, known: Releases, now: datetime
 ) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
     """Members that the run would move, or fail at, and why it would not move others (version unknown, too far, out of
-    support, no image for a pool); those at the target, or without an image where it is all about these, are not worth a
-    word."""
-    told = (*LEFT_OUT_FOR, *((IMAGE_MISSING_FOR_POOL,) if target.version else ()))
+    support, no image for a pool); those at the target are not worth a word."""
     found, reasons = [], []
     for each in members:
         asked = _work(each, target, known, now)
@@ -235,7 +233,7 @@ def _behind(
             reasons.append(Reason(UNKNOWN_VERSION, "its version is not known", each.name))
         elif asked.skip is None:
             found.append(each.name)
-        elif asked.skip.reason in told:
+        elif asked.skip.reason != ALREADY_AT_TARGET:
             reasons.append(Reason(asked.skip.reason, asked.skip.message, each.name))
     return tuple(found), tuple(reasons)
 

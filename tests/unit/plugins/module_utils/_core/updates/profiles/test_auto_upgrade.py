@@ -136,6 +136,12 @@ def test_members_whose_platform_no_catalogue_describes_are_told_so() -> None:
         version("Stable", Releases(), M, cluster("1.29.3", name="n", provider="gcp"))
 
 
+def test_members_of_whose_images_no_catalogue_tells_are_not_just_up_to_date() -> None:
+    found = made(profile("NodeImage"), members=[cluster("1.29.9", pool("1.29.9", "5"))])
+    assert [(each.code, each.member) for each in found.reasons] == [("ImageMissingForPool", "m"), ("UpToDate", "")]
+    assert "no image of U" in found.reasons[0].message
+
+
 @pytest.mark.parametrize("channel", ["Stable", "NodeImage"])
 def test_a_profile_that_takes_no_member_wants_no_release(channel: str) -> None:
     found = made(profile(channel), RELEASED, members=[])
