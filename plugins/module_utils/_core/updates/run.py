@@ -33,8 +33,8 @@ class MemberRow:
     ``attempt`` is 0 until it is first dispatched, then counts from 1; ``operation`` names the latest attempt, and
     ``reference`` is what its driver gave back to find it again. Versions are those observed before and after it,
     ``node_images`` those of its pools after it, ``family-version``, each once and in order; empty where none were seen.
-    ``skipped_by`` is user or system; ``skipped_via`` the kind of target that the user named. ``pending_since`` is the
-    instant since which the present obstacle holds.
+    ``skipped_by`` is user or system; ``skipped_via`` the kind of target that the user named. ``started`` is the first
+    dispatch, whatever attempt this is; ``pending_since`` the instant since which the present obstacle holds.
     """
 
     name: str
