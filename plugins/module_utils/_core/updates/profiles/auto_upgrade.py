@@ -317,9 +317,9 @@ def _advice(
 
 
 def _is_at(member: Cluster, version: str) -> bool:
-    """Whether control plane and node pools of the member are at the version, as far as theirs can be read."""
+    """Whether control plane and node pools of the member are known to be at the version."""
     return all(
-        reached(each, version) for each in (member.version, *(p.version for p in member.pools)) if is_version(each)
+        is_version(each) and reached(each, version) for each in (member.version, *(p.version for p in member.pools))
     )
 
 

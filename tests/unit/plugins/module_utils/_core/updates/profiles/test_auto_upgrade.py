@@ -452,16 +452,18 @@ def test_a_member_that_its_run_has_skipped_is_told_as_such(people: bool) -> None
     assert found.run is None and "see why m was skipped" in found.reasons[-1].message
 
 
-@pytest.mark.parametrize("old", ["", "1.29.3"], ids=["images alone", "a pool, too"])
-def test_images_alone_that_came_after_the_run_of_a_version_are_told_as_such(old: str) -> None:
+@pytest.mark.parametrize(
+    ("at", "alone"), [("1.29.9", True), ("1.29.3", False), ("", False)], ids=["images alone", "a pool, too", "unknown"]
+)
+def test_images_alone_that_came_after_the_run_of_a_version_are_told_as_such(at: str, alone: bool) -> None:
     """To read the members again would bring nothing."""
     given, newer = (known(place("*", ga("1.29.9", "1.30.5"), U=images)) for images in (["1"], ["1", "2"]))
     first = made(profile(), given, members=[cluster("1.29.3", pool("1.29.3", "1"))]).run
     assert first
-    there = cluster("1.29.9", pool(old or "1.29.9", "1"))
+    there = cluster("1.29.9", pool(at, "1"))
     found = made(profile(), newer, ended(laid_out(first, "m"), DONE), members=[there])
     assert (found.run, found.existing) == (None, first.name)
-    assert ("only their images are behind" in found.reasons[-1].message) is not bool(old)
+    assert ("only their images are behind" in found.reasons[-1].message) is alone
 
 
 LTS = {"channel": "TargetKubernetesVersion", "targetKubernetesVersion": "1.28", "longTermSupport": True}
