@@ -74,5 +74,6 @@ def _check_namespace(namespace: str, namespaced: bool) -> t.Iterator[Found]:
         message = "objects of this kind lie in a namespace; none is guessed"
         yield Found("namespace-missing", path, message, "name the namespace")
     elif len(namespace) > NAME_LIMIT or not re.fullmatch(DNS_LABEL, namespace):
-        message = f"{namespace!r:.80} is not the name of a namespace: up to {NAME_LIMIT} lower-case letters, digits and '-'"
+        wanted = f"up to {NAME_LIMIT} lower-case letters, digits and '-'"
+        message = f"{namespace!r:.80} is not the name of a namespace: {wanted}"
         yield Found("invalid-namespace", path, message)
