@@ -64,10 +64,12 @@ DISABLED, UP_TO_DATE, RUN_EXISTS, NO_RELEASE = "Disabled", "UpToDate", "RunExist
 UNKNOWN_VERSION = "VersionUnknown"
 # A run that left a member out for one of these has not taken it up: the next evaluation judges anew.
 LEFT_OUT_FOR = (MINOR_GAP, OUT_OF_SUPPORT)
-# So it does with one that was out of reach, once it was read again.
-UNTIL_READ = (UNREACHABLE, MEMBER_GONE)
-# But one that answers whoever reads facts, and no run so often, is for people: runs would have no end.
+# So it does with one that was out of reach, or had no image for a pool, once it was read again.
+UNTIL_READ = (UNREACHABLE, MEMBER_GONE, IMAGE_MISSING_FOR_POOL)
+# But one that answers whoever reads facts, and no run so often, or seems to have its images, is for people: runs would
+# have no end.
 TRIES = 3
+COUNTED = (UNREACHABLE, IMAGE_MISSING_FOR_POOL)
 DIGEST_LENGTH = 6
 TO_START = "gitops.fleet/to-be-started"
 """The annotation of a run that its profile starts: until that was done, the next evaluation does it."""
@@ -324,8 +326,8 @@ def _is_at(member: Cluster, version: str) -> bool:
 
 
 def _out_of_reach(rows: t.Iterable[MemberUpdateStatus]) -> frozenset[str]:
-    """Members that so many runs have left out as out of reach that no other is made for them."""
-    times = Counter(row.name for row in rows if _left_out_for(row) == UNREACHABLE)
+    """Members that so many runs have left out as out of reach, or without an image, that no other is made for them."""
+    times = Counter(row.name for row in rows if _left_out_for(row) in COUNTED)
     return frozenset(name for name, count in times.items() if count >= TRIES)
 
 

@@ -382,7 +382,10 @@ DONE = played("s{g:m}").start().ends("m")
 UNREACHABLE = played("s{g:m}").sees("m", skip=MemberBlocker(reason=states.UNREACHABLE, message="no answer")).start()
 
 
-@pytest.mark.parametrize("play", [DONE, UNREACHABLE], ids=["completed", "unreachable"])
+IMAGELESS = played("s{g:m}").sees("m", skip=MemberBlocker(reason=states.IMAGE_MISSING_FOR_POOL, message="none")).start()
+
+
+@pytest.mark.parametrize("play", [DONE, UNREACHABLE, IMAGELESS], ids=["completed", "unreachable", "without image"])
 @pytest.mark.parametrize(("read", "again"), [(None, False), (-HOUR, False), (HOUR, True)])
 def test_a_member_that_is_behind_again_is_taken_up_once_it_was_read_after_its_run(
     play: Play, read: timedelta | None, again: bool
@@ -409,13 +412,14 @@ def test_a_member_of_which_facts_and_runs_tell_different_versions_is_judged_anew
     assert (settled.run, settled.existing) == (None, runs[-1].name)
 
 
-def test_a_member_that_answers_facts_and_no_run_has_three() -> None:
-    """Its driver asks another server than we do. Every tick would make one more run without end."""
+@pytest.mark.parametrize("play", [UNREACHABLE, IMAGELESS], ids=["unreachable", "without image"])
+def test_a_member_that_answers_facts_and_no_run_has_three(play: Play) -> None:
+    """Its driver asks another server than we do, or sees other pools. Every tick would make one more run without end."""
     runs: list[UpdateRun] = []
     for number in ("", "-2", "-3"):
         found = made(profile(), RELEASED, *runs, members=[read_after(runs)]).run
         assert found and found.name.endswith(number)
-        runs.append(ended(laid_out(found, "m"), UNREACHABLE))
+        runs.append(ended(laid_out(found, "m"), play))
     settled = made(profile(), RELEASED, *runs, members=[read_after(runs)])
     assert (settled.run, settled.existing) == (None, runs[-1].name)
     assert "no run reached m in 3 tries" in settled.reasons[-1].message
