@@ -414,7 +414,7 @@ def test_a_member_of_which_facts_and_runs_tell_different_versions_is_judged_anew
 
 @pytest.mark.parametrize("play", [UNREACHABLE, IMAGELESS], ids=["unreachable", "without image"])
 def test_a_member_that_answers_facts_and_no_run_has_three(play: Play) -> None:
-    """Its driver asks another server than we do, or sees other pools. Every tick would make one more run without end."""
+    """Its driver asks another server than we do, or sees other pools. Each tick would make one more without end."""
     runs: list[UpdateRun] = []
     for number in ("", "-2", "-3"):
         found = made(profile(), RELEASED, *runs, members=[read_after(runs)]).run
