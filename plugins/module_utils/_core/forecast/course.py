@@ -90,14 +90,15 @@ class Course:
     _parts: list[GroupPart] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Begins what is in flight, opens gates that are Pending and enters the first stage; ``views`` gets one more,
-        under an empty name."""
+        """Begins what is in flight, later attempts as if they began now, opens gates that are Pending and enters the
+        first stage; ``views`` gets one more, under an empty name."""
         for at, stage in enumerate(self.run.stages):
             for among, group in enumerate(stage.groups):
                 self._places |= {row.name: (at, among, index) for index, row in enumerate(group.members)}
         for row in self.run.members:
             if row.state == RUNNING:
-                self._begin(row.name, row.started or self.now)
+                # The start of a later attempt is recorded nowhere: the row keeps that of the first one.
+                self._begin(row.name, row.started if row.started and row.attempt == 1 else self.now)
         self.views[""] = MemberView(name="")
         self._timed = [name for name, view in self.views.items() if any(each.until for each in view.obstacles)]
         for gate in (gate for stage in self.run.stages for gate in stage_gates(stage) if gate.state == PENDING):

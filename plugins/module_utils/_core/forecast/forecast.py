@@ -14,7 +14,7 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from ..updates.commands import start
+from ..updates.commands import each_member, start
 from ..updates.facts import DONE
 from ..updates.run import (
     GroupRow,
@@ -162,20 +162,30 @@ class Forecast:
 def forecast(run: RunState, members: Members, now: datetime, assumed: Assumptions = Assumptions()) -> Forecast:
     """How the run will go from ``now``, an aware instant, on. One that was never started is taken to be started now;
     one that is Stopped or Failed stays so. Windows of ``members`` must reach as far as the forecast is to."""
-    begun, views = start(run, now) if run.phase == NEW else run, _shared(members)
+    begun, views = _afresh(start(run, now) if run.phase == NEW else run), _shared(members)
     shares = EvenShares(assumed.seed, max(1, assumed.samples))
     ends = [_played(begun, views, now, assumed, _Draw(shares, sample)).run for sample in range(shares.samples)]
     at = _middle(ends)
     middle, usual = _told(begun, views, now, assumed, _Draw(shares, at), ends[at].completed)
     return Forecast(
         run=_run(run, middle, ends),
-        stages=tuple(_stages(middle, ends)),
+        stages=tuple(_stages(run, middle, ends)),
         members=tuple(_members(middle, ends)),
         waits=tuple(middle.standstills),
         changes_at=middle.changes_at if run.phase != NEW else None,
         changes_by=middle.changes_by if run.phase != NEW else "somebody starts it",
         usual_gates=usual,
     )
+
+
+def _afresh(run: RunState) -> RunState:
+    """The run with members that are to be tried again without the start that their last attempt had."""
+
+    def fresh(row: MemberRow) -> MemberRow:
+        """The row as if it had never begun, if it is not begun now."""
+        return replace(row, started=None) if row.state in (NOT_STARTED, PENDING) and row.started else row
+
+    return replace(run, stages=tuple(each_member(stage, fresh) for stage in run.stages))
 
 
 def _told(
@@ -262,17 +272,19 @@ def _run(before: RunState, middle: Course, ends: t.Sequence[RunState]) -> NodeFo
     )
 
 
-def _stages(middle: Course, ends: t.Sequence[RunState]) -> t.Iterator[NodeForecast]:
-    """The forecast of each stage, in order; one has ended only if it is done."""
+def _stages(before: RunState, middle: Course, ends: t.Sequence[RunState]) -> t.Iterator[NodeForecast]:
+    """The forecast of each stage, in order; one that has begun ``before`` began then, and one has ended only if it is
+    done."""
     status = derive(middle.run)
     played = zip(*(derive(each).stages for each in ends), strict=True)
-    for stage, one, others in zip(middle.run.stages, status.stages, played, strict=True):
+    begun = (each.started for each in derive(before).stages)
+    for stage, one, others, began in zip(middle.run.stages, status.stages, played, begun, strict=True):
         yield NodeForecast(
             name=stage.name,
             state=one.state,
-            start=_spread([each.started for each in others]),
+            start=_spread([began or each.started for each in others]),
             end=_spread([each.completed if each.state in DONE else None for each in others]),
-            expected=Expected(one.started, one.completed if one.state in DONE else None),
+            expected=Expected(began or one.started, one.completed if one.state in DONE else None),
             blocker=_longest([each for each in middle.standstills if each.stage == stage.name]),
         )
 

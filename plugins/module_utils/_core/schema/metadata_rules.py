@@ -21,7 +21,8 @@ def name_problem(name: str) -> str:
     """Why this cannot be the name of an object, or an empty text (RFC 1123 subdomain of at most 253 characters)."""
     if len(name) <= 253 and re.fullmatch(DNS_SUBDOMAIN, name):
         return ""
-    return f"{name!r} is not a name: lower-case letters, digits, '-' and '.' are wanted, a letter or digit at each end"
+    wanted = "1 to 253 lower-case letters, digits, '-' and '.' are wanted, a letter or digit at each end"
+    return f"{name!r} is not a name: {wanted}"
 
 
 def check_reference(name: str, path: str) -> t.Iterator[Found]:
@@ -73,5 +74,6 @@ def _check_namespace(namespace: str, namespaced: bool) -> t.Iterator[Found]:
         message = "objects of this kind lie in a namespace; none is guessed"
         yield Found("namespace-missing", path, message, "name the namespace")
     elif len(namespace) > NAME_LIMIT or not re.fullmatch(DNS_LABEL, namespace):
-        message = f"{namespace!r:.80} is not the name of a namespace: lower-case letters, digits and '-'"
+        wanted = f"up to {NAME_LIMIT} lower-case letters, digits and '-'"
+        message = f"{namespace!r:.80} is not the name of a namespace: {wanted}"
         yield Found("invalid-namespace", path, message)

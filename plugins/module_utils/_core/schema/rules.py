@@ -55,8 +55,8 @@ def apart_from(known: t.Iterable[Found]) -> t.Callable[[str], bool]:
             outermost.append(place)
 
     def apart(path: str) -> bool:
-        # In this order nothing stands between a place and what is around it, as none of them is within another.
         """Whether the path is neither at, below nor around one of the known places."""
+        # In this order nothing stands between a place and what is around it, as none of them is within another.
         place = _steps(path)
         index = bisect_right(outermost, place)
         return not any(_within(place, each) for each in outermost[max(index - 1, 0) : index]) and not any(

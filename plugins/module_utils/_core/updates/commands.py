@@ -43,7 +43,7 @@ from .skipping import SkipTarget, carried_on_first, skip, with_user_skips
 from .status import derive, stage_look
 from .timing.obstacles import pending
 
-__all__ = ["SkipTarget", "attempt_ended", "put_back", "referenced", "skip", "start", "stop"]
+__all__ = ["SkipTarget", "attempt_ended", "each_member", "put_back", "referenced", "skip", "start", "stop"]
 
 STARTABLE = (NOT_STARTED, STOPPED, FAILED)
 STOPPABLE = (RUNNING, PENDING)
@@ -82,7 +82,7 @@ def stop(run: RunState) -> RunState:
         return run
     if state not in STOPPABLE:
         raise FleetError("conflict-state", f"a run in state {state} cannot be stopped", _where(run))
-    stages = tuple(_each_member(stage, _stopped) for stage in run.stages)
+    stages = tuple(each_member(stage, _stopped) for stage in run.stages)
     return replace(
         run, stop_requested=True, stages=tuple(with_breaches(stage, stage_look(stage, run).facts) for stage in stages)
     )
@@ -194,13 +194,13 @@ def _in_flight(run: RunState, operation: str, change: t.Callable[[MemberRow], Me
         """The changed row if it is the one, else the same."""
         return change(row) if row.operation == operation and row.state == RUNNING else row
 
-    stages = tuple(_each_member(stage, changed) for stage in run.stages)
+    stages = tuple(each_member(stage, changed) for stage in run.stages)
     if all(new is old for new, old in zip(stages, run.stages, strict=True)):
         return run
     return replace(run, stages=tuple(with_breaches(stage, stage_look(stage, run).facts) for stage in stages))
 
 
-def _each_member(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) -> StageRow:
+def each_member(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) -> StageRow:
     """The stage with each member changed; the same stage if no member changes."""
     groups = []
     for group in stage.groups:

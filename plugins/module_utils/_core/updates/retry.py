@@ -31,6 +31,7 @@ from ..objects.updates.update_run import (
 )
 from ..schema.meta import ObjectMeta
 from ..values.update_states import ACTIVE, ALREADY_AT_TARGET, FAILED, SKIPPED, SYSTEM
+from ..windows.clocks import FIRST
 from .facts import DONE
 from .integrity import is_recorded_strategy
 from .record.run_state import run_of
@@ -106,7 +107,7 @@ def is_left_behind(member: MemberUpdateStatus) -> bool:
 def made_good_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> str:
     """Name of the finished retry, or of a retry of that and so on, after which none of those that the run left behind
     is left; empty without one, and if it left nobody behind. ``runs`` are all that are recorded, and of several retries
-    of one run the last counts; one that was made before what it retries is none of its retries."""
+    of one run the one that was made last counts; one that was made before what it retries is none of its retries."""
     retries: dict[str, list[UpdateRun]] = {}
     for each in runs:
         if each.spec.retry_of and each.status.status.state in DONE:
@@ -116,7 +117,7 @@ def made_good_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> str:
         later = [each for each in retries.get(before.name, ()) if each.name not in known and _is_after(each, before)]
         if not later:
             return ""
-        before = later[-1]
+        before = max(later, key=lambda each: (each.metadata.creation_timestamp or FIRST, each.name))
         known.add(before.name)
         left -= {each.name for each in before.status.members if not is_left_behind(each)}
     return "" if before is run else before.name

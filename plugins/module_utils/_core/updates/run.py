@@ -11,24 +11,19 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ..values.update_states import (
+    ALREADY_AT_TARGET,
     COMPLETED,
-    MEMBER_GONE,
-    MINOR_GAP,
     NEW,
     NOT_STARTED,
-    OUT_OF_SUPPORT,
     PENDING,
     SKIPPED,
     SYSTEM,
     TERMINAL,
-    UNREACHABLE,
     USER,
-    VERSION_NOT_AVAILABLE,
 )
 from ..windows.spans import Spans
 
 UNREACHABLE_TIMEOUT = timedelta(minutes=30)
-_OFF_TARGET = (UNREACHABLE, MEMBER_GONE, VERSION_NOT_AVAILABLE, MINOR_GAP, OUT_OF_SUPPORT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +33,8 @@ class MemberRow:
     ``attempt`` is 0 until it is first dispatched, then counts from 1; ``operation`` names the latest attempt, and
     ``reference`` is what its driver gave back to find it again. Versions are those observed before and after it,
     ``node_images`` those of its pools after it, ``family-version``, each once and in order; empty where none were seen.
-    ``skipped_by`` is user or system; ``skipped_via`` the kind of target that the user named. ``pending_since`` is the
-    instant since which the present obstacle holds.
+    ``skipped_by`` is user or system; ``skipped_via`` the kind of target that the user named. ``started`` is the first
+    dispatch, whatever attempt this is; ``pending_since`` the instant since which the present obstacle holds.
     """
 
     name: str
@@ -60,9 +55,8 @@ class MemberRow:
 
     @property
     def left_behind(self) -> bool:
-        """Whether the run itself skipped the member off its target: it did not answer, left, never has the version, or
-        is too far from it or out of support for a run that a profile made."""
-        return self.state == SKIPPED and self.skipped_by == SYSTEM and self.reason in _OFF_TARGET
+        """Whether the run itself skipped the member for another reason than being at the target already."""
+        return self.state == SKIPPED and self.skipped_by == SYSTEM and self.reason != ALREADY_AT_TARGET
 
     @property
     def recorded_there(self) -> bool:

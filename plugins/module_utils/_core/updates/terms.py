@@ -19,7 +19,8 @@ from datetime import timedelta
 SELF_APPROVAL = "gitops.fleet/allow-self-approval"
 VERIFIED = "gitops.fleet/verified-approvals"
 EXPIRES = "gitops.fleet/approval-expires"
-_SECONDS = re.compile(r"[0-9]{1,9}")
+# Beyond this no timedelta holds them.
+_SECONDS = re.compile(r"[0-9]{1,13}")
 Annotations = t.Mapping[str, str]
 
 

@@ -164,9 +164,9 @@ def _decimal(text: str, sign: str, whole: str, fraction: str, exponent: int, for
 
 
 def _binary(text: str, sign: str, whole: str, fraction: str, exponent: int) -> Quantity:
-    # The limit is upstream's estimate of how many decimal digits fit beside 2^exponent in 64 bits.
     """The quantity of ``sign whole.fraction`` x 2^``exponent``, rounded to nano away from zero, its size capped at
     2^63-1; between 0 and 1 it prints as DecimalSI. ``text`` is kept for printing where upstream keeps it."""
+    # The limit is upstream's estimate of how many decimal digits fit beside 2^exponent in 64 bits.
     if not fraction and len(whole) <= 14 - exponent * 3 // 10:
         number = int(whole)
         amount = number << exponent

@@ -10,24 +10,27 @@ import re
 from ..errors import FleetError
 from ..values.duration import duration_text
 from .fleet_windows import OurWindow, read_window
-from .week import NAMES
+from .week import DAY, NAMES
 
 _CLOCK = r"([01][0-9]|2[0-3]):([0-5][0-9])"
-_DAY = "|".join(NAMES)
-_WISH = re.compile(rf"(?:((?:{_DAY})(?:[,-](?:{_DAY}))*) )?{_CLOCK}-{_CLOCK}(?: ([A-Za-z][A-Za-z0-9_+/-]{{0,63}}))?")
+_NAME = "|".join(NAMES)
+_WISH = re.compile(
+    rf"(?:((?:{_NAME})(?:[,-](?:{_NAME}))*) )?{_CLOCK}-(?:{_CLOCK}|24:00)(?: ([A-Za-z][A-Za-z0-9_+/-]{{0,63}}))?"
+)
 _HINT = "write it like 22:00-06:00 Europe/Berlin, or Mon-Fri 20:00-04:00 America/New_York; UTC without a zone"
 
 
 def wished(text: str, where: str = "window") -> OurWindow:
     """The window that somebody means by a text such as ``Mon-Fri 22:00-06:00 Europe/Berlin``: from one time of the
-    clock to another, the next day's unless that is later; on all days if none are named, in UTC if no zone is.
-    FleetError ``unreadable-window``, ``unknown-time-zone``."""
+    clock to another, 24:00 too, the next day's unless that is later; on all days if none are named, in UTC if no zone
+    is. FleetError ``unreadable-window``, ``unknown-time-zone``."""
     found = _WISH.fullmatch(text.strip())
     if found is None:
         raise FleetError("unreadable-window", f"{text!r:.80} is no window", where, _HINT)
     days, begin_hour, begin_minute, end_hour, end_minute, zone = found.groups()
-    begin, end = int(begin_hour) * 60 + int(begin_minute), int(end_hour) * 60 + int(end_minute)
-    minutes = (end - begin) % 1440 or 1440
+    begin = int(begin_hour) * 60 + int(begin_minute)
+    end = int(end_hour) * 60 + int(end_minute) if end_hour else DAY
+    minutes = (end - begin) % DAY or DAY
     schedule = f"{int(begin_minute)} {int(begin_hour)} * * {_weekdays(days, where) if days else '*'}"
     return read_window({"schedule": schedule, "duration": duration_text(minutes), "timeZone": zone or "UTC"}, where)
 

@@ -42,6 +42,7 @@ from ...values.update_states import (
     ALREADY_AT_TARGET,
     COMPLETED,
     FAILED,
+    IMAGE_MISSING_FOR_POOL,
     MEMBER_GONE,
     MINOR_GAP,
     NEW,
@@ -63,14 +64,16 @@ DISABLED, UP_TO_DATE, RUN_EXISTS, NO_RELEASE = "Disabled", "UpToDate", "RunExist
 UNKNOWN_VERSION = "VersionUnknown"
 # A run that left a member out for one of these has not taken it up: the next evaluation judges anew.
 LEFT_OUT_FOR = (MINOR_GAP, OUT_OF_SUPPORT)
-# So it does with one that was out of reach, once it was read again.
-UNTIL_READ = (UNREACHABLE, MEMBER_GONE)
-# But one that answers whoever reads facts, and no run so often, is for people: runs would have no end.
+# So it does with one that was out of reach, or had no image for a pool, once it was read again.
+UNTIL_READ = (UNREACHABLE, MEMBER_GONE, IMAGE_MISSING_FOR_POOL)
+# But one that answers whoever reads facts, and no run so often, or seems to have its images, is for people: runs would
+# have no end.
 TRIES = 3
+COUNTED = (UNREACHABLE, IMAGE_MISSING_FOR_POOL)
 DIGEST_LENGTH = 6
 TO_START = "gitops.fleet/to-be-started"
 """The annotation of a run that its profile starts: until that was done, the next evaluation does it."""
-_NOT_FAILED = (DISABLED, UP_TO_DATE, RUN_EXISTS, UNKNOWN_VERSION, MINOR_GAP, OUT_OF_SUPPORT)
+_NOT_FAILED = (DISABLED, UP_TO_DATE, RUN_EXISTS, UNKNOWN_VERSION, IMAGE_MISSING_FOR_POOL, *LEFT_OUT_FOR)
 # What passes by itself: a catalogue that has no such release yet, and other runners.
 _PASSES = (NO_RELEASE, "lease-held", "lease-lost", "member-busy", "conflict")
 _TOLD, _LONGEST = 10, 300
@@ -134,8 +137,10 @@ def run_for_review(
 
 def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
     """The name of the run that a profile makes for a goal, cut to fit: the same for the same goal, out of the profile,
-    the version, and a digest of all that the run will do."""
-    upgrade = [profile.spec.update_strategy_id, target.type, target.version, target.selection, dict(target.images)]
+    the version, and a digest of all that the run will do. Images count where they are the goal: with a version a newer
+    one makes no other run."""
+    images = {} if target.version else dict(target.images)
+    upgrade = [profile.spec.update_strategy_id, target.type, target.version, target.selection, images]
     upgrade += ["longTermSupport"] if target.long_term_support else []
     digest = digest_of({"upgrade": upgrade})[:DIGEST_LENGTH]
     word = target.version.replace(".", "-") or "images"
@@ -180,6 +185,8 @@ def _evaluated(
 ) -> Evaluation:
     """What the profile comes to. ``start``: the run is to be started, and one that goes on, or has had all members that
     are behind, stands in its way; else any run for the goal that was made does. ValueError as of ``goal``."""
+    if not members:
+        return Evaluation(profile=profile.name, reasons=(Reason(UP_TO_DATE, "it takes no member of the fleet"),))
     try:
         target = goal(profile.spec, members, known, now)
     except FleetError as error:
@@ -204,7 +211,8 @@ def _evaluated(
     taken_up = _taken_up(rows, members, target)
     left = tuple(each for each in behind if each not in taken_up)
     if not left:
-        advice = _advice(behind, taken_up, rows)
+        there = target.version and all(_is_at(each, target.version) for each in members if each.name in behind)
+        advice = _advice(behind, taken_up, rows, bool(there))
         words = f"run {made[-1].name} has had all members that are behind; {advice}"
         return replace(base, existing=made[-1].name, reasons=(*reasons, Reason(RUN_EXISTS, words)))
     run = _run(profile, target, _numbered(name, max(numbered, default=0) + 1))
@@ -219,7 +227,7 @@ def _behind(
     members: t.Sequence[Cluster], target: UpgradeTarget, known: Releases, now: datetime
 ) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
     """Members that the run would move, or fail at, and why it would not move others (version unknown, too far, out of
-    support); those at the target, or without an image for them, are not worth a word."""
+    support, no image for a pool); those at the target are not worth a word."""
     found, reasons = [], []
     for each in members:
         asked = _work(each, target, known, now)
@@ -227,7 +235,7 @@ def _behind(
             reasons.append(Reason(UNKNOWN_VERSION, "its version is not known", each.name))
         elif asked.skip is None:
             found.append(each.name)
-        elif asked.skip.reason in (MINOR_GAP, OUT_OF_SUPPORT):
+        elif asked.skip.reason != ALREADY_AT_TARGET:
             reasons.append(Reason(asked.skip.reason, asked.skip.message, each.name))
     return tuple(found), tuple(reasons)
 
@@ -289,20 +297,37 @@ def _taken_up(
     }
 
 
-def _advice(behind: t.Iterable[str], taken_up: t.Mapping[str, str], rows: t.Iterable[MemberUpdateStatus]) -> str:
-    """What a person does about members that are behind though a run was theirs."""
+def _advice(
+    behind: t.Sequence[str], taken_up: t.Mapping[str, str], rows: t.Sequence[MemberUpdateStatus], at_version: bool
+) -> str:
+    """What a person does about members that are behind though a run was theirs; ``at_version``: by images alone."""
     lost = sorted(_out_of_reach(rows).intersection(behind))
     if lost:
         names = listed(lost, _TOLD)
         return (
             f"no run reached {names} in {TRIES} tries: see how it is upgraded, then try those again that were skipped"
         )
-    return "try those again that failed" if FAILED in map(taken_up.get, behind) else "read the members again"
+    if FAILED in map(taken_up.get, behind):
+        return "try those again that failed"
+    skipped = {row.name for row in rows if row.status.state == SKIPPED and not _at_target(row)}
+    skipped -= {row.name for row in rows if _left_out_for(row) in UNTIL_READ}
+    out = sorted(skipped.intersection(behind))
+    if out:
+        return f"see why {listed(out, _TOLD)} was skipped there, then try those again"
+    newer = "only their images are behind now, which a profile of channel NodeImage brings"
+    return newer if at_version else "read the members again"
+
+
+def _is_at(member: Cluster, version: str) -> bool:
+    """Whether control plane and node pools of the member are known to be at the version."""
+    return all(
+        is_version(each) and reached(each, version) for each in (member.version, *(p.version for p in member.pools))
+    )
 
 
 def _out_of_reach(rows: t.Iterable[MemberUpdateStatus]) -> frozenset[str]:
-    """Members that so many runs have left out as out of reach that no other is made for them."""
-    times = Counter(row.name for row in rows if _left_out_for(row) == UNREACHABLE)
+    """Members that so many runs have left out as out of reach, or without an image, that no other is made for them."""
+    times = Counter(row.name for row in rows if _left_out_for(row) in COUNTED)
     return frozenset(name for name, count in times.items() if count >= TRIES)
 
 

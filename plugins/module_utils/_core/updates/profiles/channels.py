@@ -25,6 +25,7 @@ from ...objects.updates.update_run import (
     NODE_IMAGE_ONLY,
 )
 from ...values.kube_version import KubeVersion
+from ...values.listed import listed
 from ..releases.node_images import Cluster, common_images, newest_images
 from ..releases.releases import LocationReleases, Releases, general_everywhere
 from ..releases.targets import UpgradeTarget
@@ -37,8 +38,8 @@ def goal(
     now: datetime,
     channels: Mapping[str, Channel] = CHANNELS,
 ) -> UpgradeTarget:
-    """The target that runs of the profile get at ``now``; that of a channel of images may name no image. ``members``
-    are those that it has to fit.
+    """The target that runs of the profile get at ``now``, with the images of a Consistent one as they would be fixed
+    now; that of a channel of images may name no image. ``members`` are those that it has to fit.
 
     FleetError ``no-such-release`` if no version comes of the channel, ``unknown-channel`` for one that is not in the
     table. ValueError where the channel takes the target version of ``spec``, and that is none.
@@ -57,6 +58,7 @@ def goal(
         type=FULL,
         version=_version(channel, spec, members, known, now),
         selection=selection or LATEST,
+        images=common_images(members, known, now) if selection == CONSISTENT else {},
         automatic=True,
         long_term_support=spec.long_term_support,
     )
@@ -67,9 +69,14 @@ def _version(
 ) -> str:
     """The newest patch of the channel's minor that is generally available on all platforms that a catalogue describes,
     without ``v``. FleetError ``no-such-release`` if there is none, ValueError as of ``goal``."""
-    general = general_everywhere(known, {each.provider for each in members}, now)
+    providers = {each.provider for each in members}
+    general = general_everywhere(known, providers, now)
     if not general:
-        raise FleetError("no-such-release", "no version is generally available on all platforms of the fleet")
+        words = "no version is generally available on all platforms of the fleet"
+        if not any(map(known.knows, providers)):
+            whose = [f"provider {each}" if each else "members without a provider" for each in sorted(providers)]
+            words += f": there is no ReleaseCatalog for {listed(whose)}"
+        raise FleetError("no-such-release", words)
     newest = general[-1]
     minor = (newest.major, newest.minor - (channel.minors_back or 0))
     if channel.minors_back is None:

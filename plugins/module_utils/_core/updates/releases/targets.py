@@ -92,7 +92,8 @@ class UpgradeStep:
 
 @dataclass(frozen=True, kw_only=True)
 class UpgradeWork:
-    """``left_out`` says of pools why they stay. With ``skip``, ``fail`` or obstacles the steps are not taken now."""
+    """``left_out`` says of pools why they stay, but for those of which an obstacle tells. With ``skip``, ``fail`` or
+    obstacles the steps are not taken now."""
 
     steps: tuple[UpgradeStep, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -114,7 +115,8 @@ def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
     goals = [(pool, _goal(pool, each, target)) for pool, each in choices]
     pools = [(pool, step) for pool, step in goals if step is not None]
     climbs = target.type != NODE_IMAGE_ONLY and not reached(cluster.version, target.version)
-    left_out = tuple(each.why for (_p, each), (_q, step) in zip(choices, goals, strict=True) if step is None)
+    stay = (each for (_p, each), (_q, step) in zip(choices, goals, strict=True) if step is None and not each.obstacle)
+    left_out = tuple(each.skip.message if each.skip else each.why for each in stay)
     waits = tuple(each.obstacle for _pool, each in choices if each.obstacle)
     if skip is None and not (climbs or pools or waits):
         skip = _nothing_to_do(cluster, target, left_out, bool(choices) and all(each.unknown for _pool, each in choices))

@@ -51,7 +51,9 @@ def nothing_to_do(version: str, target: str) -> MemberBlocker | None:
     if not reached(version, target):
         return None
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
-    ahead = (now.major, now.minor) > (wanted.major, wanted.minor) if is_minor(target) else now > wanted
+    mine, asked = ((each.major, each.minor, each.patch)[: 2 if is_minor(target) else 3] for each in (now, wanted))
+    # A vendor's build of a plain target is that version.
+    ahead = now > wanted if wanted.pre or wanted.build else mine > asked
     words = f"already ahead: {version} is newer than {target}" if ahead else f"already at {version}"
     return MemberBlocker(reason=ALREADY_AT_TARGET, message=words)
 

@@ -93,6 +93,28 @@ def test_instants_at_the_end_of_the_calendar_raise_nothing() -> None:
     assert told(changed(flying, "g", members=rows)).run.end.p50 is None
 
 
+@pytest.mark.parametrize(("attempts", "ends"), [(1, 200), (2, 210)])
+def test_a_later_attempt_in_flight_takes_as_long_as_any(attempts: int, ends: int) -> None:
+    """A first one of 20 minutes is half done after ten; of a later one only the start of the first is known."""
+    run = played("s{g:a,b}")
+    run.wait(180 * 60 if attempts == 1 else 0).start()
+    if attempts == 2:
+        run.fails("a").wait(180 * 60).start()
+    found = told(run.wait(10 * 60).run, replace(EXACT, durations=Durations(always(20))), run.now)
+    assert (minutes(found, "a")[1], minutes(found, "b")[0]) == (ends, ends)
+
+
+def test_a_member_that_is_tried_again_begins_when_its_turn_comes() -> None:
+    """And not when its last attempt did; its stage has begun then."""
+    run = played("s{g:a,b}")
+    run.run = changed(run.run, "g", max_concurrency=2)
+    run.start().fails("a", "b").wait(180 * 60)
+    run.run = changed(run.run, "g", max_concurrency=1)
+    found = told(run.start().run, now=run.now)
+    assert (run.begun, minutes(found, "b")) == (["a"], (190, 200))
+    assert found.stages[0].start.p50 == found.stages[0].expected.start == T0
+
+
 def test_what_each_member_waits_for() -> None:
     found = told(laid("s1{g1:a,b}, s2{g3:e}"))
     assert [(member(found, each).reason, member(found, each).blocker) for each in "abe"] == [

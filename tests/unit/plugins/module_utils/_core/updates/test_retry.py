@@ -204,6 +204,15 @@ def test_d3_81_a_run_is_made_good_by_the_retry_that_leaves_nobody_behind() -> No
     assert made_good_by(circle[0], circle) == ""
 
 
+def test_of_two_retries_of_one_run_the_one_made_last_counts_whatever_they_are_called() -> None:
+    before, older, newer = finished(), retry("release-7", "z-by-hand", "a"), retry("release-7", "a-by-hand")
+    runs = [
+        replace(each, metadata=replace(each.metadata, creation_timestamp=at(minute)))
+        for minute, each in enumerate((before, older, newer))
+    ]
+    assert made_good_by(before, sorted(runs, key=lambda each: each.name)) == "a-by-hand"
+
+
 def made(name: str, minute: int, play: Play, version: str = "1.34.2", kind: str = "Full") -> UpdateRun:
     run = recorded(play, managedClusterUpdate={"upgrade": {"type": kind, "kubernetesVersion": version}})
     return replace(run, metadata=replace(run.metadata, name=name, creation_timestamp=at(60 * minute)))

@@ -20,7 +20,10 @@ def test_who_completed_or_had_nothing_to_do_is_at_the_target() -> None:
     assert said("Skipped", "system", "AlreadyAtTarget") == "there"
 
 
-@pytest.mark.parametrize("reason", ["Unreachable", "MemberGone", "VersionNotAvailable", "MinorGap", "OutOfSupport"])
+@pytest.mark.parametrize(
+    "reason",
+    ["Unreachable", "MemberGone", "VersionNotAvailable", "MinorGap", "OutOfSupport", "ImageMissingForPool"],
+)
 def test_who_was_skipped_off_the_target_is_left_behind(reason: str) -> None:
     """MinorGap and OutOfSupport are reasons of runs that a profile made."""
     assert said("Skipped", "system", reason) == "left behind"

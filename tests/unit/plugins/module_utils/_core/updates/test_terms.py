@@ -34,6 +34,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.upda
 FOUR_EYES, VERIFYING = Terms(self_approval=False), Terms(verified=True)
 HOUR, DAY = Terms(expires=timedelta(hours=1)), Terms(expires=timedelta(days=1))
 ALL = Terms(self_approval=False, verified=True, expires=timedelta(hours=1))
+AGES = Terms(expires=timedelta(seconds=9_999_999_999))
 
 
 def test_the_stricter_of_two_is_both_at_once() -> None:
@@ -42,7 +43,7 @@ def test_the_stricter_of_two_is_both_at_once() -> None:
     assert stricter(Terms(), Terms()) == Terms()
 
 
-@pytest.mark.parametrize("terms", [Terms(), FOUR_EYES, VERIFYING, DAY, ALL])
+@pytest.mark.parametrize("terms", [Terms(), FOUR_EYES, VERIFYING, DAY, ALL, AGES])
 def test_what_is_kept_is_what_is_read(terms: Terms) -> None:
     assert kept_terms(as_annotations(terms)) == terms and terms_to_keep(as_annotations(terms), terms) == {}
     assert terms_to_keep({"made": "by"}, terms) == as_annotations(terms)

@@ -25,10 +25,13 @@ def is_open(text: str, at: str) -> bool:
         ("09:00-17:00", "2026-01-15T09:00:00+00:00", "2026-01-15T17:00:00+00:00"),
         ("Mon-Fri 20:00-04:00 America/New_York", "2026-01-17T08:59:00+00:00", "2026-01-18T02:00:00+00:00"),
         ("Sat,Sun 00:00-00:00 UTC", "2026-01-18T23:59:00+00:00", "2026-01-19T00:00:00+00:00"),
+        ("Sat,Sun 00:00-24:00", "2026-01-18T23:59:00+00:00", "2026-01-19T00:00:00+00:00"),
+        ("Mon-Fri 22:00-24:00", "2026-01-16T23:59:00+00:00", "2026-01-17T00:00:00+00:00"),
         ("Fri-Mon 01:00-02:00", "2026-01-19T01:30:00+00:00", "2026-01-20T01:30:00+00:00"),
     ],
 )
 def test_a_window_is_from_one_time_to_another(text: str, inside: str, outside: str) -> None:
+    """To 24:00 as in the words of ours for windows."""
     assert (is_open(text, inside), is_open(text, outside)) == (True, False)
 
 

@@ -53,7 +53,7 @@ def ended(*members: MemberRow) -> RunEnding:
     return replace(ending, behind=conducting._behind(ending, drivers, 1, None))
 
 
-@pytest.mark.parametrize("reason", ["MinorGap", "OutOfSupport", "VersionNotAvailable"])
+@pytest.mark.parametrize("reason", ["MinorGap", "OutOfSupport", "VersionNotAvailable", "ImageMissingForPool"])
 def test_members_that_the_run_left_out_are_not_upgraded_and_nobody_recorded_otherwise(reason: str) -> None:
     left = MemberRow(name="old", state="Skipped", skipped_by="system", reason=reason, message="1.30.0 is too far")
     ending = ended(MemberRow(name="new", state="Completed"), left)

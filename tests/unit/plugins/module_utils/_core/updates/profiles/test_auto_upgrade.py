@@ -131,6 +131,24 @@ def test_a_channel_of_which_there_is_no_release() -> None:
         version("Stable", Releases())
 
 
+def test_members_whose_platform_no_catalogue_describes_are_told_so() -> None:
+    with pytest.raises(FleetError, match="there is no ReleaseCatalog for members without a provider, provider gcp"):
+        version("Stable", Releases(), M, cluster("1.29.3", name="n", provider="gcp"))
+
+
+def test_members_of_whose_images_no_catalogue_tells_are_not_just_up_to_date() -> None:
+    found = made(profile("NodeImage"), members=[cluster("1.29.9", pool("1.29.9", "5"))])
+    assert [(each.code, each.member) for each in found.reasons] == [("ImageMissingForPool", "m"), ("UpToDate", "")]
+    assert "no image of U" in found.reasons[0].message
+
+
+@pytest.mark.parametrize("channel", ["Stable", "NodeImage"])
+def test_a_profile_that_takes_no_member_wants_no_release(channel: str) -> None:
+    found = made(profile(channel), RELEASED, members=[])
+    assert [(each.code, each.message) for each in found.reasons] == [("UpToDate", "it takes no member of the fleet")]
+    assert status_after(profile(channel), found, NOW).last_trigger_status == ""
+
+
 def test_d3_86_channels_are_data() -> None:
     older = replace(profile("Rapid").spec, channel="Older")
     table = {**CHANNELS, "Older": Channel("Older", minors_back=2)}
@@ -229,6 +247,23 @@ def test_generated_runs_are_good_manifests() -> None:
         found = evaluate(profile(channel, **spec), images, [cluster("1.29.3", pool("1.29.3", "5"))], [], NOW).run
         if found:
             assert read(encode(found), strict=True).object == found
+
+
+def test_a_version_with_consistent_images_is_a_goal_for_members_with_node_pools() -> None:
+    """Its images are those that the run would fix now. A newer one alone makes no other run, and a member without one
+    is named."""
+    stable, m = (
+        profile(nodeImageSelection={"type": "Consistent"}),
+        cluster("1.29.3", pool("1.29.3", image="1"), name="m"),
+    )
+    given, newer = (known(place("*", ga("1.29.9", "1.30.5"), U=images)) for images in (["1", "2"], ["2", "3"]))
+    found, later = (evaluate(stable, each, [m], [], NOW) for each in (given, newer))
+    assert found.behind == ("m",) and found.run and later.run and found.run.name == later.run.name
+    other = cluster("1.29.3", pool("1.29.3", image="1", family="W"), name="n")
+    found = evaluate(stable, given, [m, other], [], NOW)
+    assert found.behind == ("m",) and [(each.code, each.member) for each in found.reasons] == [
+        ("ImageMissingForPool", "n")
+    ]
 
 
 def test_d3_87_d3_88_strategy_and_selection_go_into_the_run() -> None:
@@ -347,7 +382,10 @@ DONE = played("s{g:m}").start().ends("m")
 UNREACHABLE = played("s{g:m}").sees("m", skip=MemberBlocker(reason=states.UNREACHABLE, message="no answer")).start()
 
 
-@pytest.mark.parametrize("play", [DONE, UNREACHABLE], ids=["completed", "unreachable"])
+IMAGELESS = played("s{g:m}").sees("m", skip=MemberBlocker(reason=states.IMAGE_MISSING_FOR_POOL, message="none")).start()
+
+
+@pytest.mark.parametrize("play", [DONE, UNREACHABLE, IMAGELESS], ids=["completed", "unreachable", "without image"])
 @pytest.mark.parametrize(("read", "again"), [(None, False), (-HOUR, False), (HOUR, True)])
 def test_a_member_that_is_behind_again_is_taken_up_once_it_was_read_after_its_run(
     play: Play, read: timedelta | None, again: bool
@@ -374,13 +412,14 @@ def test_a_member_of_which_facts_and_runs_tell_different_versions_is_judged_anew
     assert (settled.run, settled.existing) == (None, runs[-1].name)
 
 
-def test_a_member_that_answers_facts_and_no_run_has_three() -> None:
-    """Its driver asks another server than we do. Every tick would make one more run without end."""
+@pytest.mark.parametrize("play", [UNREACHABLE, IMAGELESS], ids=["unreachable", "without image"])
+def test_a_member_that_answers_facts_and_no_run_has_three(play: Play) -> None:
+    """Its driver asks another server than we do, or sees other pools. Each tick would make one more without end."""
     runs: list[UpdateRun] = []
     for number in ("", "-2", "-3"):
         found = made(profile(), RELEASED, *runs, members=[read_after(runs)]).run
         assert found and found.name.endswith(number)
-        runs.append(ended(laid_out(found, "m"), UNREACHABLE))
+        runs.append(ended(laid_out(found, "m"), play))
     settled = made(profile(), RELEASED, *runs, members=[read_after(runs)])
     assert (settled.run, settled.existing) == (None, runs[-1].name)
     assert "no run reached m in 3 tries" in settled.reasons[-1].message
@@ -404,6 +443,31 @@ def test_a_run_that_was_deleted_makes_room_for_no_other_beside_the_one_under_way
     done = ended(second, played("s{g:late}").start().ends("late"))
     third = made(profile(), RELEASED, done, members=[*members, M]).run
     assert third and third.name == f"{first.name}-3"
+
+
+@pytest.mark.parametrize("people", [True, False], ids=["by people", "its platform never has the version"])
+def test_a_member_that_its_run_has_skipped_is_told_as_such(people: bool) -> None:
+    """To read it again would bring nothing."""
+    first = made(profile()).run
+    assert first
+    never = MemberBlocker(reason=states.VERSION_NOT_AVAILABLE, message="never has it")
+    play = played("s{g:m}").skip("Member:m") if people else played("s{g:m}").sees("m", skip=never)
+    found = made(profile(), RELEASED, ended(laid_out(first, "m"), play.start()))
+    assert found.run is None and "see why m was skipped" in found.reasons[-1].message
+
+
+@pytest.mark.parametrize(
+    ("at", "alone"), [("1.29.9", True), ("1.29.3", False), ("", False)], ids=["images alone", "a pool, too", "unknown"]
+)
+def test_images_alone_that_came_after_the_run_of_a_version_are_told_as_such(at: str, alone: bool) -> None:
+    """To read the members again would bring nothing."""
+    given, newer = (known(place("*", ga("1.29.9", "1.30.5"), U=images)) for images in (["1"], ["1", "2"]))
+    first = made(profile(), given, members=[cluster("1.29.3", pool("1.29.3", "1"))]).run
+    assert first
+    there = cluster("1.29.9", pool(at, "1"))
+    found = made(profile(), newer, ended(laid_out(first, "m"), DONE), members=[there])
+    assert (found.run, found.existing) == (None, first.name)
+    assert ("only their images are behind" in found.reasons[-1].message) is alone
 
 
 LTS = {"channel": "TargetKubernetesVersion", "targetKubernetesVersion": "1.28", "longTermSupport": True}

@@ -246,6 +246,21 @@ def test_a_fixed_image_expires(days: int, expired: bool) -> None:  # U30
     assert asked(at, ONLY, given=found).obstacles == (), "Latest takes what there is"
 
 
+def test_of_each_pool_that_stays_it_is_said_why() -> None:
+    """Of one that waits for its image the obstacle tells; of one without any what has its member skipped."""
+    given = known(place("A", U=["2"]), place("B", W=["2"]))
+    pools = pool("1.30.1", "1"), pool("1.30.1", "2", name="q", family="W")
+    waits = asked(cluster("1.30.1", *pools, location="B"), ONLY, given=given)
+    assert waits.obstacles and waits.left_out == ("pool q is at 2: newest of W in B",)
+    skipped = asked(
+        cluster("1.30.1", *pools, location="B"), ONLY, given=given, selection="Consistent", images={"W": "2"}
+    )
+    assert skipped.skip and skipped.left_out == (
+        "pool p: no image of U was fixed for the run",
+        "pool q is at 2: newest of W that all members can have",
+    )
+
+
 def test_an_image_of_the_last_day_raises_nothing() -> None:
     found = known(place("*", U=[{"version": "2", "publishedAt": "9999-12-31T00:00:00Z"}]))
     at = cluster("1.30.1", pool(image="1"))
