@@ -14,10 +14,10 @@ from ..._core.errors import FleetError
 from ..._core.forecast.appointments import Appointment, appointments
 from ..._core.forecast.durations import Durations, learned
 from ..._core.forecast.forecast import Assumptions, Forecast, forecast
-from ..._core.objects.clusters.fleet_member import FleetMember
-from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.objects.clusters.fleet_member import FleetMember, FleetMemberStatus
+from ..._core.objects.updates.update_run import FULL, UpdateRun
 from ..._core.updates.record.run_state import run_of
-from ..._core.updates.releases.versions import view_at_version
+from ..._core.updates.releases.versions import is_version, reached, view_at_version
 from ..._core.updates.run import MemberBlocker, Members, MemberView, RunState
 from ..._core.values.instants import write_time
 from ..._core.values.update_states import OPERATION_IN_PROGRESS, TERMINAL
@@ -94,7 +94,7 @@ class FleetSight:
         documents = self.of_run(state)
         views = permits.views(documents, now)
         return {
-            name: _seen(views[name], self.fleet[name].status.version, self.in_flight.get(name, ""), state, run)
+            name: _seen(views[name], self.fleet[name].status, self.in_flight.get(name, ""), state, run)
             for name in (each["metadata"]["name"] for each in documents)
         }
 
@@ -158,12 +158,15 @@ def outlook(sight: FleetSight, run: UpdateRun, now: datetime, days: int) -> Outl
     )
 
 
-def _seen(view: MemberView, version: str, other: str, state: RunState, run: UpdateRun) -> MemberView:
-    """A member as its record tells: at which version it was, and busy if it bears another operation (``other``) than
-    this run's."""
-    if version and run.target:
-        chain = run.spec.managed_cluster_update.upgrade.chain
-        view = view_at_version(view, version, run.target, bool(run.spec.auto_upgrade_profile_id), chain)
+def _seen(view: MemberView, member: FleetMemberStatus, other: str, state: RunState, run: UpdateRun) -> MemberView:
+    """A member as its record tells: at which version it and, if they are upgraded too, its pools were, and busy if it
+    bears another operation (``other``) than this run's."""
+    upgrade = run.spec.managed_cluster_update.upgrade
+    if member.version and run.target:
+        view = view_at_version(view, member.version, run.target, bool(run.spec.auto_upgrade_profile_id), upgrade.chain)
+        kubelets = [each.version for each in member.node_pools if is_version(each.version)]
+        if view.skip and upgrade.type == FULL and not all(reached(each, run.target) for each in kubelets):
+            view = replace(view, skip=None)
     return view if any(row.operation == other for row in state.members) else busy(view, other)
 
 

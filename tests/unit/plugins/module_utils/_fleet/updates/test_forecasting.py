@@ -93,3 +93,25 @@ def test_the_calendar_tells_which_opening_a_freeze_closes(tmp_path: Path) -> Non
     assert (closed.start, closed.members) == (datetime(2026, 8, 19, 1, tzinfo=UTC), ("a",))
     assert closed.what == "window, by freeze sales"
     records.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "kubelet", "begins"),
+    [("Full", "1.35.4", True), ("Full", "1.36.3", False), ("ControlPlaneOnly", "1.35.4", False)],
+)
+def test_a_member_whose_pools_are_behind_is_upgraded_though_its_control_plane_is_not(
+    tmp_path: Path, kind: str, kubelet: str, begins: bool
+) -> None:
+    """As after a run that ended between the two."""
+    records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    records.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": {"name": "a"}, "spec": {}})
+    status = {"version": "1.36.3", "nodePools": [{"name": "blue", "count": 2, "version": kubelet}]}
+    member = {"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": "a"}}
+    records.create({**member, "spec": {}, "status": status})
+    update = {"upgrade": {"type": kind, "kubernetesVersion": "1.36.3"}}
+    wanted = {"apiVersion": FLEET_API, "kind": "UpdateRun", "metadata": {"name": "r"},
+              "spec": {"managedClusterUpdate": update}}  # fmt: skip
+    made = define_run(records, "r", update_manifests([], [wanted], strict=False), write=True).run
+    found = outlooks(records, [made], NOW, 3)["r"]
+    assert (found.forecast.run.expected.end != NOW) is begins
+    records.close()
