@@ -44,9 +44,9 @@ def pool(
     size: int,
     met: t.Callable[[datetime], None] = lambda _ends: None,
 ) -> t.Any:
-    """A pool of connections to one server, safe for many threads, that keeps ``size`` of them alive, by a sign each 30 s
-    where the system can; more at once are opened and not kept. Nothing is tried again. ``context`` is None for plain HTTP. ``met`` is told when the server's
-    certificate ends, at each new connection on which it was checked.
+    """A pool of connections to one server, safe for many threads, that keeps ``size`` of them, alive by a sign each
+    30 s where the system can; more at once are opened and not kept. Nothing is tried again. ``context`` is None for
+    plain HTTP. ``met`` is told when the server's certificate ends, at each new connection on which it was checked.
 
     What people are to be told of the connection goes to ``USES``; an insecure one silences urllib3's own warning in
     this process. FleetError ``missing-library``, for a SOCKS proxy without PySocks too.
@@ -180,9 +180,9 @@ def is_failure(error: Exception) -> bool:
 
 
 def as_api_error(error: Exception, connection: Connection, answering: bool) -> ApiError:
-    """Our error for one of urllib3's, given back: ``unreachable`` (also as ``Unanswered``), ``timeout``, ``certificate``,
-    ``credentials-expired`` or ``unauthorized`` for a client certificate, ``bad-answer``. ``answering`` tells that the
-    answer had begun. Passwords of a proxy are left out."""
+    """Our error for one of urllib3's, given back: ``unreachable``, which is ``Unanswered`` where the connection was
+    closed, ``timeout``, ``certificate``, ``credentials-expired`` or ``unauthorized`` for a client certificate,
+    ``bad-answer``. ``answering`` tells that the answer had begun. Passwords of a proxy are left out."""
     where, server = connection.where, connection.server
     if isinstance(error, failures.ProxyError):
         proxy = without_userinfo(connection.proxy)

@@ -106,7 +106,7 @@ def test_a_connection_closed_without_an_answer_is_told(script):
 
 
 def test_a_read_goes_on_where_an_idle_connection_was_dropped(script):
-    """A load balancer resets what was silent for minutes only when we write next: one wait made a member unreachable."""
+    """A load balancer resets what was silent for minutes only when we write next: a wait made a member unreachable."""
     script.steps = [answer({"a": 1}), hang_up, answer({"a": 2})]
     with script.client() as client:
         assert [client.get(PATH), client.get(PATH)] == [{"a": 1}, {"a": 2}]
