@@ -88,8 +88,8 @@ class KubeClient:
         self._mine = threading.local()
         self._shown: Credential | None = None
         self._secrets = KnownSecrets()
-        self._prefix = urlsplit(connection.server).path.rstrip("/")
-        self._secure = connection.server.startswith("https")
+        url = urlsplit(connection.server)
+        self._prefix, self._secure = url.path.rstrip("/"), url.scheme == "https"
         self.ahead: timedelta | None = None
         self.server_until: datetime | None = None
         self._timed = -_TIMED_AGAIN

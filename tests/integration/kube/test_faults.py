@@ -10,13 +10,13 @@ import socket
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Timeouts
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient, Timeouts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.lists import list_objects, read_list
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection, Credential
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.transport import pool
-from misbehaving import PATIENT, answer, dripping, listing, status
+from misbehaving import PATIENT, answer, dripping, listing, serving, status
 
 PATH = "/api/v1/pods"
 
@@ -175,6 +175,24 @@ def test_nothing_that_identifies_us_goes_out_unencrypted(script):
     with script.client(token="canary") as client:
         client.get(PATH)
     assert "Authorization" not in script.asked[0][2]
+
+
+def test_the_scheme_may_be_written_in_capitals(authority, tmp_path):
+    """It was taken for no HTTPS: the cluster's authority was not trusted, and nobody was logged in."""
+    files = (tmp_path / "served.crt", tmp_path / "served.key")
+    for file, pem in zip(files, authority.issue("served", hosts=("127.0.0.1",)), strict=True):
+        file.write_bytes(pem)
+    shown = []
+
+    def step(request):
+        shown.append(request.headers["Authorization"])
+        answer({"a": 1})(request)
+
+    with serving(step, files) as port:
+        connection = Connection(f"HTTPS://127.0.0.1:{port}", ca=authority.pem, token="canary")
+        with KubeClient(connection) as client:
+            assert client.get(PATH) == {"a": 1}
+    assert shown == ["Bearer canary"]
 
 
 def test_the_path_of_the_server_url_is_kept(script):

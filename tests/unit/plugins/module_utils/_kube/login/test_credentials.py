@@ -342,10 +342,19 @@ def test_in_cluster(tmp_path):
         ("https://a:6443", {"https_proxy": "http://p", "no_proxy": "b,a"}, ""),
         ("https://127.0.0.1:6443", {"HTTPS_PROXY": "http://p"}, ""),
         ("http://a", {"HTTPS_PROXY": "http://p"}, ""),
+        ("https://10.1.2.3:6443", {"HTTPS_PROXY": "http://p", "NO_PROXY": ".svc, 10.0.0.0/8"}, ""),
+        ("https://11.1.2.3:6443", {"HTTPS_PROXY": "http://p", "NO_PROXY": "10.0.0.0/8,fd00::/8"}, "http://p"),
+        ("https://[fd00::1]:6443", {"HTTPS_PROXY": "http://p", "NO_PROXY": "10.0.0.0/8,fd00::/8"}, ""),
+        ("https://a/8", {"HTTPS_PROXY": "http://p", "NO_PROXY": "a/8,10.0.0.0/99"}, "http://p"),
     ],
 )
 def test_the_proxy_of_the_environment(server, environ, proxy):
     assert proxy_for(server, environ) == proxy
+
+
+def test_capitals_in_the_scheme_do_not_hide_that_nothing_is_encrypted(tmp_path):
+    (note,) = connection_from_kubeconfig(written(tmp_path, document(cluster={"server": "HTTP://a:6443"}))).notes
+    assert "not encrypted" in note
 
 
 def plugin(tmp_path, script, **more):
