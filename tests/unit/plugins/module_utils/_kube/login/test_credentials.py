@@ -352,6 +352,16 @@ def test_the_proxy_of_the_environment(server, environ, proxy):
     assert proxy_for(server, environ) == proxy
 
 
+@pytest.mark.parametrize("name", [".a", "a..b", "x" * 64, "a\0b"])
+def test_a_name_that_no_host_has_is_refused_before_it_is_used(tmp_path, name):
+    """TLS and DNS raised errors of their own for it, which were told as a fault of ours."""
+    for cluster in ({"tls-server-name": name}, {"server": f"https://{name}:6443"}):
+        error = refused(connection_from_kubeconfig, written(tmp_path, document(cluster=cluster)))
+        assert error.code == "kubeconfig-invalid" and next(iter(cluster)) in error.message
+    for name in ("a.example.", "10.0.0.1", "[fd00::1%eth0]", "a_b"):
+        assert connection_from_kubeconfig(written(tmp_path, document(cluster={"server": f"https://{name}:6443"})))
+
+
 def test_capitals_in_the_scheme_do_not_hide_that_nothing_is_encrypted(tmp_path):
     (note,) = connection_from_kubeconfig(written(tmp_path, document(cluster={"server": "HTTP://a:6443"}))).notes
     assert "not encrypted" in note
