@@ -84,7 +84,8 @@ def connection_from_document(document: t.Any, context: str = "", where: str = ""
 
     Whoever can write that Secret must not be able to run a command here or to read a file of this machine, so a cluster
     or user that names either is refused (FleetError ``kubeconfig-invalid``), but for a file beside its ``-data``, which
-    nobody reads; so are servers that are not https, and addresses that no server of a cluster has. ``context-missing`` and ``credentials-invalid`` as of
+    nobody reads; so are servers that are not https, and addresses that no server of a cluster has.
+    ``context-missing`` and ``credentials-invalid`` as of
     ``connection_from_kubeconfig``. ``where`` is for messages.
     """
     return _connection(kubeconfig_from_document(document, where or "kubeconfig"), context, trusted=False)
