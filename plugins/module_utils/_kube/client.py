@@ -48,8 +48,8 @@ Query = t.Mapping[str, "str | int | bool"]
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Seconds: to connect; for an answer as a whole, until its last byte has come; to wait, in all, when the server
-    asks for it by Retry-After; for everything that is asked of the server in one go (see ``KubeClient.begin``)."""
+    """Seconds: to connect; for an answer as a whole, until its last byte has come; to wait, in all for one request,
+    when the server asks for it by Retry-After; for all that is asked of it in one go (see ``KubeClient.begin``)."""
 
     connect: float = 5.0
     read: float = 30.0

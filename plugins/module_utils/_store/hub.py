@@ -191,8 +191,8 @@ class HubRecords:
         return tuple(sorted((each for each in map(_ours, ours) if each.holder), key=lambda lease: lease.name))
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
-        """As ``Records.event``: a core/v1 Event, its message cut at 1 KiB; none in a namespace that is being
-        deleted."""
+        """As ``Records.event``: a core/v1 Event, its message cut at 1 KiB; none in a namespace that is being deleted,
+        ApiError ``not-found`` where there is none."""
         about = self.get(kind, name) or {}
         uid = (about.get("metadata") or {}).get("uid", "")
         inside, _slash, name = name.rpartition("/")
