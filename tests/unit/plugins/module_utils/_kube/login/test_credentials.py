@@ -9,11 +9,12 @@ import base64
 import json
 import os
 import sys
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import write_time
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Credential, TokenFile
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import (
     Basic,
@@ -397,6 +398,13 @@ def test_a_plugin_is_run_once_for_all_until_a_minute_before_its_end(tmp_path):
     assert source.renew(source.get()) is None and runs(tmp_path) == 2
     source = plugin(tmp_path, answer({"token": "canary", "expirationTimestamp": "2001-01-01T00:00:00Z"}), args=["x"])
     assert source.get() is not source.get() and runs(tmp_path) == 4
+
+
+def test_a_plugin_whose_token_ends_within_a_minute_is_not_run_for_each_request(tmp_path):
+    """Plugins with a cache give the same token until its end: in its last minute each request waited for a run."""
+    ends = write_time(datetime.now(UTC) + timedelta(seconds=50))
+    source = plugin(tmp_path, answer({"token": "canary", "expirationTimestamp": ends}))
+    assert source.get() is source.get() and runs(tmp_path) == 1
 
 
 def test_threads_that_need_the_same_plugin_wait_for_one_run(tmp_path):
