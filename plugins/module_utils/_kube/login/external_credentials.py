@@ -47,6 +47,8 @@ class _Slot:
     kept: tuple[Credential, datetime] | None = None  # with when to ask again
     failure: FleetError | None = None
     failed_at: float = 0.0
+    same: Credential | None = None  # refused, and given again at ``same_at``
+    same_at: float = 0.0
 
 
 _slots: dict[str, _Slot] = {}
@@ -74,7 +76,8 @@ def _good(slot: _Slot, refused: Credential | None) -> Credential | None:
 
 def _from_slot(key: str, place: str, make: t.Callable[[], Credential], refused: Credential | None = None) -> Credential:
     """What is in the slot, if it is good and not what was refused; otherwise made anew, by one thread. A FleetError of
-    ``make`` is that of all who ask within ``FAILED_SECONDS`` after it, for their own ``place``."""
+    ``make`` is that of all who ask within ``FAILED_SECONDS`` after it, for their own ``place``; so is what was refused,
+    if it was made again."""
     slot = _slot(key)
     if (held := _good(slot, refused)) is not None:
         return held
@@ -84,12 +87,16 @@ def _from_slot(key: str, place: str, make: t.Callable[[], Credential], refused: 
         if slot.failure is not None and time.monotonic() < slot.failed_at + FAILED_SECONDS:
             raise FleetError.of([replace(each, where=place) for each in slot.failure.problems])
         slot.failure = None
+        if refused is not None and refused == slot.same and time.monotonic() < slot.same_at + FAILED_SECONDS:
+            return refused
         try:
             made = make()
         except FleetError as error:
             slot.failure, slot.failed_at = error, time.monotonic()
             raise
         slot.kept = _kept(made)
+        if made == refused:
+            slot.same, slot.same_at = made, time.monotonic()
         return made
 
 

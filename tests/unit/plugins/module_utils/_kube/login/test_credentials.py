@@ -414,6 +414,15 @@ def test_threads_that_need_the_same_plugin_wait_for_one_run(tmp_path):
     assert runs(tmp_path) == 1
 
 
+def test_what_all_clusters_refuse_is_asked_for_again_once(tmp_path):
+    """A thousand clusters that refuse one token waited for a thousand runs of the plugin, one after the other."""
+    source = plugin(tmp_path, answer({"token": "canary"}))
+    refused_one = source.get()
+    found = in_parallel({str(i): lambda: source.renew(refused_one) for i in range(16)})
+    assert set(found.values()) == {None} and runs(tmp_path) == 2
+    assert source.get() == refused_one and runs(tmp_path) == 2
+
+
 def test_threads_that_need_a_plugin_that_fails_have_its_failure_from_one_run(tmp_path):
     """Each at its own time, a thousand clusters would wait for a thousand failures."""
     source = plugin(tmp_path, "sleep 0.05\nexit 7")
