@@ -14,6 +14,7 @@ import base64
 import binascii
 import ipaddress
 import os
+import re
 import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -350,7 +351,9 @@ def proxy_for(server: str, environ: t.Mapping[str, str]) -> str:
         return ""
     proxies = _proxies(environ)
     address = f"{host}:{port}" if port else host
-    if proxy_bypass_environment(address, proxies) or _is_in_network(host, proxies.get("no", "")):
+    # What kubectl reads there besides: *.example.com for .example.com, and networks.
+    direct = re.sub(r"(^|,)\s*\*(?=\.)", r"\1", proxies.get("no", ""))
+    if proxy_bypass_environment(address, {**proxies, "no": direct}) or _is_in_network(host, direct):
         return ""
     proxy = proxies.get(url.scheme, "")
     return proxy if "://" in proxy or not proxy else f"http://{proxy}"

@@ -346,6 +346,9 @@ def test_in_cluster(tmp_path):
         ("https://10.1.2.3:6443", {"HTTPS_PROXY": "http://p", "NO_PROXY": ".svc, 10.0.0.0/8"}, ""),
         ("https://11.1.2.3:6443", {"HTTPS_PROXY": "http://p", "NO_PROXY": "10.0.0.0/8,fd00::/8"}, "http://p"),
         ("https://[fd00::1]:6443", {"HTTPS_PROXY": "http://p", "NO_PROXY": "10.0.0.0/8,fd00::/8"}, ""),
+        ("https://a.example.com", {"HTTPS_PROXY": "http://p", "NO_PROXY": "b, *.example.com"}, ""),
+        ("https://a.example.org", {"HTTPS_PROXY": "http://p", "NO_PROXY": "b, *.example.com"}, "http://p"),
+        ("https://a", {"HTTPS_PROXY": "http://p", "NO_PROXY": "*"}, ""),
         ("https://a/8", {"HTTPS_PROXY": "http://p", "NO_PROXY": "a/8,10.0.0.0/99"}, "http://p"),
     ],
 )
