@@ -48,8 +48,8 @@ Query = t.Mapping[str, "str | int | bool"]
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Seconds: to connect; for an answer as a whole, until its last byte has come; to wait, in all, when the server
-    asks for it by Retry-After; for everything that is asked of the server in one go (see ``KubeClient.begin``)."""
+    """Seconds: to connect; for an answer as a whole, until its last byte has come; to wait, in all for one request,
+    when the server asks for it by Retry-After; for all that is asked of it in one go (see ``KubeClient.begin``)."""
 
     connect: float = 5.0
     read: float = 30.0
@@ -63,10 +63,10 @@ class Timeouts:
 
 
 class KubeClient:
-    """One API server as one user. Reads are tried again, thrice in all, after a broken answer or status 500, 502 or 503
-    (not after a timeout or a refused connection: one dead member costs one timeout); any request, 99 times at most,
-    after 429 or 503 with Retry-After, as long as the waits add up to ``timeout.wait`` seconds at most; after 401 once
-    with renewed credentials. Every failure is an ApiError, or FleetError of its credentials, ``tls_context`` and
+    """One API server as one user. Reads are tried again, thrice in all, after a broken answer, a connection closed
+    without one, or status 500, 502 or 503 (not after a timeout: one dead member costs one); any request, 99 times at
+    most, after 429 or 503 with Retry-After, as long as the waits add up to ``timeout.wait`` seconds at most; after 401
+    once with renewed credentials. Every failure is an ApiError, or FleetError of its credentials, ``tls_context`` and
     ``transport.pool``; none holds what we showed to the server. Redirects are not followed. ``ahead`` is how far the
     server's clock is ahead of ours, ``server_until`` the earliest end of a certificate it showed; None until known."""
 
@@ -88,8 +88,8 @@ class KubeClient:
         self._mine = threading.local()
         self._shown: Credential | None = None
         self._secrets = KnownSecrets()
-        self._prefix = urlsplit(connection.server).path.rstrip("/")
-        self._secure = connection.server.startswith("https")
+        url = urlsplit(connection.server)
+        self._prefix, self._secure = url.path.rstrip("/"), url.scheme == "https"
         self.ahead: timedelta | None = None
         self.server_until: datetime | None = None
         self._timed = -_TIMED_AGAIN
@@ -247,7 +247,8 @@ class KubeClient:
         if answer and answer.status in (429, 503) and answer.retry_after is not None:
             asked = max(answer.retry_after, 0.05)  # Retry-After: 0 must not make us spin
             return asked if waited + asked <= self.timeout.wait and attempt < _MOST_WAITS else None
-        broken = error.status == 0 and error.code == "bad-answer" or error.status in (500, 502, 503)
+        half = isinstance(error, transport.Unanswered) or error.status == 0 and error.code == "bad-answer"
+        broken = half or error.status in (500, 502, 503)
         return _backoff(attempt) if broken and method in _SAFE and attempt < _TRIES else None
 
     def _once(

@@ -62,8 +62,8 @@ class ApplyConflict:
 
 
 class ApiError(FleetError):
-    """A request that failed. ``status`` is 0 where the error does not come of the status of an answer, ``reason`` empty
-    where no Status told one. Without a ``hint`` it gets that of its code, if there is one.
+    """A request that failed. ``status`` is that of the answer, 0 where there was none or the error is not about it;
+    ``reason`` is empty where no Status told one. Without a ``hint`` it gets that of its code, if there is one.
 
     ``details`` is what is used of the ``details`` of the server's Status: ``name``, and ``causes`` with their reason,
     field and message.

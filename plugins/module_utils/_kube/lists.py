@@ -26,7 +26,7 @@ _LONGEST_TOKEN = 16_384
 
 @dataclass(frozen=True)
 class Listing(t.Generic[T]):
-    """``resource_version`` is that of the collection, for all pages the same."""
+    """``resource_version`` is that of the collection, for all pages the same; empty where the server tells none."""
 
     items: tuple[T, ...] = field(repr=False)
     resource_version: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import io
+import socket
 import ssl
 import time
 import typing as t
@@ -26,8 +27,15 @@ try:
 except ImportError:
     urllib3 = None  # type: ignore[assignment]
 
+# As client-go's: what stands between drops a connection without a word that was silent for minutes, and tells us so by
+# a reset when we write next.
+_ALIVE = ((socket.SOL_SOCKET, "SO_KEEPALIVE", 1), (socket.IPPROTO_TCP, "TCP_KEEPIDLE", 30))
 # From OpenSSL's x509_vfy.h.
 _EXPIRED, _NOT_YET_VALID, _OTHER_HOST, _OTHER_ADDRESS = 10, 9, 62, 64
+
+
+class Unanswered(ApiError):
+    """The server ended a connection before it answered: it may have read the request, or not."""
 
 
 def pool(
@@ -36,9 +44,9 @@ def pool(
     size: int,
     met: t.Callable[[datetime], None] = lambda _ends: None,
 ) -> t.Any:
-    """A pool of connections to one server, safe for many threads, that keeps ``size`` of them alive; more at once are
-    opened and not kept. Nothing is tried again. ``context`` is None for plain HTTP. ``met`` is told when the server's
-    certificate ends, at each new connection on which it was checked.
+    """A pool of connections to one server, safe for many threads, that keeps ``size`` of them, alive by a sign each
+    30 s where the system can; more at once are opened and not kept. Nothing is tried again. ``context`` is None for
+    plain HTTP. ``met`` is told when the server's certificate ends, at each new connection on which it was checked.
 
     What people are to be told of the connection goes to ``USES``; an insecure one silences urllib3's own warning in
     this process. FleetError ``missing-library``, for a SOCKS proxy without PySocks too.
@@ -46,7 +54,9 @@ def pool(
     if urllib3 is None:
         raise FleetError("missing-library", "the Python library urllib3 is not installed", hint="pip install urllib3")
     USES.add(connection)
-    options: dict[str, t.Any] = {"maxsize": size, "retries": False}
+    alive = [(level, getattr(socket, name), value) for level, name, value in _ALIVE if hasattr(socket, name)]
+    usual = urllib3.connection.HTTPConnection.default_socket_options
+    options: dict[str, t.Any] = {"maxsize": size, "retries": False, "socket_options": [*usual, *alive]}
     if context is not None:
         options["ssl_context"] = context
         if connection.insecure:  # people are told by ``USES``: by name, and once
@@ -170,9 +180,9 @@ def is_failure(error: Exception) -> bool:
 
 
 def as_api_error(error: Exception, connection: Connection, answering: bool) -> ApiError:
-    """Our error for one of urllib3's, given back: ``unreachable``, ``timeout``, ``certificate``,
-    ``credentials-expired`` or ``unauthorized`` for a client certificate, ``bad-answer``. ``answering`` tells that the
-    answer had begun. Passwords of a proxy are left out."""
+    """Our error for one of urllib3's, given back: ``unreachable``, which is ``Unanswered`` where the connection was
+    closed, ``timeout``, ``certificate``, ``credentials-expired`` or ``unauthorized`` for a client certificate,
+    ``bad-answer``. ``answering`` tells that the answer had begun. Passwords of a proxy are left out."""
     where, server = connection.where, connection.server
     if isinstance(error, failures.ProxyError):
         proxy = without_userinfo(connection.proxy)
@@ -208,7 +218,7 @@ def as_api_error(error: Exception, connection: Connection, answering: bool) -> A
         return ApiError("bad-answer", f"{server} does not speak HTTP as API servers do", where, "is the port right?")
     if answering or isinstance(error, (failures.IncompleteRead, failures.DecodeError)):
         return ApiError("bad-answer", f"the answer of {server} broke off", where, "try again; see what lies between")
-    return ApiError(
+    return Unanswered(
         "unreachable",
         f"{server} closed the connection without an answer: {_cause(error)}",
         where,

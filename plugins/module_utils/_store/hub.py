@@ -191,8 +191,8 @@ class HubRecords:
         return tuple(sorted((each for each in map(_ours, ours) if each.holder), key=lambda lease: lease.name))
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
-        """As ``Records.event``: a core/v1 Event, its message cut at 1 KiB; none in a namespace that is being
-        deleted."""
+        """As ``Records.event``: a core/v1 Event, its message cut at 1 KiB; none in a namespace that is being deleted,
+        ApiError ``not-found`` where there is none."""
         about = self.get(kind, name) or {}
         uid = (about.get("metadata") or {}).get("uid", "")
         inside, _slash, name = name.rpartition("/")
@@ -319,7 +319,8 @@ class HubRecords:
             raise FleetError("invalid", error.message, self.place, hint) from None
         if error.code != "not-found":
             raise error
-        if not name or error.details.get("name") != name.rpartition("/")[2]:
+        # What the server says is without what we have shown to it, which may be a name, too.
+        if not name or error.details.get("name") != self.client.hide(name.rpartition("/")[2]):
             resource = stored_resource(kind)
             raise FleetError(
                 "crds-missing",
@@ -330,7 +331,7 @@ class HubRecords:
 
     def _refuse_without_namespace(self, error: ApiError, namespace: str) -> None:
         """Raises FleetError ``no-such-namespace`` where it was that which a new record lacks."""
-        if namespace and error.code == "not-found" and error.details.get("name") == namespace:
+        if namespace and error.code == "not-found" and error.details.get("name") == self.client.hide(namespace):
             hint = "create it there: what belongs to a namespace is recorded in it"
             raise FleetError("no-such-namespace", f"there is no namespace {namespace}", self.place, hint) from None
 

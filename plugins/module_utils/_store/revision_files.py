@@ -20,7 +20,8 @@ def files_of(
     path: str | Path, revision: str, environ: t.Mapping[str, str] | None = None
 ) -> list[tuple[str, str]] | None:
     """Path (relative to the folder) and text of the manifest files at or below ``path`` in the commit, in Git's order,
-    but for hidden folders, as of ``read_documents``; links are none. Of a ``path`` that is a file its folder counts.
+    but for hidden folders, as of ``read_documents``; links are none. Of a ``path`` that is a file, whatever its suffix,
+    its folder counts.
 
     None where Git cannot tell (no checkout, or one without the commit or its files, or ``revision`` is no commit's
     whole name), and where they have more than ``MOST_BYTES``. Files that are no UTF-8, or larger than a manifest may
@@ -43,7 +44,8 @@ def files_of(
         file = os.fsdecode(name)
         if any(map(is_hidden, file.split("/")[:-1])):
             continue
-        if mode in _PLAIN and file.endswith(SUFFIXES) and size.isdecimal() and int(size) <= MAX_BYTES:
+        meant = file.endswith(SUFFIXES) or f"./{file}" in within
+        if mode in _PLAIN and meant and size.isdecimal() and int(size) <= MAX_BYTES:
             blobs.append((file, oid))
             total += int(size)
     if total > MOST_BYTES:

@@ -97,7 +97,7 @@ class SqliteRecords:
             kind, name = fresh["kind"], record_name(fresh)
             if _row(connection, kind, name) is not None:
                 raise already_exists(kind, name, self.place)
-            _put(connection, fresh)
+            _put(connection, fresh, self._rows.text_of(fresh))
             return fresh
 
     def replace(self, record: Record, lease: Lease | None = None) -> Record:
@@ -113,7 +113,7 @@ class SqliteRecords:
             if object_rules.is_gone(fresh):
                 _remove(connection, kind, name)
             elif fresh != stored:
-                _put(connection, fresh)
+                _put(connection, fresh, self._rows.text_of(fresh))
             return fresh
 
     def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
@@ -127,15 +127,15 @@ class SqliteRecords:
             if resource_version and resource_version != stored["metadata"]["resourceVersion"]:
                 raise conflict(kind, name, self.place)
             if object_rules.finalizers(stored):
-                _put(connection, object_rules.marked_deleted(stored, self._next_version(connection), self._clock()))
+                marked = object_rules.marked_deleted(stored, self._next_version(connection), self._clock())
+                _put(connection, marked, object_rules.json_text(marked))
             else:
                 _remove(connection, kind, name)
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
         """As ``Records.acquire``, by this machine's clock; makes the file. Codes of the class."""
-        now = self._clock()
         with self._file.writing() as connection:
-            last = self._lease(connection, name)
+            now, last = self._clock(), self._lease(connection, name)
             if last and last.holder not in ("", holder) and not last.expired(now):
                 raise lease_held(last, now, self.place)
             lease = Lease(name, holder, last.epoch + 1 if last else 1, now, now, seconds)
@@ -235,14 +235,14 @@ def _row(connection: sqlite3.Connection, kind: str, name: str) -> t.Any:
     return connection.execute("SELECT document FROM records WHERE kind = ? AND name = ?", (kind, name)).fetchone()
 
 
-def _put(connection: sqlite3.Connection, record: Record) -> None:
-    """Writes the record in place of the one with its name, with its labels, and its resourceVersion as the file's last
-    number if it is higher; within ``RecordsFile.writing``."""
+def _put(connection: sqlite3.Connection, record: Record, text: str) -> None:
+    """Writes the record, of which ``text`` is the JSON, in place of the one with its name, with its labels, and its
+    resourceVersion as the file's last number if it is higher; within ``RecordsFile.writing``."""
     kind, name = record["kind"], record_name(record)
     _remove(connection, kind, name)
     version = int(record["metadata"]["resourceVersion"])
     connection.execute("UPDATE meta SET value = max(value, ?) WHERE name = 'revision'", (version,))
-    connection.execute("INSERT INTO records VALUES (?, ?, ?)", (kind, name, object_rules.json_text(record)))
+    connection.execute("INSERT INTO records VALUES (?, ?, ?)", (kind, name, text))
     labels = record["metadata"].get("labels") or {}
     connection.executemany("INSERT INTO labels VALUES (?, ?, ?, ?)", [(kind, name, *label) for label in labels.items()])
 

@@ -16,7 +16,7 @@ from .._core.schema.codec import decode
 from .._core.values.canonical import strict_json
 from .._core.values.instants import parse_time
 from .kinds import namespace_and_name, record_name, stored_resource
-from .object_rules import JUDGED_BY_READERS, form_fault
+from .object_rules import JUDGED_BY_READERS, form_fault, json_text
 from .records import Event, Lease, Record
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
@@ -48,13 +48,7 @@ def record_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
     is relied on unread; kinds that each reader judges by itself are given as they are. FleetError as of
     ``stored_of``."""
     record = stored_of(kind, name, document, where)
-    if kind in JUDGED_BY_READERS:
-        return record
-    try:
-        decode(KIND_OF[kind].cls, record)
-        wrong = _refused(kind, record)
-    except ValueError:
-        wrong = "a field has another form than the kind's"
+    wrong = _fields_fault(kind, record)
     if wrong:
         raise _damaged_record(kind, name, wrong, where)
     return record
@@ -77,6 +71,16 @@ class JudgedRows:
         found = record_of(kind, name, document, self.where)
         self._sound[kind, name] = text
         return found
+
+    def text_of(self, record: Record) -> str:
+        """The text of a record that is to be kept. FleetError ``invalid`` for one that ``record`` would refuse: nobody
+        could read any of its kind."""
+        kind, name, text = record["kind"], record_name(record), json_text(record)
+        wrong = form_fault(record) or _fields_fault(kind, record)
+        if wrong:
+            raise FleetError("invalid", f"{kind}/{name} cannot be kept: {wrong}", self.where)
+        self._sound[kind, name] = hash(text)
+        return text
 
 
 def _damaged_record(kind: str, name: t.Any, wrong: str, where: str) -> FleetError:
@@ -104,6 +108,18 @@ def _store_fault(metadata: t.Mapping[str, t.Any]) -> str:
     # True is no number here.
     fine = fine and type(generation) is int  # pylint: disable=unidiomatic-typecheck
     return "" if fine else "its uid, generation or resourceVersion is none"
+
+
+def _fields_fault(kind: str, record: Record) -> str:
+    """What of the record's fields, ``form_fault`` aside, no reader can rely on; empty if nothing is, and for a kind
+    that each reader judges by itself."""
+    if kind in JUDGED_BY_READERS:
+        return ""
+    try:
+        decode(KIND_OF[kind].cls, record)
+    except ValueError:
+        return "a field has another form than the kind's"
+    return _refused(kind, record)
 
 
 def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:

@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import gzip
+import socket
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Timeouts
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient, Timeouts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.lists import list_objects, read_list
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Credential
-from misbehaving import PATIENT, answer, dripping, listing, status
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection, Credential
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.transport import pool
+from misbehaving import PATIENT, answer, dripping, listing, serving, status
 
 PATH = "/api/v1/pods"
 
@@ -100,6 +102,30 @@ def test_a_write_is_never_sent_twice(script):
 def test_a_connection_closed_without_an_answer_is_told(script):
     script.steps = [hang_up]
     assert fails(script).code == "unreachable"
+    assert len(script.asked) == 3
+
+
+def test_a_read_goes_on_where_an_idle_connection_was_dropped(script):
+    """A load balancer resets what was silent for minutes only when we write next: a wait made a member unreachable."""
+    script.steps = [answer({"a": 1}), hang_up, answer({"a": 2})]
+    with script.client() as client:
+        assert [client.get(PATH), client.get(PATH)] == [{"a": 1}, {"a": 2}]
+    script.steps = [answer({"a": 1}), hang_up]
+    with script.client() as client, pytest.raises(ApiError) as caught:
+        client.get(PATH)
+        client.put(PATH, {})
+    assert caught.value.code == "unreachable" and len(script.asked) == 5
+
+
+def test_connections_are_kept_alive_while_nothing_is_asked(script):
+    """As by kubectl: a write is not sent again, so that its connection has to be there after a wait."""
+    script.steps = [answer({})]
+    made = pool(Connection(script.url), None, 1)
+    made.request("GET", PATH)
+    kept = made.pool.get(block=False).sock
+    assert kept.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+    assert kept.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) <= 60
+    kept.close()
 
 
 def test_server_errors_are_tried_again_for_reads_only(script):
@@ -149,6 +175,24 @@ def test_nothing_that_identifies_us_goes_out_unencrypted(script):
     with script.client(token="canary") as client:
         client.get(PATH)
     assert "Authorization" not in script.asked[0][2]
+
+
+def test_the_scheme_may_be_written_in_capitals(authority, tmp_path):
+    """It was taken for no HTTPS: the cluster's authority was not trusted, and nobody was logged in."""
+    files = (tmp_path / "served.crt", tmp_path / "served.key")
+    for file, pem in zip(files, authority.issue("served", hosts=("127.0.0.1",)), strict=True):
+        file.write_bytes(pem)
+    shown = []
+
+    def step(request):
+        shown.append(request.headers["Authorization"])
+        answer({"a": 1})(request)
+
+    with serving(step, files) as port:
+        connection = Connection(f"HTTPS://127.0.0.1:{port}", ca=authority.pem, token="canary")
+        with KubeClient(connection) as client:
+            assert client.get(PATH) == {"a": 1}
+    assert shown == ["Bearer canary"]
 
 
 def test_the_path_of_the_server_url_is_kept(script):

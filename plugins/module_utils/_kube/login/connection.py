@@ -92,6 +92,15 @@ def bearer(token: str, where: str = "") -> str:
     return f"Bearer {token}" if token else ""
 
 
+def _is_host(name: str) -> bool:
+    """Whether that can be the name of a host, or its address: TLS and DNS raise errors of their own for anything
+    else."""
+    try:
+        return b"\0" not in name.encode("idna") and bool(name)
+    except UnicodeError:
+        return False
+
+
 def _is_header(text: str) -> bool:
     """Whether the text can be sent as a header's value: printable ASCII, or empty."""
     return text.isascii() and text.isprintable()
@@ -128,7 +137,7 @@ class Connection:
             raise FleetError.of(found)
 
     def _problems(self) -> t.Iterator[Problem]:
-        """What cannot be sent: server, proxy, token, headers of impersonation, in this order."""
+        """What cannot be sent: server, proxy, name for TLS, token, headers of impersonation, in this order."""
         for what, url, problem, form in (
             ("server", self.server, _server_problem(self.server), "https://host:port"),
             ("proxy-url", self.proxy, _proxy_problem(self.proxy), "http://host:port or socks5://host:port"),
@@ -137,6 +146,9 @@ class Connection:
                 shown = without_userinfo(url)
                 text = f"{what} {shown!r:.200} {problem}"
                 yield Problem("kubeconfig-invalid", text, self.name or f"{shown:.200}", f"write it as {form}")
+        if self.tls_server_name and not _is_host(self.tls_server_name):
+            text = f"tls-server-name {self.tls_server_name!r:.200} is no name that a certificate can be for"
+            yield Problem("kubeconfig-invalid", text, self.where, "write the name of a host, such as api.example.com")
         try:
             bearer(self.token, self.where)
         except FleetError as error:
@@ -214,7 +226,7 @@ def _server_problem(server: str) -> str:
         return "is not a URL"
     if not _is_header(server) or " " in server:
         return "holds characters that no URL has"
-    if url.scheme not in ("https", "http") or not url.hostname:
+    if url.scheme not in ("https", "http") or not _is_host(url.hostname or ""):
         return "is not an http or https URL with a host"
     if url.username is not None or url.query or url.fragment:
         return "has a user, a query or a fragment"

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import ipaddress
 import os
+import re
 import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,8 +84,9 @@ def connection_from_document(document: t.Any, context: str = "", where: str = ""
     ``current-context`` if none is named.
 
     Whoever can write that Secret must not be able to run a command here or to read a file of this machine, so a cluster
-    or user that names either is refused (FleetError ``kubeconfig-invalid``); so are servers that are not https, and
-    addresses that no server of a cluster has. ``context-missing`` and ``credentials-invalid`` as of
+    or user that names either is refused (FleetError ``kubeconfig-invalid``), but for a file beside its ``-data``, which
+    nobody reads; so are servers that are not https, and addresses that no server of a cluster has.
+    ``context-missing`` and ``credentials-invalid`` as of
     ``connection_from_kubeconfig``. ``where`` is for messages.
     """
     return _connection(kubeconfig_from_document(document, where or "kubeconfig"), context, trusted=False)
@@ -265,7 +268,7 @@ def _check_foreign(cluster: _EntryReader, server: str, proxy: str) -> None:
 def _notes(server: str, insecure: bool, foreign_name: str) -> t.Iterator[str]:
     """What people are to be told of a connection: that it is not encrypted (unless it stays on this machine), or else
     not checked; and ``foreign_name``, if it is checked for that."""
-    if server.startswith("http://") and not is_loopback(server):
+    if server.lower().startswith("http://") and not is_loopback(server):
         yield "the connection is not encrypted: whoever is on the way reads and changes everything (server is http://)"
     elif insecure:
         yield "its certificate is not checked: anybody on the way can pose as it (insecure-skip-tls-verify)"
@@ -336,9 +339,9 @@ def _header_key(key: str) -> str:
 
 
 def proxy_for(server: str, environ: t.Mapping[str, str]) -> str:
-    """URL of the proxy by HTTPS_PROXY, or HTTP_PROXY for a server without TLS, and NO_PROXY, in capitals or not;
-    ``http://`` stands before one without a scheme. Empty for none, always for the local host, and for a server that is
-    no URL."""
+    """URL of the proxy by HTTPS_PROXY, or HTTP_PROXY for a server without TLS, and NO_PROXY (names, addresses and, as
+    for kubectl, networks), in capitals or not; ``http://`` stands before one without a scheme. Empty for none, always
+    for the local host, and for a server that is no URL."""
     try:
         url = urlsplit(server)
         host, port = url.hostname or "", url.port
@@ -348,10 +351,27 @@ def proxy_for(server: str, environ: t.Mapping[str, str]) -> str:
         return ""
     proxies = _proxies(environ)
     address = f"{host}:{port}" if port else host
-    if proxy_bypass_environment(address, proxies):
+    # What kubectl reads there besides: *.example.com for .example.com, and networks.
+    direct = re.sub(r"(^|,)\s*\*(?=\.)", r"\1", proxies.get("no", ""))
+    if proxy_bypass_environment(address, {**proxies, "no": direct}) or _is_in_network(host, direct):
         return ""
     proxy = proxies.get(url.scheme, "")
     return proxy if "://" in proxy or not proxy else f"http://{proxy}"
+
+
+def _is_in_network(host: str, no_proxy: str) -> bool:
+    """Whether the host is an address in one of the networks (``10.0.0.0/8``) of NO_PROXY; Python knows none there."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    for each in filter(lambda each: "/" in each, no_proxy.split(",")):
+        try:
+            if address in ipaddress.ip_network(each.strip(), strict=False):
+                return True
+        except ValueError:
+            continue
+    return False
 
 
 def _proxies(environ: t.Mapping[str, str]) -> dict[str, str]:

@@ -32,6 +32,7 @@ from .plugin_run import PluginFailed, run_plugin
 
 PLUGIN_SECONDS, FAILED_SECONDS = 60.0, 10.0
 _EARLY = timedelta(minutes=1)
+_NEVER = datetime.max.replace(tzinfo=UTC)
 _EXTENSION = "client.authentication.k8s.io/exec"
 _USED = ("apiVersion", "args", "env", "interactiveMode")
 _AT_ONCE = threading.BoundedSemaphore(8)
@@ -43,9 +44,11 @@ class _Slot:
     so does its ``failure`` for ``FAILED_SECONDS``."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    credential: Credential | None = None
+    kept: tuple[Credential, datetime] | None = None  # with when to ask again
     failure: FleetError | None = None
     failed_at: float = 0.0
+    same: Credential | None = None  # refused, and given again at ``same_at``
+    same_at: float = 0.0
 
 
 _slots: dict[str, _Slot] = {}
@@ -58,37 +61,49 @@ def _slot(key: str) -> _Slot:
         return _slots.setdefault(key, _Slot())
 
 
-def _good(credential: Credential | None) -> bool:
-    """Whether there is one that does not expire within a minute."""
-    if credential is None:
-        return False
-    return credential.expires is None or datetime.now(UTC) + _EARLY < credential.expires
+def _kept(credential: Credential) -> tuple[Credential, datetime]:
+    """The credential that was made now, and when to ask again: a minute before it expires, or when half of what is left
+    of it is over, if that is later. Plugins have caches of their own, and give the same one in its last minute too."""
+    made, ends = datetime.now(UTC), credential.expires or _NEVER
+    return credential, ends if ends <= made else max(ends - _EARLY, made + (ends - made) / 2)
+
+
+def _good(slot: _Slot, refused: Credential | None) -> Credential | None:
+    """What is in the slot, unless it is to be asked for again, or is the one ``refused``."""
+    credential, until = slot.kept or (None, _NEVER)
+    return credential if credential != refused and datetime.now(UTC) < until else None
 
 
 def _from_slot(key: str, place: str, make: t.Callable[[], Credential], refused: Credential | None = None) -> Credential:
     """What is in the slot, if it is good and not what was refused; otherwise made anew, by one thread. A FleetError of
-    ``make`` is that of all who ask within ``FAILED_SECONDS`` after it, for their own ``place``."""
+    ``make`` is that of all who ask within ``FAILED_SECONDS`` after it, for their own ``place``; so is what was refused,
+    if it was made again."""
     slot = _slot(key)
-    held = slot.credential
-    if held is not None and held != refused and _good(held):
+    if (held := _good(slot, refused)) is not None:
         return held
     with slot.lock:
-        if slot.credential is None or slot.credential == refused or not _good(slot.credential):
-            if slot.failure is not None and time.monotonic() < slot.failed_at + FAILED_SECONDS:
-                raise FleetError.of([replace(each, where=place) for each in slot.failure.problems])
-            slot.failure = None
-            try:
-                slot.credential = make()
-            except FleetError as error:
-                slot.failure, slot.failed_at = error, time.monotonic()
-                raise
-        return slot.credential
+        if (held := _good(slot, refused)) is not None:
+            return held
+        if slot.failure is not None and time.monotonic() < slot.failed_at + FAILED_SECONDS:
+            raise FleetError.of([replace(each, where=place) for each in slot.failure.problems])
+        slot.failure = None
+        if refused is not None and refused == slot.same and time.monotonic() < slot.same_at + FAILED_SECONDS:
+            return refused
+        try:
+            made = make()
+        except FleetError as error:
+            slot.failure, slot.failed_at = error, time.monotonic()
+            raise
+        slot.kept = _kept(made)
+        if made == refused:
+            slot.same, slot.same_at = made, time.monotonic()
+        return made
 
 
 @dataclass(frozen=True)
 class ExecPlugin:
     """A command that prints an ExecCredential (client.authentication.k8s.io/v1 and v1beta1). What it printed is kept in
-    memory, for all users with the same command, until a minute before it expires."""
+    memory, for all users with the same command, until a minute before it expires, at least for half of its time."""
 
     config: str = field(repr=False)  # JSON of the kubeconfig's exec section: the key in the cache
     cluster: str = field(repr=False)

@@ -5,7 +5,7 @@
 their forms, and rules of these kinds in CEL.
 
 The grammar of windows is that of AKS planned maintenance, with its numeric bounds. ``maintenance_rules`` and
-``release_rules`` say the same with field paths.
+``release_rules`` say the same, and more, with field paths.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of a placement (KubeFleet's) in CEL, for API servers; ``rules`` says the same with field paths."""
+"""Rules of a placement (KubeFleet's) in CEL, for API servers; ``rules`` says the same, and more, with field paths."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
 """Fields for texts and limits (maxConcurrency, maxAllowedFailures) in update strategies, runs and gates with their
 forms (Azure Fleet's published types), and rules of these kinds in CEL.
 
-``strategy_rules`` and ``run_rules`` say the same with field paths. The API server estimates what a rule costs
-from the limits of lists and texts, so each of those that a rule looks at has a limit.
+``strategy_rules`` and ``run_rules`` say the same, and more, with field paths. The API server estimates what a rule
+costs from the limits of lists and texts, so each of those that a rule looks at has a limit.
 """
 
 from __future__ import annotations

@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 import base64
+import json
 import typing as t
 from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.answers import Answer
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._store.digest_key import digest_key, known_digest_key
 from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import HubRecords
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease
@@ -136,3 +140,27 @@ def test_a_digest_key_that_is_not_there_is_none() -> None:
     assert known_digest_key(records({})) == b""
     kept = {"kind": "Secret", "data": {"value": base64.b64encode(b"x" * 32).decode()}}
     assert known_digest_key(records({SECRET: kept})) == b"x" * 32
+
+
+class NotThere(KubeClient):
+    """Asks in the name of ``web``, and finds nothing of the name that it is made for."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(Connection("https://a:6443", impersonate=(("Impersonate-User", "web"),)))
+        self._name = name
+
+    def _once(self, *_arguments: t.Any) -> Answer:
+        said = {"kind": "Status", "status": "Failure", "reason": "NotFound", "details": {"name": self._name}}
+        return Answer(404, "application/json", json.dumps(said).encode())
+
+
+def test_a_record_with_the_name_of_the_account_is_absent_and_not_its_definition() -> None:
+    """What we show to a server is taken out of its words; the name of an absent record was not found in them then."""
+    assert HubRecords(NotThere("web"), lambda: NOW).get(CRP, "web") is None
+    placement = {"apiVersion": "placement.kubernetes-fleet.io/v1", "kind": "ResourcePlacement", "spec": {}}
+    for namespace, code in (("web", "no-such-namespace"), ("shop", "crds-missing")):
+        with pytest.raises(FleetError) as caught:
+            HubRecords(NotThere("web"), lambda: NOW).create(
+                {**placement, "metadata": {"name": "a", "namespace": namespace}}
+            )
+        assert caught.value.code == code

@@ -196,9 +196,18 @@ def test_a_file_that_is_too_big_is_not_read(refused: t.Callable[..., t.Any], mon
     assert refused(MAP + "data: " + "x" * 1000) == [("too-big", "")]
 
 
-def test_names_of_roles_may_have_colons(read: t.Callable[..., tuple[Manifest, ...]]) -> None:
-    (found,) = read("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: 'system:x'}\n")
-    assert found.document["metadata"]["name"] == "system:x"
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("rbac.authorization.k8s.io/v1\nkind: ClusterRole", "system:x"),
+        ("certificates.k8s.io/v1beta1\nkind: ClusterTrustBundle", "example.com:signer:x"),
+    ],
+)
+def test_names_of_roles_and_trust_bundles_may_have_colons(
+    read: t.Callable[..., tuple[Manifest, ...]], kind: str, name: str
+) -> None:
+    (found,) = read(f"apiVersion: {kind}\nmetadata: {{name: '{name}'}}\n")
+    assert found.document["metadata"]["name"] == name
 
 
 def test_all_problems_of_all_files_are_told_at_once(tmp_path: Path) -> None:

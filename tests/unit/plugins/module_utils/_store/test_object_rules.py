@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
 from ansible_collections.gitops.fleet.plugins.module_utils._store.object_rules import proposed
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 MEMBER = {"apiVersion": KINDS["MemberCluster"].api_version, "kind": "MemberCluster", "spec": {}}
@@ -39,6 +41,38 @@ def test_what_would_be_damage_is_not_kept(tmp_path: Path, metadata: dict[str, t.
             keeps(record)
         assert caught.value.code == "invalid" and words in caught.value.message
     assert records.list("MemberCluster") == ()
+    there = records.create({**MEMBER, "metadata": {"name": "m1"}})
+    with pytest.raises(FleetError) as caught:
+        records.replace({**there, "metadata": {**there["metadata"], **metadata}, "spec": spec})
+    assert caught.value.code == "invalid" and words in caught.value.message
+    assert records.list("MemberCluster") == (there,)
+
+
+BINDING = {"apiVersion": KINDS["ClusterResourceBinding"].api_version, "kind": "ClusterResourceBinding"}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {**MEMBER, "spec": {"taints": "x"}},
+        {**MEMBER, "spec": {"heartbeatPeriodSeconds": "x"}},
+        {**MEMBER, "status": {"conditions": 5}},
+        {**BINDING, "spec": {"state": "Bound"}},
+    ],
+)
+def test_no_record_is_kept_in_a_file_that_its_readers_would_call_damaged(tmp_path: Path, record: Record) -> None:
+    """An API server refuses it, too."""
+    records = SqliteRecords(tmp_path / "records.db", lambda: datetime(2026, 1, 2, tzinfo=UTC))
+    good = records.create(
+        {**record, "metadata": {"name": "a"}, "spec": {"state": "x", "targetCluster": "m"}, "status": {}}
+    )
+    odd = {**record, "metadata": {"name": "b"}}
+    for write in (lambda: records.create(odd), lambda: records.replace({**good, **record})):
+        with pytest.raises(FleetError) as caught:
+            write()
+        assert caught.value.code == "invalid"
+        assert re.search("another form|names no cluster", caught.value.message)
+    assert records.list(record["kind"]) == (good,)
 
 
 def test_a_kind_without_spec_is_kept_and_read_again(tmp_path: Path) -> None:

@@ -64,6 +64,15 @@ def test_what_an_apply_reads_of_a_folder_is_read_again_and_nothing_else(checkout
     assert files_of(named, head) == [("b.yaml", "name: below/.hidden/b.yaml\n")]
 
 
+def test_a_file_that_is_named_counts_whatever_its_suffix(checkout: Path) -> None:
+    """An apply reads it too; a roll back said that its revision does not hold its Secrets."""
+    head = commit(checkout, a_yaml="1", settings="name: settings")
+    applied = [each.value for each in read_documents([checkout / "settings"]) if isinstance(each, Document)]
+    assert applied == [{"name": "settings"}]
+    assert files_of(checkout / "settings", head) == [("settings", "name: settings")]
+    assert files_of(checkout, head) == [("a.yaml", "1")]
+
+
 def test_where_git_cannot_tell_the_answer_is_none(checkout: Path, tmp_path: Path) -> None:
     head = commit(checkout, a_yaml="1")
     assert files_of(checkout, "f" * 40) is None

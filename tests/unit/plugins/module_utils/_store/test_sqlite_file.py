@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import shutil
@@ -52,6 +53,23 @@ def filled(path: Path) -> Path:
     records.create(member())
     records.close()
     return path
+
+
+def test_a_lease_lasts_from_when_the_file_is_ours_however_long_others_wrote(filled: Path) -> None:
+    """Of its seconds those were lost that the lock was waited for, and one that had expired meanwhile was refused."""
+    asked: list[str] = []
+
+    def clock() -> datetime:
+        with contextlib.closing(sqlite3.connect(filled, timeout=0, isolation_level=None)) as other:
+            try:
+                other.execute("BEGIN IMMEDIATE")
+                asked.append("while others may write")
+            except sqlite3.OperationalError:
+                asked.append("while the file is ours")
+        return NOW
+
+    SqliteRecords(filled, clock).acquire("run/a", "me", 60)
+    assert asked == ["while the file is ours"]
 
 
 def test_reading_makes_no_file(path: Path) -> None:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import typing as t
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -154,7 +156,9 @@ def test_a_damaged_record_is_named_and_hides_no_other(session: Session) -> None:
         document = {"apiVersion": "gitops.fleet/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": {"at": 5}}
         session.records.create(document)
     asked = {"apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterApprovalRequest"}
-    session.records.create({**asked, "metadata": {"name": "damaged-request"}, "spec": {"targetStage": ["web"]}})
+    session.records.create({**asked, "metadata": {"name": "damaged-request"}, "spec": {"targetStage": "web"}})
+    with contextlib.closing(sqlite3.connect(session.records.place)) as file, file:
+        file.execute("""UPDATE records SET document = replace(document, '"web"', '["web"]')""")
     found = fleet_history(session, HistoryRequest())
     assert [each.action for each in found.rows] == ["Joined"]
     for name in ("damaged-entry", "damaged-gate", "damaged-request"):

@@ -9,11 +9,12 @@ import base64
 import json
 import os
 import sys
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import write_time
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Credential, TokenFile
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import (
     Basic,
@@ -342,10 +343,32 @@ def test_in_cluster(tmp_path):
         ("https://a:6443", {"https_proxy": "http://p", "no_proxy": "b,a"}, ""),
         ("https://127.0.0.1:6443", {"HTTPS_PROXY": "http://p"}, ""),
         ("http://a", {"HTTPS_PROXY": "http://p"}, ""),
+        ("https://10.1.2.3:6443", {"HTTPS_PROXY": "http://p", "NO_PROXY": ".svc, 10.0.0.0/8"}, ""),
+        ("https://11.1.2.3:6443", {"HTTPS_PROXY": "http://p", "NO_PROXY": "10.0.0.0/8,fd00::/8"}, "http://p"),
+        ("https://[fd00::1]:6443", {"HTTPS_PROXY": "http://p", "NO_PROXY": "10.0.0.0/8,fd00::/8"}, ""),
+        ("https://a.example.com", {"HTTPS_PROXY": "http://p", "NO_PROXY": "b, *.example.com"}, ""),
+        ("https://a.example.org", {"HTTPS_PROXY": "http://p", "NO_PROXY": "b, *.example.com"}, "http://p"),
+        ("https://a", {"HTTPS_PROXY": "http://p", "NO_PROXY": "*"}, ""),
+        ("https://a/8", {"HTTPS_PROXY": "http://p", "NO_PROXY": "a/8,10.0.0.0/99"}, "http://p"),
     ],
 )
 def test_the_proxy_of_the_environment(server, environ, proxy):
     assert proxy_for(server, environ) == proxy
+
+
+@pytest.mark.parametrize("name", [".a", "a..b", "x" * 64, "a\0b"])
+def test_a_name_that_no_host_has_is_refused_before_it_is_used(tmp_path, name):
+    """TLS and DNS raised errors of their own for it, which were told as a fault of ours."""
+    for cluster in ({"tls-server-name": name}, {"server": f"https://{name}:6443"}):
+        error = refused(connection_from_kubeconfig, written(tmp_path, document(cluster=cluster)))
+        assert error.code == "kubeconfig-invalid" and next(iter(cluster)) in error.message
+    for name in ("a.example.", "10.0.0.1", "[fd00::1%eth0]", "a_b"):
+        assert connection_from_kubeconfig(written(tmp_path, document(cluster={"server": f"https://{name}:6443"})))
+
+
+def test_capitals_in_the_scheme_do_not_hide_that_nothing_is_encrypted(tmp_path):
+    (note,) = connection_from_kubeconfig(written(tmp_path, document(cluster={"server": "HTTP://a:6443"}))).notes
+    assert "not encrypted" in note
 
 
 def plugin(tmp_path, script, **more):
@@ -380,11 +403,27 @@ def test_a_plugin_is_run_once_for_all_until_a_minute_before_its_end(tmp_path):
     assert source.get() is not source.get() and runs(tmp_path) == 4
 
 
+def test_a_plugin_whose_token_ends_within_a_minute_is_not_run_for_each_request(tmp_path):
+    """Plugins with a cache give the same token until its end: in its last minute each request waited for a run."""
+    ends = write_time(datetime.now(UTC) + timedelta(seconds=50))
+    source = plugin(tmp_path, answer({"token": "canary", "expirationTimestamp": ends}))
+    assert source.get() is source.get() and runs(tmp_path) == 1
+
+
 def test_threads_that_need_the_same_plugin_wait_for_one_run(tmp_path):
     source = plugin(tmp_path, "sleep 0.05\n" + answer({"token": "canary"}))
     found = in_parallel({str(i): source.get for i in range(16)})
     assert {credential.authorization for credential in found.values()} == {"Bearer canary"}
     assert runs(tmp_path) == 1
+
+
+def test_what_all_clusters_refuse_is_asked_for_again_once(tmp_path):
+    """A thousand clusters that refuse one token waited for a thousand runs of the plugin, one after the other."""
+    source = plugin(tmp_path, answer({"token": "canary"}))
+    refused_one = source.get()
+    found = in_parallel({str(i): lambda: source.renew(refused_one) for i in range(16)})
+    assert set(found.values()) == {None} and runs(tmp_path) == 2
+    assert source.get() == refused_one and runs(tmp_path) == 2
 
 
 def test_threads_that_need_a_plugin_that_fails_have_its_failure_from_one_run(tmp_path):
