@@ -289,11 +289,12 @@ def _locked(root: Path, name: str, say: Say) -> t.ContextManager[None]:
 
 
 def _kept_state(root: Path, name: str, to_be: str) -> State:
-    """The state of a cluster whose API server was started at least once; ``to_be`` (``started``) is for the message.
-    FleetError ``no-such-cluster``, ``bad-name``, and as of ``state.load``."""
+    """The state of a cluster that was whole at least once; ``to_be`` (``started``) is for the message. FleetError
+    ``no-such-cluster``, ``bad-name``, and as of ``state.load``."""
     state = states.load(states.cluster_dir(root, name))
-    if state is None or not state.version:
-        raise FleetError("no-such-cluster", f"there is no such local cluster to be {to_be}", name, f"looked in {root}")
+    if state is None or not state.ready:
+        hint = f"looked in {root}" + ("" if state is None else "; it was begun and never whole: make it present first")
+        raise FleetError("no-such-cluster", f"there is no such local cluster to be {to_be}", name, hint)
     return state
 
 

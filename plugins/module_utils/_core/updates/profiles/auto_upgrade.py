@@ -300,7 +300,8 @@ def _taken_up(
 def _advice(
     behind: t.Sequence[str], taken_up: t.Mapping[str, str], rows: t.Sequence[MemberUpdateStatus], at_version: bool
 ) -> str:
-    """What a person does about members that are behind though a run was theirs; ``at_version``: by images alone."""
+    """What a person does about members that are behind though a run was theirs, by what the last of the ``rows`` says
+    of each; ``at_version``: by images alone."""
     lost = sorted(_out_of_reach(rows).intersection(behind))
     if lost:
         names = listed(lost, _TOLD)
@@ -309,9 +310,9 @@ def _advice(
         )
     if FAILED in map(taken_up.get, behind):
         return "try those again that failed"
-    skipped = {row.name for row in rows if row.status.state == SKIPPED and not _at_target(row)}
-    skipped -= {row.name for row in rows if _left_out_for(row) in UNTIL_READ}
-    out = sorted(skipped.intersection(behind))
+    last = {row.name: row for row in rows if row.name in behind}
+    skipped = (row for row in last.values() if row.status.state == SKIPPED and not _at_target(row))
+    out = sorted(row.name for row in skipped if _left_out_for(row) not in UNTIL_READ)
     if out:
         return f"see why {listed(out, _TOLD)} was skipped there, then try those again"
     newer = "only their images are behind now, which a profile of channel NodeImage brings"

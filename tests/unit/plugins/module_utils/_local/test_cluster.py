@@ -86,6 +86,15 @@ def test_a_cluster_that_never_became_ready_is_stopped_once(recorded: Recorded):
     assert cluster.status(root, "hub").state == "incomplete"
 
 
+@pytest.mark.parametrize("what", ["started", "upgraded"])
+def test_a_cluster_that_never_became_ready_is_to_be_made_and_not_started(recorded: Recorded, what: str):
+    """As one whose etcd could not start: its version is on record, and the nodes that it was to have are not."""
+    root = recorded("etcd", ready=False).parent
+    with pytest.raises(FleetError) as refused:
+        cluster.started("hub", root) if what == "started" else cluster.upgraded("hub", "1.36.3", root)
+    assert refused.value.code == "no-such-cluster" and "make it present first" in refused.value.hint
+
+
 def test_what_ends_with_a_copy_of_a_cluster_is_the_copy_alone(recorded: Recorded):
     """Somebody copied its folder to keep it; what is recorded there are the processes of the other one."""
     folder = recorded("etcd", "kube-apiserver")

@@ -425,6 +425,22 @@ def test_a_member_that_answers_facts_and_no_run_has_three(play: Play) -> None:
     assert "no run reached m in 3 tries" in settled.reasons[-1].message
 
 
+@pytest.mark.parametrize("ends", ["skipped", "done"])
+def test_what_is_to_be_done_is_said_by_the_last_run_of_a_member(ends: str) -> None:
+    """Whatever an earlier one came to: it was out of reach, or too far behind, then."""
+    far = MemberBlocker(reason=states.MINOR_GAP, message="too far")
+    before = UNREACHABLE if ends == "skipped" else played("s{g:m}").sees("m", skip=far).start()
+    last = played("s{g:m}").skip("Member:m").start() if ends == "skipped" else DONE
+    runs: list[UpdateRun] = []
+    for play in (before, last):
+        found = made(profile(), RELEASED, *runs, members=[read_after(runs)]).run
+        assert found
+        runs.append(ended(laid_out(found, "m"), play))
+    member = replace(M, read=None)
+    told = made(profile(), RELEASED, *runs, members=[member]).reasons[-1].message
+    assert ("see why m was skipped" in told) is (ends == "skipped")
+
+
 def read_after(runs: list[UpdateRun]) -> Cluster:
     """The member, read an hour after the last of its runs, and behind all the same."""
     ends = [row.status.completed_time for each in runs for row in each.status.members if row.status.completed_time]
