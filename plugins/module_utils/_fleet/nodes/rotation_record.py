@@ -166,8 +166,9 @@ def record_begun(
 
 def ask_to_stop(records: Records, name: str, now: datetime) -> bool:
     """Says in the record that no more nodes are to be begun, and ends the rotation where none is in flight; whether
-    that changes the record: not if the rotation is over, or it was said and nodes are in hand. A conductor meets it
-    and goes on. FleetError ``no-such-rotation``, ``record-damaged``, ``conflict``."""
+    that changes the record: not if it was said and nodes are in hand, nor of a rotation that is over, unless a schedule
+    would begin it again. A conductor meets it and goes on. FleetError ``no-such-rotation``, ``record-damaged``,
+    ``conflict``."""
     for _attempt in range(_ATTEMPTS):
         document = rotation_document(records, name)
         status = status_once_stopped(recorded(NodeRotation, document), now)
@@ -182,11 +183,13 @@ def status_once_stopped(rotation: NodeRotation, now: datetime) -> NodeRotationSt
     """The status of a recorded rotation after ``ask_to_stop``; None where that changes nothing. FleetError
     ``record-damaged``."""
     state = rotation_state(rotation)
-    ended = stopped_at_once(state, now)
-    if state.over or (rotation.status.stop_requested and ended is None):
-        return None
     status = replace(rotation.status, stop_requested=True)
-    return status if ended is None else _status(status, ended)
+    if state.over:
+        return _status(status, state) if is_waiting(rotation) else None
+    ended = stopped_at_once(state, now)
+    if ended is not None:
+        return _status(status, ended)
+    return None if rotation.status.stop_requested else status
 
 
 def delete_rotation(records: Records, name: str, force: bool, write: bool) -> bool:
