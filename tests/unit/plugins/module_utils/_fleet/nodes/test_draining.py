@@ -91,6 +91,17 @@ def test_a_pod_of_a_namespace_that_goes_is_waited_for(monkeypatch: pytest.Monkey
     assert member.asked == 2
 
 
+def test_a_protected_pod_keeps_its_node_from_being_emptied_whenever_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have been there when somebody chose the node by hand, or when another run began to empty it."""
+    found = emptying(monkeypatch, Member())
+    metadata = {**POD["metadata"], "annotations": {"karpenter.sh/do-not-disrupt": "true"}}
+    monkeypatch.setattr(draining, "list_objects", lambda *_one, **_more: iter([{**POD, "metadata": metadata}]))
+    with pytest.raises(FleetError) as refused:
+        found.step()
+    assert (refused.value.code, refused.value.where) == ("node-blocked", "m/a")
+    assert refused.value.message == "pods on it are protected by karpenter.sh/do-not-disrupt: x/p"
+
+
 class Pods(Member):
     """With pods ``a`` to ``c``; those in ``broken`` get the answer ``code`` to every request."""
 
