@@ -14,6 +14,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._core.cluster.silence import SILENT
+from ..._core.disruption.origins import LET_GO
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.node_rotation import BY_HAND, NodeRotation, NodeRotationSpec
 from ..._core.schema.meta import ObjectMeta
@@ -25,7 +26,7 @@ from .draining import NodeWork, retried_while_passing, the_node, uncordon
 from .replacing import NodeReplacer, ReplacementWish
 from .workers import MemberHolds, NodeWorkers, WorkerHands
 
-LOOK, LET_GO = 0.5, 30.0
+LOOK, LET_GO_SECONDS = 0.5, 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +61,7 @@ def delete_nodes(session: Session, clients: Clients, wish: NodeDeletion) -> tupl
             held = {} if ending else deletion.let_go(tuple(failures))
         finally:
             workers.close()
-    hint = "it may be cordoned still: the same again goes on with it, kubectl uncordon lets it go" if ending else ""
+    hint = f"it may be cordoned still; the same again goes on with it, or let it go: {LET_GO}" if ending else ""
     return tuple(_stays(wish.member, name, why, held, hint) for name, why in sorted(failures.items()))
 
 
@@ -73,7 +74,7 @@ def _stays(member: str, name: str, why: str, held: t.Mapping[str, str], hint: st
     """``node-stays``, or ``node-held`` for a node of ``held``, which says why it is still cordoned."""
     if name not in held:
         return Problem("node-stays", why, f"{member}/{name}", hint)
-    hint = "uncordon it by kubectl uncordon once its member answers"
+    hint = f"let it go once its member answers: {LET_GO}"
     return Problem("node-held", f"{why}; it stays cordoned: {held[name]}", f"{member}/{name}", hint)
 
 
@@ -103,13 +104,13 @@ class _Deletion:
         return {name: still if name in deleted and not told() else why for name in left if name not in gone} | failures
 
     def let_go(self, names: t.Sequence[str]) -> dict[str, str]:
-        """Uncordons these nodes, all at once, within LET_GO seconds; why each stays cordoned that could not be, by
+        """Uncordons these nodes, all at once, within LET_GO_SECONDS; why each stays cordoned that could not be, by
         name."""
         for name in names:
             self._workers.begin(f"{self._wish.member}/{name}", f"{name} released", self._uncordoning(name))
         left = {f"{name} released": name for name in names}
         held = {}
-        end = time.monotonic() + LET_GO
+        end = time.monotonic() + LET_GO_SECONDS
         while left and time.monotonic() < end:
             self._next_end()
             for each in self._workers.ended():

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from ..._core.cluster.pod import Pod
 from ..._core.cluster.pod_disruption import disruptable
 from ..._core.cluster.pod_reading import read_pod
-from ..._core.disruption.origins import DISRUPTED_BY, disruptor
+from ..._core.disruption.origins import DISRUPTED_BY, LET_GO, disruptor
 from ..._core.disruption.termination import (
     DELETE,
     EVICT,
@@ -160,10 +160,12 @@ def _taken(client: KubeClient, work: NodeWork, spec: Document) -> Document | Non
             return node
         if disruptor(annotations) not in ("", work.disruptor):
             text = f"{disruptor(annotations)} is emptying it"
-            raise FleetError("node-disrupted", text, f"{work.member}/{work.node}", "let that end first")
-        marks = {DISRUPTED_BY: work.operation}
-        if cordoned and DISRUPTED_BY not in annotations:
-            marks[WAS_CORDONED] = "true"
+            raise FleetError(
+                "node-disrupted", text, f"{work.member}/{work.node}", f"let that end first; if it has: {LET_GO}"
+            )
+        marks: Document = {DISRUPTED_BY: work.operation}
+        if DISRUPTED_BY not in annotations and cordoned != bool(annotations.get(WAS_CORDONED)):
+            marks[WAS_CORDONED] = "true" if cordoned else None
         if _patched(client, node, marks, spec):
             return the_node(client, work)
     raise ApiError("conflict", "the node is being written all the time", work.node, "try again")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+from ..._core.disruption.origins import LET_GO
 from ..._core.disruption.rotation.decide import DONE, RUNNING, acts_in_flight, outcome, stopped_at_once
 from ..._core.disruption.rotation.packed import is_packed, read_state, size_at_end, written_state
 from ..._core.disruption.rotation.state import BLOCKED, ENDED, GIVEN_UP, ROTATED, RotationState
@@ -59,7 +60,7 @@ class RotationBook:
     def gone(self) -> FleetError:
         """``rotation-deleted``, to be raised."""
         message = "the rotation was deleted while it was carried out; nodes that were cordoned stay so"
-        return FleetError("rotation-deleted", message, f"{KIND}/{self.name}", "uncordon them by kubectl uncordon")
+        return FleetError("rotation-deleted", message, f"{KIND}/{self.name}", f"let them go: {LET_GO}")
 
 
 def _status(before: NodeRotationStatus, state: RotationState) -> NodeRotationStatus:
@@ -82,7 +83,7 @@ def rotation_state(rotation: NodeRotation) -> RotationState:
     try:
         return read_state(rotation.status.state)
     except (ValueError, TypeError, AttributeError) as error:
-        hint = "delete the rotation, and uncordon its nodes by kubectl uncordon"
+        hint = f"delete the rotation, and let its nodes go: {LET_GO}"
         raise FleetError(DAMAGED, f"status.state cannot be read: {error}", f"{KIND}/{rotation.name}", hint) from None
 
 

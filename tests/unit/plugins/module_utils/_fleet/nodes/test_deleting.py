@@ -80,7 +80,7 @@ def member(monkeypatch: pytest.MonkeyPatch) -> Member:
 
     monkeypatch.setattr(deleting.NodeReplacer, "replace", drains)
     monkeypatch.setattr(deleting, "LOOK", 0.05)
-    monkeypatch.setattr(deleting, "LET_GO", 2.0)
+    monkeypatch.setattr(deleting, "LET_GO_SECONDS", 2.0)
     monkeypatch.setattr(draining, "AGAIN", 0.05)
     return Member()
 
@@ -170,7 +170,8 @@ def test_who_ends_it_early_is_told_that_nodes_stay_cordoned(member: Member, monk
     found = problems(member, timeout=60.0)
     assert [each.message for each in found] == ["interrupted by SIGTERM"] * 2 and member.cordoned == {"a", "b"}
     assert {each.hint for each in found} == {
-        "it may be cordoned still: the same again goes on with it, kubectl uncordon lets it go"
+        "it may be cordoned still; the same again goes on with it, or let it go: kubectl uncordon NODE, and kubectl"
+        " annotate node NODE gitops.fleet/disrupted-by-"
     }
 
 

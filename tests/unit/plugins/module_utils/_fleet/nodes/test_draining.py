@@ -205,6 +205,20 @@ def test_another_attempt_of_the_same_rotation_has_the_node() -> None:
     assert free["metadata"]["annotations"][DISRUPTED_BY] is None and free["spec"] == {"unschedulable": None}
 
 
+def test_a_node_that_a_person_has_let_go_as_our_hints_say_is_taken_and_let_go_as_any_other() -> None:
+    """Only by its mark it would count as disrupted for ever, and no other rotation could have it. That it was cordoned
+    before somebody had it is no longer true."""
+    server: t.Any = Nodes("blue/a.1")
+    with pytest.raises(FleetError) as refused:
+        draining.cordon(server, work("green/a.1"))
+    assert "kubectl annotate node NODE gitops.fleet/disrupted-by-" in refused.value.hint
+    server.node["metadata"]["annotations"] = {draining.WAS_CORDONED: "true"}
+    server.node["spec"] = {}
+    draining.cordon(server, work("green/a.1"))
+    (taken,) = server.patched
+    assert taken["metadata"]["annotations"] == {DISRUPTED_BY: "green/a.1", draining.WAS_CORDONED: None}
+
+
 class Emptied(Member):
     """A member with one Node, which ``r/a.1`` has cordoned; ``meanwhile`` happens to the Node while its pods go."""
 
