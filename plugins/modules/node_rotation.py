@@ -33,7 +33,7 @@ options:
         nodes that are due by then. Without C(spec.due) these are the nodes that were there when it began first and have
         not been replaced; see O(again).
       - V(stopped) ends the rotation where no node is in flight. Else no more nodes are begun, and those in flight end
-        when it is conducted the next time.
+        when it is conducted the next time. One by C(olderThan) that is done does not begin again by a schedule.
       - V(absent) deletes the record.
     type: str
     choices: [conducted, stopped, absent]

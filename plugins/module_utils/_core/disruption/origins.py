@@ -16,6 +16,8 @@ from ..values.duration import as_timedelta, parse_or_never
 
 # On the Node, while one of our verbs is at it: the name of what is carried out, behind that of who does so and a slash.
 DISRUPTED_BY = "gitops.fleet/disrupted-by"
+# What a person types where none of our verbs lets the node go: by the mark it counts as disrupted, and is left alone.
+LET_GO = f"kubectl uncordon NODE, and kubectl annotate node NODE {DISRUPTED_BY}-"
 EXPIRATION, DRIFT, CONSOLIDATION = "Expiration", "Drift", "Consolidation"
 MANUAL, EXTERNAL = "manual", "external"
 _BY_REASON = {DRIFTED: DRIFT, EMPTY_REASON: CONSOLIDATION, UNDERUTILIZED: CONSOLIDATION}

@@ -25,6 +25,8 @@ MADE_BY_US = {"gitops.fleet/made-for": "placements"}
 MEMBER_LEASE = "member"
 # What every namespace has without anybody's doing, and the lease under which we work on the member at this moment.
 NOBODYS = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default"), ("Lease", MEMBER_LEASE)}
+# Another group's kind of that name is what people made.
+EVENTS = {("Event", ""), ("Event", "events.k8s.io")}
 
 T = t.TypeVar("T")
 
@@ -60,7 +62,7 @@ def empty_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] 
             return None
         kinds = sorted(all_in_namespaces(client), key=lambda each: each.kind not in ("ConfigMap", "Lease"))
         for resource in kinds:
-            if resource.kind == "Event":
+            if (resource.kind, resource.group) in EVENTS:
                 continue
             for each in list_objects(client, resource.path(NAMESPACE), limit=10, metadata_only=True):
                 if (resource.kind, each["metadata"]["name"]) not in ignored:

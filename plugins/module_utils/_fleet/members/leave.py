@@ -337,7 +337,7 @@ def _failed(done: t.Mapping[str, t.Any]) -> tuple[Problem, ...]:
     found = []
     for name, answer in done.items():
         if isinstance(answer, FleetError):
-            found.append(Problem(answer.code, answer.message, name))
+            found.append(Problem(answer.code, answer.message, name, answer.hint or "run again"))
             continue
         for placement, outcome in answer.outcomes.items():
             if outcome.error:

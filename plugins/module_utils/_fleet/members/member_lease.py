@@ -44,10 +44,10 @@ Keep = t.Callable[[], None]
 
 
 class KeptLease:
-    """One lease on a member. To make this takes it: FleetError as of ``shared_lease.take``."""
+    """One lease on a member, in our namespace, which is made where it is missing."""
 
     def __init__(self, client: KubeClient, worker: Worker, seconds: int) -> None:
-        """Takes the lease for so many seconds. FleetError as of ``shared_lease.take``."""
+        """Takes the lease for so many seconds. FleetError as of ``shared_lease.take`` and ``at_home``."""
         self._client = client
         self._renewed = running_time()
         self._lease: SharedLease = at_home(client, lambda: take(client, NAMESPACE, MEMBER_LEASE, worker, seconds))

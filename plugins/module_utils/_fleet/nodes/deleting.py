@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Nodes that somebody deletes by hand, all at once: no budget of nodes holds them back, PodDisruptionBudgets do.
 
-Each is drained first and replaced as in a rotation. One that is not empty in time is let go again. Who is killed and
-called again goes on.
+Each is drained first and replaced as in a rotation. One that is not empty in time is let go again; one that is deleted
+by then goes all the same. Who is killed and called again goes on.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import time
 import typing as t
 from dataclasses import dataclass
 
+from ..._core.cluster.silence import SILENT
+from ..._core.disruption.origins import LET_GO
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.node_rotation import BY_HAND, NodeRotation, NodeRotationSpec
 from ..._core.schema.meta import ObjectMeta
@@ -24,7 +26,7 @@ from .draining import NodeWork, retried_while_passing, the_node, uncordon
 from .replacing import NodeReplacer, ReplacementWish
 from .workers import MemberHolds, NodeWorkers, WorkerHands
 
-LOOK, LET_GO = 0.5, 30.0
+LOOK, LET_GO_SECONDS = 0.5, 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,20 +46,23 @@ class NodeDeletion:
 def delete_nodes(session: Session, clients: Clients, wish: NodeDeletion) -> tuple[Problem, ...]:
     """Drains and deletes them, all at once, and waits until they are gone, or ``timeout`` is over, or this process is
     told to end. By name a ``node-stays`` for each that stayed, which is uncordoned unless this process was told to end,
-    or a ``node-held`` for one that could not be uncordoned. What fails at one node is its problem, and not raised."""
+    or a ``node-held`` for one that could not be uncordoned. What fails at one node is its problem, and not raised.
+    Nobody else may delete nodes of the member by hand meanwhile."""
     rotation = NodeRotation(metadata=ObjectMeta(name=BY_HAND), spec=NodeRotationSpec())
     replacer = NodeReplacer(rotation=rotation, wish=wish.replacement)
-    workers = NodeWorkers(MemberHolds(clients, BY_HAND), session.clock, session.say)
+    workers = NodeWorkers(MemberHolds(clients, f"{BY_HAND}/{wish.member}"), session.clock, session.say)
     deletion = _Deletion(clients, wish, workers)
     with Interrupts() as told:
         try:
             for name in wish.uids:
                 workers.begin(f"{wish.member}/{name}", name, _deleting(replacer, wish.work(name)))
             failures = deletion.waited(told)
-            held = {} if told() else deletion.let_go(tuple(failures))
+            ending = bool(told())
+            held = {} if ending else deletion.let_go(tuple(failures))
         finally:
             workers.close()
-    return tuple(_stays(wish.member, name, why, held) for name, why in sorted(failures.items()))
+    hint = f"it may be cordoned still; the same again goes on with it, or let it go: {LET_GO}" if ending else ""
+    return tuple(_stays(wish.member, name, why, held, hint) for name, why in sorted(failures.items()))
 
 
 def _deleting(replacer: NodeReplacer, work: NodeWork) -> t.Callable[[WorkerHands], None]:
@@ -65,11 +70,11 @@ def _deleting(replacer: NodeReplacer, work: NodeWork) -> t.Callable[[WorkerHands
     return lambda hands: replacer.replace(work, hands)
 
 
-def _stays(member: str, name: str, why: str, held: t.Mapping[str, str]) -> Problem:
+def _stays(member: str, name: str, why: str, held: t.Mapping[str, str], hint: str) -> Problem:
     """``node-stays``, or ``node-held`` for a node of ``held``, which says why it is still cordoned."""
     if name not in held:
-        return Problem("node-stays", why, f"{member}/{name}")
-    hint = "uncordon it by kubectl uncordon once its member answers"
+        return Problem("node-stays", why, f"{member}/{name}", hint)
+    hint = f"let it go once its member answers: {LET_GO}"
     return Problem("node-held", f"{why}; it stays cordoned: {held[name]}", f"{member}/{name}", hint)
 
 
@@ -90,21 +95,22 @@ class _Deletion:
             ended = self._workers.ended()
             failures |= {each.operation: each.failure for each in ended if each.failure}
             deleted |= {each.operation for each in ended}
-            left = [
-                name for name in left if name not in failures and (name not in deleted or self._there(name, failures))
-            ]
-        left = [name for name in left if name not in failures and self._there(name, failures)]
-        why = told() or f"it was not empty within {self._wish.timeout:g} s"
-        return failures | dict.fromkeys(left, why)
+            gone = self._gone([name for name in left if name in deleted], failures)
+            left = [name for name in left if name not in gone and name not in failures]
+        gone = self._gone(left, failures)
+        late = f"{self._wish.timeout:g} s"
+        why = told() or f"it was not empty within {late}"
+        still = f"it is deleted, and was not gone within {late}: Karpenter, or who has a finalizer on it, goes on"
+        return {name: still if name in deleted and not told() else why for name in left if name not in gone} | failures
 
     def let_go(self, names: t.Sequence[str]) -> dict[str, str]:
-        """Uncordons these nodes, all at once, within LET_GO seconds; why each stays cordoned that could not be, by
+        """Uncordons these nodes, all at once, within LET_GO_SECONDS; why each stays cordoned that could not be, by
         name."""
         for name in names:
             self._workers.begin(f"{self._wish.member}/{name}", f"{name} released", self._uncordoning(name))
         left = {f"{name} released": name for name in names}
         held = {}
-        end = time.monotonic() + LET_GO
+        end = time.monotonic() + LET_GO_SECONDS
         while left and time.monotonic() < end:
             self._next_end()
             for each in self._workers.ended():
@@ -118,16 +124,22 @@ class _Deletion:
         self._workers.holds.keep()
         self._workers.wait(LOOK)
 
-    def _there(self, name: str, failures: dict[str, str]) -> bool:
-        """Whether the node is not known to be gone, as while its member does not answer, which is asked again. Any
-        other error goes into ``failures``, and gives False."""
-        try:
-            return the_node(self._clients.get(self._wish.member), self._wish.work(name)) is not None
-        except FleetError as error:
-            if error.code in PASSING:
-                return True
-            failures[name] = error.message
-            return False
+    def _gone(self, names: t.Iterable[str], failures: dict[str, str]) -> set[str]:
+        """Those of the nodes that are known to be gone, without any of ``failures``; an error that does not pass by
+        itself goes in there. A member that does not answer is not asked for the others: each would take as long."""
+        found = set()
+        for name in names:
+            if name in failures:
+                continue
+            try:
+                if the_node(self._clients.get(self._wish.member), self._wish.work(name)) is None:
+                    found.add(name)
+            except FleetError as error:
+                if error.code in SILENT:
+                    break
+                if error.code not in PASSING:
+                    failures[name] = error.message
+        return found
 
     def _uncordoning(self, name: str) -> t.Callable[[WorkerHands], None]:
         """What a worker does to let the node go, again and again while its member does not answer."""

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from ..._core.cluster.pod import Pod
 from ..._core.cluster.pod_disruption import disruptable
 from ..._core.cluster.pod_reading import read_pod
-from ..._core.disruption.origins import DISRUPTED_BY, disruptor
+from ..._core.disruption.origins import DISRUPTED_BY, LET_GO, disruptor
 from ..._core.disruption.termination import (
     DELETE,
     EVICT,
@@ -95,9 +95,9 @@ def the_node(client: KubeClient, work: NodeWork) -> Document | None:
 
 def drain(work: NodeWork, hands: Hands) -> Document | None:
     """Cordons and empties the node; gives the Node as it was once cordoned, before its pods went; None if it is gone.
-    FleetError ``node-blocked``, before anything is evicted, for a pod that is protected and has come since the node was
-    chosen, unless there is ``until``; ``node-disrupted`` where another one of us has it, or somebody has let it go
-    since, so that pods may have come; for what does not pass, and what ``hands`` raise."""
+    FleetError ``node-blocked``, before anything is evicted by this call, for a protected pod, unless there is
+    ``until``; ``node-disrupted`` where another one of us has it, or somebody has let it go since, so that pods may have
+    come; for what does not pass, and what ``hands`` raise."""
     node = retried_while_passing(hands, lambda: cordon(hands.client(), work))
     if node is None:
         return None
@@ -160,10 +160,12 @@ def _taken(client: KubeClient, work: NodeWork, spec: Document) -> Document | Non
             return node
         if disruptor(annotations) not in ("", work.disruptor):
             text = f"{disruptor(annotations)} is emptying it"
-            raise FleetError("node-disrupted", text, f"{work.member}/{work.node}", "let that end first")
-        marks = {DISRUPTED_BY: work.operation}
-        if cordoned and DISRUPTED_BY not in annotations:
-            marks[WAS_CORDONED] = "true"
+            raise FleetError(
+                "node-disrupted", text, f"{work.member}/{work.node}", f"let that end first; if it has: {LET_GO}"
+            )
+        marks: Document = {DISRUPTED_BY: work.operation}
+        if DISRUPTED_BY not in annotations and cordoned != bool(annotations.get(WAS_CORDONED)):
+            marks[WAS_CORDONED] = "true" if cordoned else None
         if _patched(client, node, marks, spec):
             return the_node(client, work)
     raise ApiError("conflict", "the node is being written all the time", work.node, "try again")
@@ -254,7 +256,7 @@ class _Emptying:
         ``node-blocked`` if a pod is protected, unless there is an instant from which pods are deleted anyway."""
         held = [each.key for each in pods if self._work.until is None and not disruptable(each, now)]
         if held:
-            text = f"protected by do-not-disrupt, and there only since the node was chosen: {', '.join(held)}"
+            text = f"pods on it are protected by karpenter.sh/do-not-disrupt: {', '.join(held)}"
             raise FleetError("node-blocked", text, f"{self._work.member}/{self._work.node}")
         self._looked = True
 

@@ -15,6 +15,7 @@ import threading
 import time
 import typing as t
 
+from ..._core.disruption.origins import LET_GO
 from ..._core.disruption.rotation.input import OtherNode
 from ..._core.disruption.rotation.packed import written_nodes
 from ..._core.disruption.rotation.state import IN_FLIGHT, NodeProgress
@@ -98,7 +99,7 @@ def _in_flight(document: Record, released: bool = False) -> t.Iterator[OtherNode
                 found = decode(NodeProgress, each)
                 yield OtherNode(found.name, found.pool, name)
     except (ValueError, TypeError, AttributeError) as error:
-        hint = "delete the rotation, and uncordon its nodes by kubectl uncordon"
+        hint = f"delete the rotation, and let its nodes go: {LET_GO}"
         raise FleetError(DAMAGED, f"status.state cannot be read: {error}", f"{KIND}/{name}", hint) from None
 
 

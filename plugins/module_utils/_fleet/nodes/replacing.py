@@ -53,7 +53,7 @@ _MOST_TOLD = 2_000
 @dataclass(frozen=True, kw_only=True)
 class ReplacementWish:
     """``driver`` empty: found out for each node. ``command`` is a list of arguments, which ends within ``timeout``
-    seconds; ``environment`` names variables that it gets besides the usual ones."""
+    seconds; ``environment`` names variables of ``environ`` that it gets besides the usual ones."""
 
     driver: str = ""
     command: tuple[str, ...] = ()

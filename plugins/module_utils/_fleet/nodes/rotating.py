@@ -58,7 +58,8 @@ from .workers import MemberHolds, NodeWorkers
 class RotationWish:
     """How a rotation is conducted. ``snapshot`` is a file to plan from instead of asking members; ``only_waiting``
     leaves one as it is that ``is_waiting`` does not say a schedule carries on; ``again`` has one without ``spec.due``
-    that has ended replace all nodes once more, those that have come since, too."""
+    that has ended replace all nodes once more, those that have come since, too. What was read of members is good for
+    ``interval``; ``time_limit`` and ``max_idle`` are as of ``conductor.loop.RunLimits``."""
 
     replacement: ReplacementWish = ReplacementWish()
     reading: ReadingWish = ReadingWish()
@@ -154,9 +155,9 @@ def conducted(session: Session, name: str, given: NodeManifests, wish: RotationW
 
 
 def stopped(session: Session, name: str, write: bool) -> RotationReport:
-    """Asks for no more nodes to be begun; whoever conducts, or the next one, lets those in flight end, and without any
-    the rotation ends at once. Without ``write`` nothing is written, and only ``changed`` says what would be. FleetError
-    as of ``ask_to_stop``."""
+    """Asks for no more nodes to be begun, nor by a schedule as they grow old; whoever conducts, or the next one, lets
+    those in flight end, and without any the rotation ends at once. Without ``write`` nothing is written, and only
+    ``changed`` says what would be. FleetError as of ``ask_to_stop``."""
     if write:
         changed = commanded(session, ROTATION_STOPPED, name, ask_to_stop(session.records, name, session.clock()))
         rotation = recorded(NodeRotation, rotation_document(session.records, name))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+from ..._core.disruption.origins import LET_GO
 from ..._core.disruption.rotation.decide import DONE, RUNNING, acts_in_flight, outcome, stopped_at_once
 from ..._core.disruption.rotation.packed import is_packed, read_state, size_at_end, written_state
 from ..._core.disruption.rotation.state import BLOCKED, ENDED, GIVEN_UP, ROTATED, RotationState
@@ -59,7 +60,7 @@ class RotationBook:
     def gone(self) -> FleetError:
         """``rotation-deleted``, to be raised."""
         message = "the rotation was deleted while it was carried out; nodes that were cordoned stay so"
-        return FleetError("rotation-deleted", message, f"{KIND}/{self.name}", "uncordon them by kubectl uncordon")
+        return FleetError("rotation-deleted", message, f"{KIND}/{self.name}", f"let them go: {LET_GO}")
 
 
 def _status(before: NodeRotationStatus, state: RotationState) -> NodeRotationStatus:
@@ -82,7 +83,7 @@ def rotation_state(rotation: NodeRotation) -> RotationState:
     try:
         return read_state(rotation.status.state)
     except (ValueError, TypeError, AttributeError) as error:
-        hint = "delete the rotation, and uncordon its nodes by kubectl uncordon"
+        hint = f"delete the rotation, and let its nodes go: {LET_GO}"
         raise FleetError(DAMAGED, f"status.state cannot be read: {error}", f"{KIND}/{rotation.name}", hint) from None
 
 
@@ -166,8 +167,9 @@ def record_begun(
 
 def ask_to_stop(records: Records, name: str, now: datetime) -> bool:
     """Says in the record that no more nodes are to be begun, and ends the rotation where none is in flight; whether
-    that changes the record: not if the rotation is over, or it was said and nodes are in hand. A conductor meets it
-    and goes on. FleetError ``no-such-rotation``, ``record-damaged``, ``conflict``."""
+    that changes the record: not if it was said and nodes are in hand, nor of a rotation that is over, unless a schedule
+    would begin it again. A conductor meets it and goes on. FleetError ``no-such-rotation``, ``record-damaged``,
+    ``conflict``."""
     for _attempt in range(_ATTEMPTS):
         document = rotation_document(records, name)
         status = status_once_stopped(recorded(NodeRotation, document), now)
@@ -182,11 +184,13 @@ def status_once_stopped(rotation: NodeRotation, now: datetime) -> NodeRotationSt
     """The status of a recorded rotation after ``ask_to_stop``; None where that changes nothing. FleetError
     ``record-damaged``."""
     state = rotation_state(rotation)
-    ended = stopped_at_once(state, now)
-    if state.over or (rotation.status.stop_requested and ended is None):
-        return None
     status = replace(rotation.status, stop_requested=True)
-    return status if ended is None else _status(status, ended)
+    if state.over:
+        return _status(status, state) if is_waiting(rotation) else None
+    ended = stopped_at_once(state, now)
+    if ended is not None:
+        return _status(status, ended)
+    return None if rotation.status.stop_requested else status
 
 
 def delete_rotation(records: Records, name: str, force: bool, write: bool) -> bool:

@@ -9,10 +9,12 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import home
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.home import empty_home
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Answer, KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import Resource
 
 
 class Refusing(KubeClient):
@@ -34,3 +36,16 @@ class Refusing(KubeClient):
 def test_a_namespace_that_cannot_be_looked_into_stays(error: FleetError) -> None:
     """Nobody knows what is in it; what was done on the member before is done all the same."""
     assert empty_home(Refusing(error), ["web"]) is None
+
+
+@pytest.mark.parametrize(("group", "goes"), [("", True), ("events.k8s.io", True), ("party.example.com", False)])
+def test_a_namespace_with_events_of_somebodys_own_making_stays(
+    monkeypatch: pytest.MonkeyPatch, group: str, goes: bool
+) -> None:
+    """The server's are about what happened; a kind that only has the name holds what people made."""
+    ours = {"metadata": {"name": "gitops-fleet", "annotations": home.MADE_BY_US}}
+    monkeypatch.setattr(home, "read_object", lambda *_which: ours)
+    monkeypatch.setattr(home, "all_in_namespaces", lambda _client: (Resource(group, "v1", "Event", "events", True),))
+    monkeypatch.setattr(home, "list_objects", lambda *_which, **_how: iter([{"metadata": {"name": "opening"}}]))
+    monkeypatch.setattr(home, "working", lambda *_lease: 1)
+    assert (empty_home(t.cast(t.Any, None), ["web"]) is not None) == goes

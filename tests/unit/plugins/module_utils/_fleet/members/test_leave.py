@@ -98,3 +98,9 @@ def test_of_a_cluster_with_two_names_the_last_one_is_not_forgotten_as_if_the_oth
         leave(session, LeaveRequest(names=("a",)), write=True)
     assert (refused.value.code, refused.value.where) == ("records-moved", "a")
     assert "a" in records.names("FleetMember")
+
+
+def test_a_member_that_stays_is_told_with_what_helps() -> None:
+    missing = FleetError("forbidden", "configmaps may not be listed", "configmaps", "grant list on configmaps")
+    (problem,) = leaving._failed({"east": missing})
+    assert (problem.where, problem.hint) == ("east", "grant list on configmaps")

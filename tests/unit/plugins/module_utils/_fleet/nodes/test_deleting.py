@@ -9,6 +9,7 @@ import typing as t
 from datetime import UTC, datetime
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import deleting, draining
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.deleting import NodeDeletion, delete_nodes
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.replacing import ReplacementWish
@@ -39,13 +40,15 @@ class Member:
         self.lease = Lease()
         self.server_name = "m"
         self.looks = 0
+        self.task = ""
 
     def get(self, path: str, _query: t.Any = None) -> t.Any:
         if path == "m":
             return self
         return self._answer("GET", path)
 
-    def take(self, _client: t.Any, _task: str) -> Lease:
+    def take(self, _client: t.Any, task: str) -> Lease:
+        self.task = task
         return self.lease
 
     @property
@@ -77,12 +80,12 @@ def member(monkeypatch: pytest.MonkeyPatch) -> Member:
 
     monkeypatch.setattr(deleting.NodeReplacer, "replace", drains)
     monkeypatch.setattr(deleting, "LOOK", 0.05)
-    monkeypatch.setattr(deleting, "LET_GO", 2.0)
+    monkeypatch.setattr(deleting, "LET_GO_SECONDS", 2.0)
     monkeypatch.setattr(draining, "AGAIN", 0.05)
     return Member()
 
 
-def deleted(member: Member, timeout: float = 1.0) -> dict[str, tuple[str, str]]:
+def problems(member: Member, timeout: float) -> tuple[Problem, ...]:
     class Session:
         clock = staticmethod(lambda: datetime.now(UTC))
         say = staticmethod(lambda _text: None)
@@ -90,7 +93,11 @@ def deleted(member: Member, timeout: float = 1.0) -> dict[str, tuple[str, str]]:
     wish = NodeDeletion(
         member="m", uids={"a": "u-a", "b": "u-b"}, replacement=ReplacementWish(command=("x",)), timeout=timeout
     )
-    found = delete_nodes(t.cast(t.Any, Session()), t.cast(t.Any, member), wish)
+    return delete_nodes(t.cast(t.Any, Session()), t.cast(t.Any, member), wish)
+
+
+def deleted(member: Member, timeout: float = 1.0) -> dict[str, tuple[str, str]]:
+    found = problems(member, timeout)
     return {each.where: (each.code, each.message) for each in found}
 
 
@@ -135,3 +142,44 @@ def test_a_member_that_answers_no_more_leaves_every_node_told(member: Member) ->
     found = deleted(member)
     assert {each for each, _text in found.values()} == {"node-held"} and len(found) == 2
     assert "its member does not answer" in found["m/a"][1]
+
+
+def test_the_lease_on_the_member_is_shared_with_no_other_run_by_hand(member: Member) -> None:
+    """A later worker of the same task takes it, and gives it back while nodes are still emptied: pools are stopped and
+    nodes protected as ``by-hand``."""
+    deleted(member, timeout=0.3)
+    assert member.task == "by-hand/m"
+
+
+def test_a_node_whose_deletion_goes_on_is_not_said_to_stay_as_it_was(
+    member: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its NodeClaim is deleted, which cannot be taken back."""
+    monkeypatch.setattr(deleting.NodeReplacer, "replace", lambda *_args: None)
+    found = deleted(member, timeout=0.3)
+    text = "it is deleted, and was not gone within 0.3 s: Karpenter, or who has a finalizer on it, goes on"
+    assert found == {f"m/{name}": ("node-stays", text) for name in "ab"}
+
+
+def test_who_ends_it_early_is_told_that_nodes_stay_cordoned(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Told(deleting.Interrupts):
+        def __call__(self) -> str:
+            return "interrupted by SIGTERM" if len(member.cordoned) == 2 else ""
+
+    monkeypatch.setattr(deleting, "Interrupts", Told)
+    found = problems(member, timeout=60.0)
+    assert [each.message for each in found] == ["interrupted by SIGTERM"] * 2 and member.cordoned == {"a", "b"}
+    assert {each.hint for each in found} == {
+        "it may be cordoned still; the same again goes on with it, or let it go: kubectl uncordon NODE, and kubectl"
+        " annotate node NODE gitops.fleet/disrupted-by-"
+    }
+
+
+def test_a_silent_member_is_asked_for_one_node_and_not_for_each(member: Member) -> None:
+    """Each question takes as long as a connection may, and who is told to end has seconds."""
+    member.broken = lambda _verb, _name: "timeout"
+    wish = NodeDeletion(member="m", uids={"a": "u-a", "b": "u-b"}, replacement=ReplacementWish(), timeout=0.0)
+    found = deleting._Deletion(t.cast(t.Any, member), wish, t.cast(t.Any, None)).waited(
+        lambda: "interrupted by SIGTERM"
+    )
+    assert found == dict.fromkeys("ab", "interrupted by SIGTERM") and member.looks == 1

@@ -91,6 +91,17 @@ def test_a_pod_of_a_namespace_that_goes_is_waited_for(monkeypatch: pytest.Monkey
     assert member.asked == 2
 
 
+def test_a_protected_pod_keeps_its_node_from_being_emptied_whenever_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have been there when somebody chose the node by hand, or when another run began to empty it."""
+    found = emptying(monkeypatch, Member())
+    metadata = {**POD["metadata"], "annotations": {"karpenter.sh/do-not-disrupt": "true"}}
+    monkeypatch.setattr(draining, "list_objects", lambda *_one, **_more: iter([{**POD, "metadata": metadata}]))
+    with pytest.raises(FleetError) as refused:
+        found.step()
+    assert (refused.value.code, refused.value.where) == ("node-blocked", "m/a")
+    assert refused.value.message == "pods on it are protected by karpenter.sh/do-not-disrupt: x/p"
+
+
 class Pods(Member):
     """With pods ``a`` to ``c``; those in ``broken`` get the answer ``code`` to every request."""
 
@@ -192,6 +203,20 @@ def test_another_attempt_of_the_same_rotation_has_the_node() -> None:
     taken, free = server.patched
     assert taken["metadata"]["annotations"][DISRUPTED_BY] == "first/a.2"
     assert free["metadata"]["annotations"][DISRUPTED_BY] is None and free["spec"] == {"unschedulable": None}
+
+
+def test_a_node_that_a_person_has_let_go_as_our_hints_say_is_taken_and_let_go_as_any_other() -> None:
+    """Only by its mark it would count as disrupted for ever, and no other rotation could have it. That it was cordoned
+    before somebody had it is no longer true."""
+    server: t.Any = Nodes("blue/a.1")
+    with pytest.raises(FleetError) as refused:
+        draining.cordon(server, work("green/a.1"))
+    assert "kubectl annotate node NODE gitops.fleet/disrupted-by-" in refused.value.hint
+    server.node["metadata"]["annotations"] = {draining.WAS_CORDONED: "true"}
+    server.node["spec"] = {}
+    draining.cordon(server, work("green/a.1"))
+    (taken,) = server.patched
+    assert taken["metadata"]["annotations"] == {DISRUPTED_BY: "green/a.1", draining.WAS_CORDONED: None}
 
 
 class Emptied(Member):
