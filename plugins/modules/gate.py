@@ -137,7 +137,8 @@ self_approval:
   returned: success
   type: bool
 state:
-  description: C(Completed) or C(Refused), also if it was so before, or C(Skipped) if it was skipped with what it guards.
+  description:
+    - C(Completed) or C(Refused), also if it was so before, or C(Skipped) if it was skipped with what it guards.
   returned: success
   type: str
 digest:
