@@ -73,8 +73,8 @@ def test_what_to_type_next_names_no_gate_that_is_approved(
 
 def documented() -> set[str]:
     """What the module says that it returns of a run, whatever is done with it."""
-    found = yaml.safe_load(documentation.RETURN)
-    return {name for name, each in found.items() if each["returned"].startswith(("success", "unless the run is absent"))}
+    there = ("success", "unless the run is absent")
+    return {name for name, each in yaml.safe_load(documentation.RETURN).items() if each["returned"].startswith(there)}
 
 
 def test_a_run_that_is_checked_is_returned_with_the_digest_that_can_be_approved(
