@@ -138,7 +138,7 @@ def _checked(session: Session, name: str, given: UpdateManifests, options: dict[
     lines = finding_lines(found) or [f"nothing speaks against run {name}"]
     for line in lines:
         session.say(line)
-    data = {"findings": [each.as_dict() for each in found], "table": lines, "plan": plan}
+    data = _as_result(made) | {"findings": [each.as_dict() for each in found], "table": lines, "plan": plan}
     blocked = blocked_words(found)
     if not blocked:
         return Answer(changed=False, data=data)
@@ -174,7 +174,7 @@ def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> A
         message="\n".join([came.message, *further]),
         brief="\n".join([came.brief, *further]) if came.brief else "",
         resume_at=ending.resumes,
-        data=shown,
+        data=shown | {"plan": []},
         next_lines=[] if failed else steps,
     )
 
@@ -249,7 +249,12 @@ def _answered(session: Session, outcome: Outcome) -> Outcome:
 def _printed_run(session: Session, told: Outcome, further: t.Sequence[str], begun: bool = True) -> dict[str, t.Any]:
     """The run as data, after it was printed as a tree, with what is worth a word and, in the ``further`` lines, what to
     type next. What runs only would begin if it is not ``begun``."""
-    tree = run_text(told.run, begun)
-    for line in (*tree, *notes_text(told.notes), *further):
+    data = _as_result(told, begun)
+    for line in (*data["tree"], *notes_text(told.notes), *further):
         session.say(line)
-    return as_data(told) | {"tree": tree, "waits_for": waits_for(told.run)}
+    return data
+
+
+def _as_result(told: Outcome, begun: bool = True) -> dict[str, t.Any]:
+    """As ``as_data``, with the run as a ``tree`` and what it ``waits_for``; ``begun`` as of ``_printed_run``."""
+    return as_data(told) | {"tree": run_text(told.run, begun), "waits_for": waits_for(told.run)}

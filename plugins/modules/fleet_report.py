@@ -92,12 +92,15 @@ files:
 summary:
   description:
     - How many C(clusters) there are and how many of them are C(not ready), how many C(placements), on how many clusters
-      placements would be C(gained) and C(lost), how many objects have C(drifted), how many update C(runs) are not over.
+      placements would be C(gained) and C(lost), how many objects have C(drifted), how many C(runs) (update runs, staged
+      runs and rotations) are not over.
       C(drifted) is null where nothing is known to have drifted and not all was looked at.
   returned: success
   type: dict
 changes:
-  description: With O(since), what has changed, each with C(what) (cluster, placement, run, drift), C(name) and C(text).
+  description:
+    - With O(since), what has changed, each with C(what) (cluster, placement, run, staged run, rotation, drift), C(name)
+      and C(text).
   returned: success
   type: list
   elements: dict

@@ -125,23 +125,24 @@ where:
   returned: success
   type: str
 by:
-  description: Who approved it.
+  description: Who approved it, or refused it.
   returned: success
   type: str
 verified:
-  description: Whether this call gave the approval, and the hub holds the policies that vouch for its name.
+  description: Whether this call approved or refused it, and the hub holds the policies that vouch for the name.
   returned: success
   type: bool
 self_approval:
-  description: Whether this call gave the approval, and the approver made or started the run.
+  description: Whether this call approved or refused it, by who made or started the run.
   returned: success
   type: bool
 state:
-  description: C(Completed), also if it was so before, or C(Skipped) if it was skipped with what it guards.
+  description:
+    - C(Completed) or C(Refused), also if it was so before, or C(Skipped) if it was skipped with what it guards.
   returned: success
   type: str
 digest:
-  description: Digest of the run that the approval is bound to.
+  description: Digest of the run that approval or refusal is bound to.
   returned: success
   type: str
 """

@@ -14,8 +14,9 @@ description:
   - Reads any folder of manifests and tells everything that can be told without a cluster, with file, line, field path,
     code, severity and, where the meaning is clear, the mended form.
   - Checked are the kinds of this collection and of KubeFleet, Karpenter's NodePools whole, as patches and as fragments
-    of them or of their budgets, update strategies in the JSON of their service, and annotations of Karpenter on
-    manifests of other kinds. What budgets say is proved over a year.
+    of them or of their budgets, NodeClaims, NodeOverlays and node classes, PodDisruptionBudgets, the JSON of Azure
+    Fleet and of maintenance configurations, and annotations of Karpenter on manifests of other kinds. What budgets say
+    is proved over a year.
   - Bad YAML and files that cannot be read are findings too.
   - Asks no cluster, reads no records, and changes none of the files.
 author:

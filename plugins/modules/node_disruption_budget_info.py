@@ -11,8 +11,9 @@ module: node_disruption_budget_info
 short_description: How many nodes may be disrupted now, and when that changes
 version_added: 0.1.0
 description:
-  - Reads nodes, NodePools and NodeClaims of all members at once, and tells for each pool and each reason how many nodes
-    may be disrupted now, with the sum, the budgets that decide, what blocks, the next change and the next openings.
+  - Reads nodes, NodePools, NodeClaims and PodDisruptionBudgets of all members at once, and tells for each pool and each
+    reason how many nodes may be disrupted now, with the sum, the budgets that decide, what blocks, the next change and
+    the next openings.
   - A pool is a NodePool of Karpenter, or the nodes that a NodeRotation selects on a member. Members without Karpenter
     have only the latter.
   - What Karpenter allows is what its budgets say. Windows, freezes and budgets of FleetMaintenance objects hold back
@@ -52,7 +53,8 @@ options:
     type: path
   dest:
     description:
-      - File to write what was read to, pods and PodDisruptionBudgets too, so that nodes can be planned offline.
+      - File to write what was read to, pods and DaemonSets too, so that nodes can be planned offline. Not with
+        O(snapshot), and not in check mode.
     type: path
   window:
     description:

@@ -11,8 +11,8 @@ module: pulumi_stack
 short_description: Carry out a Pulumi program, refresh its stack, or take it down
 version_added: 0.1.0
 description:
-  - Runs Pulumi's engine on the controller, a C(pulumi) 3.259.0 or newer of the C(PATH), or one that is built from its
-    Go modules and cached.
+  - Runs Pulumi's engine on the controller, a C(pulumi) 3.259.0 or a newer 3.x of the C(PATH) with its Python host, or
+    one that is built from its Go modules and cached.
   - Deletions and replacements are refused before anything is done, unless O(allow_delete).
   - The stack's settings are those of the project's C(Pulumi.<stack>.yaml), and over them O(config) and
     O(secret_config).

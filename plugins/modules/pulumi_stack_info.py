@@ -12,7 +12,7 @@ short_description: What is known of a Pulumi stack
 version_added: 0.1.0
 description:
   - Outputs, resources, the last run, operations that were cut off, and who holds the lock.
-  - Runs no program. Secret outputs are not given.
+  - Runs no program, and builds no engine; one that will do has to be there. Secret outputs are not given.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:

@@ -121,7 +121,7 @@ options:
         description:
           - Commands, each a list of arguments, run without a shell, or a ready C(definition).
           - In commands V({member}), V({target}), V({operation}), V({attempt}), V({run}), V({type}), V({pool}),
-            V({image}) and, in C(poll), V({reference}) are replaced.
+            V({image}) and, in C(poll), V({reference}) are replaced; in C(observe) V({member}) alone.
         type: dict
         suboptions:
           providers:
@@ -366,6 +366,11 @@ findings:
   returned: state is checked
   type: list
   elements: dict
+table:
+  description: The same as lines of text, what blocks first.
+  returned: state is checked
+  type: list
+  elements: str
 plan:
   description:
     - Which versions and images each control plane and node pool has and would get, and why, as lines of text, by the

@@ -171,7 +171,7 @@ def _by_driver(
         unknown = without_cluster({member.name: driver})
         return (None, tuple(map(_keeps, unknown))) if unknown else (driver.observe(member.name), ())
     except FleetError as error:
-        if error.code == BARE:
+        if error.code == BARE and not wish.drivers.get(member.spec.driver):
             words = f"its driver {member.spec.driver} was not asked: no drivers.{member.spec.driver} are given"
             return None, (("not-looked-at", words, False),)
         return None, tuple(map(_keeps, error.problems))

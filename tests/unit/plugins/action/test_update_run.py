@@ -11,11 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible_collections.gitops.fleet.plugins.action import update_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import Outcome
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.preflight import PreflightReport
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import UpdateManifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.plugins.modules import update_run as documentation
 from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Answer, Run
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.test_integrity import object_of
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.updates.test_gate_objects import (
@@ -65,3 +69,29 @@ def test_what_to_type_next_names_no_gate_that_is_approved(
     first = "to go on:" if approval else "to approve board (before s):"
     assert told[0].startswith(first) and any("gitops.fleet.update" in line for line in told)
     assert behind or [line for line in said if line in told] == told, "the run says the same before it ends"
+
+
+def documented() -> set[str]:
+    """What the module says that it returns of a run, whatever is done with it."""
+    there = ("success", "unless the run is absent")
+    return {name for name, each in yaml.safe_load(documentation.RETURN).items() if each["returned"].startswith(there)}
+
+
+def test_a_run_that_is_checked_is_returned_with_the_digest_that_can_be_approved(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What the module documents of a run that is there holds of each state: of one that is only looked at, too."""
+    run, _laid_out = run_and_state()
+    monkeypatch.setattr(update_run, "_made", lambda *_arguments, **_named: Outcome(run=run, changed=False))
+    monkeypatch.setattr(update_run, "preflight", lambda *_arguments: PreflightReport(findings=(), seen={}))
+    monkeypatch.setattr(update_run, "_printed_plan", lambda *_arguments: [])
+    with contextlib.closing(SqliteRecords(tmp_path / "records.db", lambda: NOW)) as records:
+        session = Session(records=records, holder="tests", clock=lambda: NOW, say=lambda _line: None)
+        answer = update_run._checked(session, "r", UpdateManifests(), OPTIONS)
+    assert documented() | {"findings", "table"} == answer.data.keys()
+    assert answer.data["digest"] == run.status.digest
+
+
+def test_a_run_that_was_conducted_is_returned_as_documented(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    answer, _said = conducted(monkeypatch, tmp_path, None, why="settled")
+    assert documented() == answer.data.keys()

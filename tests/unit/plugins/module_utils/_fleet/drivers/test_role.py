@@ -6,9 +6,16 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import (
+    CONTROL_PLANE_ONLY,
+    FULL,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import variables
@@ -41,3 +48,13 @@ def test_the_home_folder_is_ours():
     assert variables(WORK, decode(FleetMember, document), {})["cluster_upgrade_kubeconfig"] == os.path.expanduser(
         "~/east"
     )
+
+
+@pytest.mark.parametrize("run_type", [CONTROL_PLANE_ONLY, FULL])
+def test_the_ready_made_role_takes_each_type_of_run_in_which_control_planes_are_upgraded(run_type: str):
+    """A Full run upgrades members without node pools by a role, too."""
+    specs = Path(__file__).parents[6] / "roles" / "cluster_upgrade" / "meta" / "argument_specs.yml"
+    options = yaml.safe_load(specs.read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
+    told = variables(replace(WORK, upgrade_type=run_type), None, {})
+    assert told.keys() <= options.keys()
+    assert told["cluster_upgrade_type"] in options["cluster_upgrade_type"]["choices"]

@@ -8,12 +8,19 @@ from __future__ import annotations
 import typing as t
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import ClusterConnection
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import (
+    ClusterConnection,
+    FleetMember,
+    FleetMemberSpec,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.preflight import MemberLook, PreflightFinding
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.options import OptionPlace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recorded import recorded
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import preflight as module
@@ -106,6 +113,26 @@ def test_a_cluster_that_its_platform_alone_can_ask_is_blocked_where_the_run_coul
     assert any(each.blocks for each in report.findings) == finding[1]
     assert ("a" in report.seen) == (finding[0] != "unreachable")
     records.close()
+
+
+@pytest.mark.parametrize(
+    ("drivers", "finding"),
+    [
+        ({}, ("not-looked-at", False)),
+        ({"command": {"providers": {"gke": {"definition": "gcloud"}}}}, ("driver-without-options", True)),
+    ],
+)
+def test_a_member_whose_provider_no_options_are_for_is_blocked_for_its_run_is_refused_by_them(
+    tmp_path: Path, drivers: dict[str, t.Any], finding: tuple[str, bool]
+) -> None:
+    """Without any options those of the run are not known yet, which is only a remark."""
+    spec = FleetMemberSpec(driver="command", provider="aks", connection=ClusterConnection())
+    member = FleetMember(metadata=ObjectMeta(name="a"), spec=spec)
+    clients: t.Any = SimpleNamespace(hub=None)
+    place = OptionPlace(operations=tmp_path, environ={}, cwd=tmp_path)
+    wish = ConductOptions(drivers=drivers)
+    seen, told = module._by_driver(clients, member, wish, place)
+    assert seen is None and [(code, blocks) for code, _words, blocks in told] == [finding]
 
 
 def test_the_error_names_who_is_blocked_and_leaves_the_findings_to_those_who_read_them() -> None:
