@@ -15,6 +15,7 @@ from ..module_utils._fleet.placements.history.roll_back import RollBack
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ..module_utils._fleet.placements.on_member.runs_at_work import with_runs_told
 from ..module_utils._fleet.placements.placement import (
+    UNFULFILLED,
     PlacementRequest,
     Report,
     brake_limits,
@@ -60,8 +61,16 @@ class ActionModule(Verb):
                 raise _with_difference(error, approved.changes if approved else ()) from error
             ways = ways_after(report, session.records, options["src"] or ())
         answer = _written_answer(report, options, run_of, utc_text(began) if asked.look and not asked.write else "")
-        steps = after_placement(run_of.given, answer.outcome, answer.changed, report.plan.digest, report.looked, ways)
+        came_to = _came_to(answer.outcome, report)
+        steps = after_placement(run_of.given, came_to, answer.changed, report.plan.digest, report.looked, ways)
         return run_of.with_next(answer, steps, answer.outcome in ("partial", *options["fail_on"]))
+
+
+def _came_to(outcome: str, report: Report) -> str:
+    """The outcome by which it goes on: that clusters are too few ends no rollout that waits, and no staged run."""
+    if outcome != UNFULFILLED or not report.written:
+        return outcome
+    return "waiting" if report.waits else "done"
 
 
 def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRequest:
