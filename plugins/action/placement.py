@@ -75,11 +75,14 @@ def _came_to(outcome: str, report: Report) -> str:
 
 def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRequest:
     """What the options ask for; ``approved`` is the digest that the plan must have, empty for any. FleetError
-    ``bad-option``, ``nothing-asked`` for ``absent`` and ``rolled_back`` without names, ``unwritable-file``, and as of
+    ``bad-option``, also for clusters that an empty text is to select, ``nothing-asked`` for ``absent`` and ``rolled_back`` without names, ``unwritable-file``, and as of
     ``facts_file``."""
     refuse_empty(options, "src", "resources")
     if options["state"] in ("absent", "rolled_back") and not options["names"]:
         raise FleetError("nothing-asked", f"state {options['state']} needs the names of the placements", "names")
+    blank = [each for each in ("evacuate", "readmit") if options[each] is not None and not options[each].strip()]
+    if blank:
+        raise FleetError("bad-option", "it selects no cluster", ", ".join(blank), "leave it out if that is meant")
     back = _roll_back(options)
     refuse_unwritable(options["write_plan"], options["write_markdown"])
     moving = [each for each in ("evacuate", "readmit", "empty_first") if options[each]]

@@ -11,6 +11,7 @@ from unittest import mock
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.action.placement import _asked, _came_to, _unwritten
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Run
 
 
@@ -47,3 +48,12 @@ def test_too_few_clusters_for_a_policy_take_no_command_away_by_which_the_rest_go
 ) -> None:
     """Else nobody is told how the rollout, or the staged run, on the clusters that there are is carried on."""
     assert _came_to(outcome, mock.Mock(written=written, waits=waits)) == goes_on_as
+
+
+@pytest.mark.parametrize("option", ["evacuate", "readmit"])
+def test_an_evacuation_whose_clusters_were_lost_on_the_way_is_no_apply(option: str) -> None:
+    """As ``-e evacuate=$REGION`` where nobody has set that."""
+    options = defaultdict(lambda: None, state="present", names=[], facts="read")
+    with pytest.raises(FleetError) as refused:
+        _asked(options | {option: " "}, Run(check_mode=False, say=print, environ={}), "")
+    assert (refused.value.code, refused.value.where) == ("bad-option", option)
