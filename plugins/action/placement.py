@@ -75,8 +75,8 @@ def _came_to(outcome: str, report: Report) -> str:
 
 def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRequest:
     """What the options ask for; ``approved`` is the digest that the plan must have, empty for any. FleetError
-    ``bad-option``, also for clusters that an empty text is to select, ``nothing-asked`` for ``absent`` and ``rolled_back`` without names, ``unwritable-file``, and as of
-    ``facts_file``."""
+    ``bad-option``, also for an empty ``evacuate`` or ``readmit``, ``nothing-asked`` for ``absent`` and ``rolled_back``
+    without names, ``unwritable-file``, and as of ``facts_file``."""
     refuse_empty(options, "src", "resources")
     if options["state"] in ("absent", "rolled_back") and not options["names"]:
         raise FleetError("nothing-asked", f"state {options['state']} needs the names of the placements", "names")

@@ -52,7 +52,8 @@ def _refuse_blank(options: t.Mapping[str, t.Any]) -> None:
     placement, clusters = options["placement"], options["clusters"]
     if placement is not None and not (placement.strip() and clusters and all(each.strip() for each in clusters)):
         hint = "leave both out to carry out the evictions of files and records"
-        raise FleetError("nothing-asked", "no placement, or no cluster that it is to leave", "placement, clusters", hint)
+        text = "no placement, or no cluster that it is to leave"
+        raise FleetError("nothing-asked", text, "placement, clusters", hint)
 
 
 def _answer(report: EvictionReport, lines: list[str], check_mode: bool) -> Answer:
