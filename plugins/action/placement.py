@@ -15,6 +15,7 @@ from ..module_utils._fleet.placements.history.roll_back import RollBack
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ..module_utils._fleet.placements.on_member.runs_at_work import with_runs_told
 from ..module_utils._fleet.placements.placement import (
+    UNFULFILLED,
     PlacementRequest,
     Report,
     brake_limits,
@@ -60,17 +61,28 @@ class ActionModule(Verb):
                 raise _with_difference(error, approved.changes if approved else ()) from error
             ways = ways_after(report, session.records, options["src"] or ())
         answer = _written_answer(report, options, run_of, utc_text(began) if asked.look and not asked.write else "")
-        steps = after_placement(run_of.given, answer.outcome, answer.changed, report.plan.digest, report.looked, ways)
+        came_to = _came_to(answer.outcome, report)
+        steps = after_placement(run_of.given, came_to, answer.changed, report.plan.digest, report.looked, ways)
         return run_of.with_next(answer, steps, answer.outcome in ("partial", *options["fail_on"]))
+
+
+def _came_to(outcome: str, report: Report) -> str:
+    """The outcome by which it goes on: that clusters are too few ends no rollout that waits, and no staged run."""
+    if outcome != UNFULFILLED or not report.written:
+        return outcome
+    return "waiting" if report.waits else "done"
 
 
 def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRequest:
     """What the options ask for; ``approved`` is the digest that the plan must have, empty for any. FleetError
-    ``bad-option``, ``nothing-asked`` for ``absent`` and ``rolled_back`` without names, ``unwritable-file``, and as of
-    ``facts_file``."""
+    ``bad-option``, also for an empty ``evacuate`` or ``readmit``, ``nothing-asked`` for ``absent`` and ``rolled_back``
+    without names, ``unwritable-file``, and as of ``facts_file``."""
     refuse_empty(options, "src", "resources")
     if options["state"] in ("absent", "rolled_back") and not options["names"]:
         raise FleetError("nothing-asked", f"state {options['state']} needs the names of the placements", "names")
+    blank = [each for each in ("evacuate", "readmit") if options[each] is not None and not options[each].strip()]
+    if blank:
+        raise FleetError("bad-option", "it selects no cluster", ", ".join(blank), "leave it out if that is meant")
     back = _roll_back(options)
     refuse_unwritable(options["write_plan"], options["write_markdown"])
     moving = [each for each in ("evacuate", "readmit", "empty_first") if options[each]]

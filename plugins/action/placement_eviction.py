@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import refuse_empty
 from ..module_utils._fleet.placements.evictions.carry_out import EvictionReport, EvictionRequest, run_evictions
 from ..module_utils._fleet.placements.look import ApplyOptions
@@ -23,8 +24,9 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Carries out the evictions that files, options and records ask for, as far as budgets permit, and records the
         budgets of the files; in check mode it only judges them. FleetError ``bad-option`` for an empty list of files,
-        and as of ``run_evictions``."""
+        and as of ``_refuse_blank`` and ``run_evictions``."""
         refuse_empty(options, "src")
+        _refuse_blank(options)
         asked = EvictionRequest(
             src=tuple(options["src"] or ()),
             placement=options["placement"] or "",
@@ -42,6 +44,16 @@ class ActionModule(Verb):
         for line in lines:
             run.say(line)
         return _answer(report, lines, run.check_mode)
+
+
+def _refuse_blank(options: t.Mapping[str, t.Any]) -> None:
+    """FleetError ``nothing-asked`` for a placement, or clusters, that are given and empty, as of a variable that lost
+    its content: without both all evictions of files and records would be carried out."""
+    placement, clusters = options["placement"], options["clusters"]
+    if placement is not None and not (placement.strip() and clusters and all(each.strip() for each in clusters)):
+        hint = "leave both out to carry out the evictions of files and records"
+        text = "no placement, or no cluster that it is to leave"
+        raise FleetError("nothing-asked", text, "placement, clusters", hint)
 
 
 def _answer(report: EvictionReport, lines: list[str], check_mode: bool) -> Answer:

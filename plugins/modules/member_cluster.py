@@ -12,8 +12,8 @@ short_description: Join clusters to the fleet, change them, let them go
 version_added: 0.1.0
 description:
   - Records a C(MemberCluster) and a C(FleetMember) for each cluster. Nothing is installed on it.
-  - A new member, or one with a new connection, is reached once before anything is recorded. If one cannot be reached,
-    none is recorded.
+  - A new member, one with a new connection and one that is C(rebuilt) are reached once before anything is recorded. If
+    one cannot be reached, none is recorded.
   - The UID of the cluster's namespace C(kube-system) is recorded, and compared whenever the member is used. A cluster
     that is a member under another name is refused, however it is reached.
 author:
@@ -23,7 +23,9 @@ extends_documentation_fragment:
   - gitops.fleet.records
 options:
   state:
-    description: Whether the clusters are members.
+    description:
+      - Whether the clusters are members. V(absent) needs their names in O(members); those that are no members are
+        passed over.
     type: str
     choices: [present, absent]
     default: present
@@ -67,7 +69,8 @@ options:
           - For AWS, Google and Azure that is C(gitops.fleet/provider), C(topology.kubernetes.io/region), where all
             nodes are in one C(topology.kubernetes.io/zone), for Google C(gitops.fleet/account), and for Azure
             C(fleet.azure.com/location), C(fleet.azure.com/resource-group) and C(fleet.azure.com/subscription-id).
-            Those that are given stand above them.
+            Those that are given stand above them. One of these that was given or told stays when it is given no more,
+            until the cluster is O(members[].rebuilt); give it another value.
         type: dict
       taints:
         description:
@@ -209,7 +212,7 @@ without_driver:
   type: list
   elements: str
 versions:
-  description: Kubernetes versions that members with a new connection told.
+  description: Kubernetes versions by member, of those that were reached.
   returned: state is present
   type: dict
 left:
@@ -231,4 +234,13 @@ others:
   description: By member, placements of other records that were left alone there.
   returned: state is absent
   type: dict
+members:
+  description: What was done, or would be done, to what was placed, by member and placement.
+  returned: state is absent
+  type: dict
+problems:
+  description: Why members stay.
+  returned: state is absent
+  type: list
+  elements: dict
 """

@@ -13,7 +13,8 @@ version_added: 0.1.0
 description:
   - Decides which clusters get the resources of a C(ClusterResourcePlacement) or C(ResourcePlacement), explains every
     decision, and brings the resources there by server-side apply.
-  - In check mode, and with O(state=planned), nothing is written but the files of O(write_plan) and O(write_markdown).
+  - In check mode, and with O(state=planned), nothing is written but the files of O(write_plan), O(write_markdown) and
+    O(result_file).
     With a file in O(facts) and O(state=planned) no cluster is needed at all.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
@@ -75,7 +76,7 @@ options:
     type: list
     elements: path
   definition:
-    description: One placement's manifest, in place of O(src).
+    description: One placement's manifest, in place of O(src), and never with O(state=rolled_back).
     type: dict
   names:
     description: Only placements of these names. A C(ResourcePlacement) is called C(namespace/name).
@@ -106,7 +107,8 @@ options:
     default: false
   digest:
     description:
-      - Digest of the approved plan; any other plan is refused.
+      - Digest of the approved plan; any other plan is refused (C(digest-mismatch)), in check mode and with
+        O(state=planned) too. An empty one is refused.
       - As it is shown it is enough, with at least 12 of its digits. A pipeline that trusts nobody gives all of them.
     type: str
   approved_plan:
@@ -138,7 +140,9 @@ options:
     type: bool
     default: false
   max_facts_age:
-    description: Most seconds since the facts were captured. The default is 600 for an apply and 86400 for a plan.
+    description:
+      - Most seconds since the facts were captured. The default is 600 for an apply, and 86400 for a plan, a look in
+        check mode and an apply with O(digest) or O(approved_plan).
     type: int
   allow_older:
     description:
@@ -364,6 +368,18 @@ together:
   returned: success
   type: list
   elements: dict
+waves:
+  description: The clusters that change, by placement and wave, if each is available soon after its own.
+  returned: success
+  type: dict
+rollouts:
+  description:
+    - By name, the rollouts that have not come to their end. C(why) says what ended the run, C(lines) who waits, in
+      sentences, and C(waits) has a row for all C(clusters) that wait for the same, with C(reason), what they want
+      (C(wants), V(bind), V(update) or V(remove); empty for those that are only not ready), the clusters that they wait
+      C(for), and a C(message) where there are none.
+  returned: success
+  type: dict
 problems:
   description: Objects and members that failed or could not be reached.
   returned: success
@@ -375,9 +391,10 @@ validated_by:
   type: str
 fleet:
   description:
-    - Outcome, a code, and when to resume. The outcome is C(done) or C(planned); C(stopped) where a brake stops the plan
-      (an apply is refused then); C(unfulfilled) where fewer clusters are picked than a policy asks for; C(drifted)
-      where O(fail_on) asks for it; C(partial) or C(failed).
+    - Outcome, a code, and when to resume. The outcome is C(done) or C(planned); C(waiting) (with the code
+      C(rollout-waits) or C(time-limit)) where a rollout has not come to its end; C(stopped) where a brake stops the
+      plan (an apply is refused then); C(unfulfilled) where fewer clusters are picked than a policy asks for;
+      C(drifted) where O(fail_on) asks for it; C(partial) or C(failed).
   returned: always
   type: dict
   sample: {"outcome": "done", "code": "", "resume_at": ""}

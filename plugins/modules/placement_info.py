@@ -25,11 +25,14 @@ options:
     description: Name of the placement (of a C(ResourcePlacement) C(namespace/name)); all placements if absent.
     type: str
   definition:
-    description: Manifest of a placement that is not recorded; for O(explain) and O(what_if).
+    description:
+      - Manifest of a placement, which counts before what is recorded of it; for O(explain) and O(what_if), which then
+        are about it, whatever O(name) says.
     type: dict
   src:
     description:
-      - Files and folders with manifests of placements that are not recorded; for O(explain) and O(what_if).
+      - Files and folders with manifests of placements, which count before what is recorded of them; for O(explain) and
+        O(what_if), which then are about these alone.
     type: list
     elements: path
   explain:
@@ -42,8 +45,8 @@ options:
       - A fleet to suppose, in which the placement (all placements without O(name)) is decided again. Nothing is
         written, and no member is asked.
       - Everything that is given is supposed at once. What is not known is refused, with its path.
-      - The policy and what holds the placement now are those of the records, or of the facts snapshot where no member
-        is recorded.
+      - The policy, unless O(src) or O(definition) has it, and what holds the placement now are those of the records, or
+        of the facts snapshot where no member is recorded.
     type: dict
     suboptions:
       gone:
@@ -112,7 +115,9 @@ placements:
   type: list
   elements: dict
 table:
-  description: The answers, or without O(explain) the state of placements and of each cluster, line by line.
+  description:
+    - The answers to O(explain), and to O(what_if) or else O(snapshots), line by line; without any of these the state of
+      placements and of each cluster.
   returned: success
   type: list
   elements: str

@@ -53,6 +53,7 @@ AT_LEAST_ONE = (
     "approval_expires",
 )
 AT_LEAST_ZERO = ("max_idle", "removal_timeout")
+APPROVALS = ("digest", "approved_plan")
 # Options without which a command that carries a run on would not do the same again.
 AS_NOW = ("drivers", "operations", "driver", "command", "allow_self_approval", "verified_approvals", "approval_expires")
 
@@ -203,6 +204,7 @@ class Verb(ActionBase):
             given = _plain(self._task.args)
             _checked, options = self.validate_argument_spec(spec, **self.RULES)
             _refuse_too_small(options)
+            _refuse_unsaid(given)
             on_hub = (options.get("records") or {}).get("type") == "hub"
             check_libraries({**self.libraries(options), **(SERVERS if on_hub else {})})
         except AnsibleActionFail as error:
@@ -355,6 +357,19 @@ def _refuse_too_small(options: t.Mapping[str, t.Any]) -> None:
     low = [name for name in least if isinstance(options.get(name), int) and options[name] < least[name]]
     if low:
         raise FleetError.of(Problem("bad-option", f"{options[name]} is less than {least[name]}", name) for name in low)
+
+
+def _refuse_unsaid(given: t.Mapping[str, t.Any]) -> None:
+    """FleetError ``bad-option`` for what says of no plan that it was approved, an empty text, as of a variable that
+    lost its content: anything would be carried out; and where two of ``given`` say so. Those that are None or absent
+    are passed over."""
+    said = [name for name in APPROVALS if given.get(name) is not None]
+    blank = [name for name in said if not str(given[name]).strip()]
+    if blank:
+        hint = "leave the option out if nothing was approved"
+        raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in blank)
+    if len(said) > 1:
+        raise FleetError("bad-option", "both say what was approved", ", ".join(said), "give one of them")
 
 
 def _plain(value: t.Any) -> t.Any:

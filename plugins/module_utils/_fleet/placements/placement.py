@@ -199,9 +199,9 @@ def removal_limit(text: str, option: str) -> int | str:
 def run(session: Session, asked: PlacementRequest) -> Report:
     """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it.
     FleetError ``no-members``, ``no-workers``, of the records, and as of ``wanted_placements``, ``recorded_members``,
-    ``facts_of``, ``plan_request``, ``evacuation``, ``make_plans``, ``rendered_on``; if it writes of
-    ``members_to_write``, ``check_digest``, ``check_brakes``, ``check_still_eligible``, ``record_marks`` and
-    ``carry_out``. What fails on a member is in the report."""
+    ``facts_of``, ``plan_request``, ``evacuation``, ``make_plans``, ``check_digest``, ``rendered_on``; if it writes of
+    ``members_to_write``, ``check_brakes``, ``check_still_eligible``, ``record_marks`` and ``carry_out``. What fails on
+    a member is in the report."""
     now = session.clock()
     placements, beside, told = _wanted(session, asked)
     members = members_to_write(session) if asked.write else recorded_members(session.records)
@@ -224,6 +224,7 @@ def run(session: Session, asked: PlacementRequest) -> Report:
         told = (*strange, *told, *request.findings)
         request = replace(request, findings=told, evacuation=moves)
         plan = make_plans(session, request)
+        check_digest(plan, request)
         rendered = plan.rendered_on(asked.render) if asked.render else []
         # What was approved is all that may be deleted; else the brake counts what no plan names.
         ways = replace(asked.ways, unplanned=None if asked.approved else asked.limits.max_object_removals)
@@ -234,7 +235,6 @@ def run(session: Session, asked: PlacementRequest) -> Report:
             for note in clients.identities.notes():
                 session.say(f"note: {note}")
             return _told(report, facts, moves, rendered)
-        check_digest(plan, request)
         check_brakes(plan)
         if asked.approved:
             check_still_eligible(plan, members, clients)
@@ -294,11 +294,11 @@ def _wanted(
         return (), (), ()
     if asked.roll_back is not None:
         return earlier_placements(session, asked.names, asked.roll_back), read_manifests(asked.src), ()
-    if asked.definition is not None:
-        return (read_placement(asked.definition, "definition", asked.strict),), (), ()
     told: tuple[Problem, ...] = ()
     manifests: tuple[Manifest, ...] = ()
-    if asked.src:
+    if asked.definition is not None:
+        found: tuple[LoadedPlacement, ...] = (read_placement(asked.definition, "definition", asked.strict),)
+    elif asked.src:
         manifests = read_manifests(asked.src)
         found = placements_in(manifests, asked.strict)
         told = without_manifests(asked.src, manifests, "src")
@@ -310,7 +310,8 @@ def _wanted(
     chosen = tuple(each for each in found if not asked.names or str(each.placement.key) in asked.names)
     missing = sorted(set(asked.names) - {str(each.placement.key) for each in chosen})
     if missing:
-        raise FleetError("no-such-placement", f"there is no placement {', '.join(missing)}", ", ".join(asked.src))
+        where = ", ".join(asked.src) if asked.definition is None else "definition"
+        raise FleetError("no-such-placement", f"there is no placement {', '.join(missing)}", where)
     if not chosen and not asked.src:
         raise FleetError("nothing-asked", "no placement is recorded", session.records.place)
     return chosen, manifests, told

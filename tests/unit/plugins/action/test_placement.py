@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
+from unittest import mock
 
-from ansible_collections.gitops.fleet.plugins.action.placement import _asked, _unwritten
+import pytest
+from ansible_collections.gitops.fleet.plugins.action.placement import _asked, _came_to, _unwritten
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Run
 
 
@@ -29,3 +32,28 @@ def test_a_placement_that_is_named_twice_is_rolled_back_once() -> None:
     assert _asked(options | {"names": ["web", "db", "web"]}, run, "").names == ("web", "db")
     one = _asked(options | {"names": ["web", "web"], "to": 3}, run, "")
     assert one.roll_back is not None and one.roll_back.to == 3
+
+
+@pytest.mark.parametrize(
+    ("outcome", "written", "waits", "goes_on_as"),
+    [
+        ("unfulfilled", True, {"web": "who waits"}, "waiting"),
+        ("unfulfilled", True, {}, "done"),
+        ("unfulfilled", False, {}, "unfulfilled"),
+        ("partial", True, {"web": "who waits"}, "partial"),
+    ],
+)
+def test_too_few_clusters_for_a_policy_take_no_command_away_by_which_the_rest_goes_on(
+    outcome: str, written: bool, waits: dict[str, str], goes_on_as: str
+) -> None:
+    """Else nobody is told how the rollout, or the staged run, on the clusters that there are is carried on."""
+    assert _came_to(outcome, mock.Mock(written=written, waits=waits)) == goes_on_as
+
+
+@pytest.mark.parametrize("option", ["evacuate", "readmit"])
+def test_an_evacuation_whose_clusters_were_lost_on_the_way_is_no_apply(option: str) -> None:
+    """As ``-e evacuate=$REGION`` where nobody has set that."""
+    options = defaultdict(lambda: None, state="present", names=[], facts="read")
+    with pytest.raises(FleetError) as refused:
+        _asked(options | {option: " "}, Run(check_mode=False, say=print, environ={}), "")
+    assert (refused.value.code, refused.value.where) == ("bad-option", option)

@@ -297,6 +297,27 @@ def test_numbers_below_what_has_a_meaning_are_refused_for_all_verbs(
 
 
 @pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({}, ""),
+        ({"digest": None, "approved_plan": "plan.json"}, ""),
+        ({"digest": "0123456789ab"}, ""),
+        ({"digest": " "}, "digest"),
+        ({"digest": "", "approved_plan": ""}, "digest approved_plan"),
+        ({"digest": "0123456789ab", "approved_plan": "plan.json"}, "digest, approved_plan"),
+    ],
+)
+def test_an_approval_that_lost_its_content_never_lets_any_plan_through(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, t.Any], wrong: str
+) -> None:
+    """As ``-e digest=$DIGEST`` in a pipeline that does not set it; of two only one would be looked at."""
+    result, _heard = carried_out(monkeypatch, lambda _run: Answer(changed=True), **given)
+    assert result.get("failed", False) is bool(wrong)
+    assert " ".join(each["where"] for each in result.get("problems", ())) == wrong
+    assert result["fleet"]["code"] == ("bad-option" if wrong else "")
+
+
+@pytest.mark.parametrize(
     ("value", "text"),
     [
         (datetime(2026, 3, 28, 12, tzinfo=UTC), "2026-03-28T12:00:00Z"),

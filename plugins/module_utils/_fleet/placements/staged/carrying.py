@@ -31,7 +31,8 @@ def staged_run(
     session: Session, name: str, given: StagedManifests, state: str, wish: StagedOptions, *, write: bool
 ) -> StagedReport:
     """The run in this ``state``; strategies that were given are recorded with it, and terms of approvals that are
-    wished. A new one that could not begin is refused before it is recorded; without ``write`` nothing is, and the
+    wished. A new one that could not begin, and one of another digest, is refused before it is recorded, but for a stop;
+    without ``write`` nothing is, and the
     report is of the run as it would be. FleetError as of ``wanted_run``, ``refuse_stop``, ``refuse_unfit``,
     ``record_run``, ``keep_terms``, ``rehearse``, ``lay_out``, ``carry_on``, ``members_to_write``, ``keep`` and
     ``user``."""
@@ -48,6 +49,8 @@ def staged_run(
     members = members_to_write(session) if wanted.is_new or state == CONDUCTED else {}
     if wanted.is_new:
         refuse_unfit(session, wanted.run, given, wish, members)
+    elif wanted.changed and wish.approved and state != STOPPED:
+        rehearse(session, wanted.run, given, wish, changed)  # a run that is refused is not told to go on before
     keep(session.records, given.strategies.values(), write=True)
     run = record_run(session.records, wanted, user(session) if wanted.changed else "")
     told, run = run, keep_terms(session, run, wish.terms)
