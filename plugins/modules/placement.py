@@ -173,8 +173,7 @@ options:
     type: int
   max_idle:
     description:
-      - Seconds to stay while a rollout waits for clusters that are not ready. After that the task ends with the outcome
-        C(waiting), and says who waits for what.
+      - Seconds to stay while a rollout waits for clusters. Then it ends as C(waiting), and says who waits for what.
     type: int
     default: 120
   wait:

@@ -108,8 +108,7 @@ options:
             type: str
           namespace:
             description:
-              - Namespace of the Cluster, V(default) if not given. V({member}), V({location}) and V({group}) are
-                replaced.
+              - Namespace of the Cluster, V(default) if not given. V({member}), V({location}), V({group}) are replaced.
             type: str
           name:
             description: Name of the Cluster, V({member}) if not given.
@@ -168,7 +167,7 @@ options:
             description:
               - Upgrades the node pool V({pool}) of one member to the version V({target}) and the image V({image}), of
                 which one may be empty. Runs once per attempt and pool, as C(begin) does.
-              - Without it runs of type C(Full) or C(NodeImageOnly) refuse members of this driver with node pools.
+              - Without it C(Full) and C(NodeImageOnly) refuse members of this driver with node pools.
             type: list
             elements: str
           environment:
@@ -212,8 +211,7 @@ options:
             elements: path
           executor:
             description:
-              - Where the role runs. Each upgrade is a process of this machine, or a Job in a cluster of yours, which
-                goes on and is found again whatever becomes of this machine.
+              - Where the role runs; a Job in a cluster of yours goes on whatever becomes of this machine.
             type: dict
             suboptions:
               kind:
@@ -252,8 +250,8 @@ options:
             type: bool
   operations:
     description:
-      - Folder that holds a folder for every upgrade, with its output and its result. Has to be kept from run to run.
-      - What has ended is removed 90 days after a run was told of the end.
+      - Folder with a folder for every upgrade, of its output and result. It has to be kept from run to run, and nobody
+        else may write to it (C(unsafe-folder)). What has ended is removed 90 days after a run was told of the end.
       - The default is C(gitops-fleet/operations) in C(XDG_STATE_HOME) or C(~/.local/state).
     type: path
   events:
@@ -264,8 +262,7 @@ options:
     type: int
   max_idle:
     description:
-      - Seconds to stay while nothing is in flight and nothing can begin. A wait that ends sooner is waited for; a gate
-        for approval is not.
+      - Seconds to stay while nothing is in flight or can begin. A wait that ends sooner is waited for, no approval is.
     type: int
     default: 120
   allow_self_approval:
@@ -293,8 +290,8 @@ options:
     default: 120
   lost_after:
     description:
-      - Seconds to watch a member whose upgrade cannot be seen from here (it was begun on another machine, or with
-        another folder O(operations)), before the upgrade counts as failed. It is never begun again.
+      - Seconds to watch a member whose upgrade cannot be seen from here (begun on another machine, or with another
+        folder O(operations)), before that counts as failed. It is never begun again.
     type: int
     default: 900
   threads:
@@ -343,8 +340,6 @@ connection_notes:
       certificate is not checked (C(insecure-skip-tls-verify) in its kubeconfig). They are warnings of the task too.
   returned: there are any
   type: dict
-  sample:
-    m1: ["its certificate is not checked: anybody on the way can pose as it (insecure-skip-tls-verify)"]
 name:
   description: The run; with O(state=retried) the one that was made.
   returned: success
@@ -373,8 +368,8 @@ table:
   elements: str
 plan:
   description:
-    - Which versions and images each control plane and node pool has and would get, and why, as lines of text, by the
-      members as they are now, or were read last. C(ControlPlaneOnly) without C(chain) tells only who answers.
+    - Versions and images that control planes and node pools have and would get, as of now or when last read, and why,
+      as lines of text. C(ControlPlaneOnly) without C(chain) tells only who answers.
   returned: unless the run is absent; empty but in check mode and with state checked
   type: list
   elements: str
