@@ -90,3 +90,13 @@ def test_no_variable_has_a_name_that_ansible_keeps_for_itself(file: Path) -> Non
 
 def test_the_page_is_up_to_date() -> None:
     assert playbooks.PAGE.read_text(encoding="utf-8") == playbooks.page(), "make playbooks"
+
+
+def test_a_number_that_is_none_makes_no_fleet_without_members() -> None:
+    """Jinja takes ``three`` for 0, and ``local_up`` would make a hub alone."""
+    first, *_others = playbooks.play(ROOT / "playbooks" / "local_up.yml")["tasks"]
+    conditions = first["ansible.builtin.assert"]["that"]
+    assert [name for name in ("members", "nodes") if f"({name} | string) is match('^[0-9]+$')" in conditions] == [
+        "members",
+        "nodes",
+    ]
