@@ -150,7 +150,7 @@ def given_as(task_path: str, message: str) -> str:
         return ""
     variables = passed_as(_file(task_path))
     asked = [each.strip() for each in missing.partition(" found in ")[0].split(",")]
-    return ", ".join(f"{each} is given by -e {variables[each]}=..." for each in asked if each in variables)
+    return ", ".join(f"{each} is given by the variable {variables[each]}" for each in asked if each in variables)
 
 
 def _setting(template: str) -> set[str]:

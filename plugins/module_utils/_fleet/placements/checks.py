@@ -37,7 +37,7 @@ from .plan import FleetPlan, PlanRequest
 from .recorded import APPROVED, APPROVED_CONTENTS, RecordedPlacement
 
 CODES = {APPLY_FAILED: "not-applied", NOT_GONE: "not-gone"}
-READ_ANEW = "ansible-playbook gitops.fleet.facts -e dest=FILE reads them anew; "
+READ_ANEW = "ansible-playbook gitops.fleet.facts -e dest=facts.json reads them anew; "
 
 
 def failures(outcomes: t.Mapping[str, Outcomes]) -> tuple[Problem, ...]:

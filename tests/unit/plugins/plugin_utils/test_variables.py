@@ -133,7 +133,7 @@ def test_a_value_whose_blanks_ansible_took_for_ends_is_told_how_to_be_written() 
 def test_a_missing_option_is_told_with_the_variable_that_sets_it() -> None:
     """A user of ``lint`` never wrote ``src``."""
     task = f"{_variables.PLAYBOOKS}/lint.yml:10"
-    assert given_as(task, "missing required arguments: src") == "src is given by -e manifests=..."
+    assert given_as(task, "missing required arguments: src") == "src is given by the variable manifests"
     assert given_as(task, "one of the following is required: members, context_pattern") == ""
     assert given_as(f"{_variables.PLAYBOOKS}/approve.yml:11", "missing required arguments: run") == ""
     assert given_as("/home/anna/site.yml:3", "missing required arguments: src") == ""
