@@ -124,4 +124,4 @@ def test_old_facts_are_to_be_read_anew_before_a_larger_limit_is_named() -> None:
     """Of all brakes this one alone is mended without giving way to it."""
     old = facts_age(NOW - timedelta(hours=2), NOW, timedelta(minutes=10))
     (problem,) = braked([replace(plan(wanted(pick_all()), FLEET), brakes=(old,))])
-    assert problem.hint.startswith("ansible-playbook gitops.fleet.facts -e dest=facts.json reads them anew; if it is meant: ")
+    assert problem.hint.startswith("ansible-playbook gitops.fleet.facts -e dest=facts.json reads them anew; ")
