@@ -11,6 +11,7 @@ from ..module_utils._fleet.placements.history.kept import snapshot_rows
 from ..module_utils._fleet.placements.recorded import (
     all_bindings,
     all_placements,
+    held_by_bindings,
     names_of,
     no_such_placement,
     statuses_of,
@@ -59,7 +60,8 @@ class ActionModule(Verb):
         elif options["snapshots"]:
             lines += snapshots_text(rows)
         elif not question.clusters:
-            lines = placements_text(statuses_of(placements), session.records.place, staged)
+            held = held_by_bindings(bindings)
+            lines = placements_text(statuses_of(placements), session.records.place, staged, held)
         for line in lines:
             run.say(line)
         return Answer(

@@ -142,6 +142,17 @@ def passed_as(playbook: str) -> t.Mapping[str, str]:
     }
 
 
+def given_as(task_path: str, message: str) -> str:
+    """Which variables set the options that a ``message`` on missing ones names, where these have other names than the
+    options; empty if none has, and for tasks of other playbooks. ``task_path`` is ``file:line``."""
+    _before, _colon, missing = message.partition("missing required arguments: ")
+    if not missing or not is_of_ours(task_path):
+        return ""
+    variables = passed_as(_file(task_path))
+    asked = [each.strip() for each in missing.partition(" found in ")[0].split(",")]
+    return ", ".join(f"{each} is given by the variable {variables[each]}" for each in asked if each in variables)
+
+
 def _setting(template: str) -> set[str]:
     """The variable that a template gives as it is, or filtered; of any other template all names that it uses but
     ``omit``. TemplateSyntaxError as of ``names_in``."""

@@ -32,7 +32,7 @@ from ..module_utils._fleet.templates.present import utc_text
 from ..module_utils._report.commands.next_steps import NextStep, next_lines
 from ..module_utils._report.text import fitting
 from ._libraries import SERVERS, check_libraries
-from ._variables import check_extra_variables, is_of_ours
+from ._variables import check_extra_variables, given_as, is_of_ours
 from ._voice import heard, is_brief, say, warn, width
 
 MOST_NAMES = 50  # in a warning; the result has all
@@ -208,7 +208,7 @@ class Verb(ActionBase):
             on_hub = (options.get("records") or {}).get("type") == "hub"
             check_libraries({**self.libraries(options), **(SERVERS if on_hub else {})})
         except AnsibleActionFail as error:
-            return refused(FleetError("bad-option", error.message))
+            return refused(FleetError("bad-option", error.message, hint=given_as(self._path(), error.message)))
         except FleetError as error:
             return refused(error)
         connection_notes()  # of an earlier task, if this process has carried out one

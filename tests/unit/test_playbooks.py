@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible.vars.reserved import get_reserved_names
-from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import OURS_TO_LIST, known
+from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import OURS_TO_LIST, known, names_in
 from ansible_collections.gitops.fleet.tools import playbooks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +29,19 @@ def test_every_option_is_a_variable_or_fixed(file: Path) -> None:
         assert set(playbooks.options(verb)) - there - fixed == set(), verb
     of_verbs = {option for verb in given for option in playbooks.options(verb)}
     assert fixed <= of_verbs, "a fixed option that no verb has"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_variable_that_is_not_given_is_left_to_the_verb(file: Path) -> None:
+    """Ansible stops at a task whose options use a variable that is not there, before the verb can say which one was
+    misspelt, or is missing. This is of the first task, which checks variables for all."""
+    play = playbooks.play(file)
+    (_verb, arguments), *_others = playbooks.calls(play)
+    defined = set(play.get("vars") or ())
+    for option, value in arguments.items():
+        for name in {each.name for each in names_in(str(value))} & known(str(file)) - defined:
+            free = (f"{name} is not defined", f"{name} is defined", f"{name} | default(", f"[{name} | default(")
+            assert any(each in str(value) for each in free), f"{option}: {name}"
 
 
 def named(rows: t.Any) -> t.Iterator[str]:
@@ -77,3 +90,13 @@ def test_no_variable_has_a_name_that_ansible_keeps_for_itself(file: Path) -> Non
 
 def test_the_page_is_up_to_date() -> None:
     assert playbooks.PAGE.read_text(encoding="utf-8") == playbooks.page(), "make playbooks"
+
+
+def test_a_number_that_is_none_makes_no_fleet_without_members() -> None:
+    """Jinja takes ``three`` for 0, and ``local_up`` would make a hub alone."""
+    first, *_others = playbooks.play(ROOT / "playbooks" / "local_up.yml")["tasks"]
+    conditions = first["ansible.builtin.assert"]["that"]
+    assert [name for name in ("members", "nodes") if f"({name} | string) is match('^[0-9]+$')" in conditions] == [
+        "members",
+        "nodes",
+    ]

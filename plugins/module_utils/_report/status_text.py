@@ -19,15 +19,20 @@ from .text import SHOWN, table
 
 WORDS = {"True": "{}", "False": "not {}", "Unknown": "{}?"}
 Row = tuple[str, str, str]
+GONE = "it has no part in the placement any more; the next apply counts anew"
 
 
 def placements_text(
-    statuses: t.Mapping[str, PlacementStatus], place: str, runs: t.Iterable[RunStanding] = ()
+    statuses: t.Mapping[str, PlacementStatus],
+    place: str,
+    runs: t.Iterable[RunStanding] = (),
+    held: t.Mapping[str, t.Collection[str]] | None = None,
 ) -> list[str]:
     """A row for each placement, by name; below it one for each cluster, those that are not Available first, at most
     SHOWN and how many more there are; then its staged update ``runs``, those of other placements being left out. Where
     no placement is recorded a sentence that names ``place``, where the records are: started in another folder, a run
-    looks into others."""
+    looks into others. ``held`` are the clusters with a binding by placement, if known: one that is Available by the
+    status and has none is told to hold it no more."""
     rows: list[Row] = []
     by_placement: dict[str, list[RunStanding]] = {}
     for each in runs:
@@ -39,12 +44,19 @@ def placements_text(
             (f"  {each.cluster_name or '(none found)'}", *_standing([(one, one.type) for one in each.conditions]))
             for each in status.placement_statuses
         ]
+        if held is not None:
+            clusters = [row if _still(row, held.get(name, ())) else (row[0], "gone", GONE) for row in clusters]
         clusters.sort(key=lambda row: row[1] == "Available")
         rows += clusters[:SHOWN]
         if len(clusters) > SHOWN:
             rows.append((f"  {len(clusters) - SHOWN} more", "", "all of them in the result"))
         rows += [_run(each) for each in by_placement.get(name, ())]
     return table(("PLACEMENT", "STATE", "WHY"), rows, "") if rows else [f"no placement is recorded in {place}"]
+
+
+def _still(row: Row, clusters: t.Collection[str]) -> bool:
+    """Whether the row of a cluster may be shown: it is not Available by it, or among the clusters with a binding."""
+    return row[1] != "Available" or row[0].strip() in clusters
 
 
 def unfinished_text(name: str, why: str, since: datetime | None) -> str:

@@ -37,6 +37,7 @@ from .plan import FleetPlan, PlanRequest
 from .recorded import APPROVED, APPROVED_CONTENTS, RecordedPlacement
 
 CODES = {APPLY_FAILED: "not-applied", NOT_GONE: "not-gone"}
+READ_ANEW = "ansible-playbook gitops.fleet.facts -e dest=facts.json reads them anew; "
 
 
 def failures(outcomes: t.Mapping[str, Outcomes]) -> tuple[Problem, ...]:
@@ -133,7 +134,7 @@ def braked(plans: t.Iterable[PlacementPlan]) -> list[Problem]:
             f"brake-{brake.name.replace('_', '-')}",
             brake.message.removeprefix(f"{each.name}: "),
             each.name,
-            f"if it is meant: {brake.option}",
+            READ_ANEW * (brake.name == "max_facts_age") + f"if it is meant: {brake.option}",
         )
         for each in plans
         for brake in each.brakes

@@ -177,6 +177,15 @@ def all_bindings(records: Records, name: str = "") -> list[Document]:
     return [each for each in found if not name or str(PlacementKey.of_parent(each)) == name]
 
 
+def held_by_bindings(bindings: t.Iterable[Document]) -> dict[str, set[str]]:
+    """Clusters that these records of bindings are for, by placement (``name``, or ``namespace/name``). FleetError as of
+    ``cluster_of``."""
+    held: dict[str, set[str]] = {}
+    for each in bindings:
+        held.setdefault(str(PlacementKey.of_parent(each)), set()).add(cluster_of(each))
+    return held
+
+
 def recorded_placement(records: Records, name: str) -> RecordedPlacement:
     """Everything recorded under a placement's name (``name``, or ``namespace/name``), also where the placement itself
     is not. FleetError as of ``gathered``, and of the records."""

@@ -23,7 +23,7 @@ BACK_WITH = (
     *("resources", "strict", "unreachable", "prune_kinds", "max_removals", "max_object_removals"),
     *("allow_empty", "allow_no_objects"),
 )
-GOES_ON = {"waiting": "go on", "partial": "try again what failed"}
+GOES_ON = {"waiting": "go on", "partial": "go on with what is not done"}
 # Options of a look for drift that another one is made with.
 LOOKED_WITH = ("names", "strict", "unreachable", "result_file")
 NO_WAYS = WaysOn()

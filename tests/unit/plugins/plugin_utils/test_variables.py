@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.plugin_utils import _variables
 from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import (
     check_extra_variables,
+    given_as,
     known,
     passed_as,
     unknown,
@@ -127,3 +128,12 @@ def test_a_value_whose_blanks_ansible_took_for_ends_is_told_how_to_be_written() 
     assert "-e reason=\"'it loses requests'\"" in found.message
     first, _other = unknown({"reason"}, ["Reasom", "_raw_params"], alone=True)
     assert first == found, "it comes before what may have come of it"
+
+
+def test_a_missing_option_is_told_with_the_variable_that_sets_it() -> None:
+    """A user of ``lint`` never wrote ``src``."""
+    task = f"{_variables.PLAYBOOKS}/lint.yml:10"
+    assert given_as(task, "missing required arguments: src") == "src is given by the variable manifests"
+    assert given_as(task, "one of the following is required: members, context_pattern") == ""
+    assert given_as(f"{_variables.PLAYBOOKS}/approve.yml:11", "missing required arguments: run") == ""
+    assert given_as("/home/anna/site.yml:3", "missing required arguments: src") == ""

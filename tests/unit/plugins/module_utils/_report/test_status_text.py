@@ -105,3 +105,15 @@ def test_an_unfinished_placement_is_a_sentence_with_why_and_since_when():
     assert (
         unfinished_text("web", "on 1 of 2 clusters", None) == f"placement web is not through (on 1 of 2 clusters){end}"
     )
+
+
+def test_a_cluster_that_left_since_the_last_apply_is_not_told_to_be_available():
+    """The status is that of the last apply; a member that leaves takes its binding along."""
+    available = condition("Available", "True", "all 2 are available")
+    status = PlacementStatus(placement_statuses=(on("a", available), on("b", available)))
+    assert placements_text({"web": status}, "here", (), {"web": {"a"}})[2:] == [
+        "  b        gone       it has no part in the placement any more; the next apply",
+        "                      counts anew",
+        "  a        Available  all 2 are available",
+    ]
+    assert "gone" not in str(placements_text({"web": status}, "here", (), {"web": {"a", "b"}}))

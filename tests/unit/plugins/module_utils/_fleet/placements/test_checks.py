@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits, facts_age
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import Facts, RecordedState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.conditions import set_condition
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.evacuation import Evacuation
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.checks import (
+    braked,
     check_digest,
     contents_under,
     with_silence_told,
@@ -116,3 +118,10 @@ def told(silent: t.Container[str], unread: frozenset[str]) -> list[str]:
 def test_who_is_silent_is_told_by_the_look_and_of_others_by_their_facts() -> None:
     assert told("a", frozenset("bc")) == ["a (web)", "c (web)"]
     assert told("", frozenset()) == []
+
+
+def test_old_facts_are_to_be_read_anew_before_a_larger_limit_is_named() -> None:
+    """Of all brakes this one alone is mended without giving way to it."""
+    old = facts_age(NOW - timedelta(hours=2), NOW, timedelta(minutes=10))
+    (problem,) = braked([replace(plan(wanted(pick_all()), FLEET), brakes=(old,))])
+    assert problem.hint.startswith("ansible-playbook gitops.fleet.facts -e dest=facts.json reads them anew; ")

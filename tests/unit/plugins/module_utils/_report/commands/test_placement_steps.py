@@ -25,6 +25,8 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._report.co
 from ansible_collections.gitops.fleet.tools import playbooks
 
 DIGEST = "sha256:0123456789abcdef0123"
+# Of what failed and of what Ctrl-C has kept from being begun.
+NOT_DONE = "to go on with what is not done"
 GIVEN = {
     "state": "planned",
     "src": ["p"],
@@ -68,7 +70,7 @@ def test_a_version_that_holds_its_own_rollout_up_can_be_gone_back_from() -> None
     assert found == ("to go back", "rollback", back)
 
 
-@pytest.mark.parametrize(("outcome", "to"), [("waiting", "to go on"), ("partial", "to try again what failed")])
+@pytest.mark.parametrize(("outcome", "to"), [("waiting", "to go on"), ("partial", NOT_DONE)])
 def test_a_roll_back_that_is_not_at_its_end_is_asked_for_again(outcome: str, to: str) -> None:
     given = {**GIVEN, "src": None, "state": "rolled_back", "to": 3}
     (found,) = told(after_placement(given, outcome, True, DIGEST, None, WaysOn(back=("web",))))
