@@ -175,9 +175,17 @@ def cluster_behind(root: Path, port: int, authority: bytes | None, first: str = 
             state = load(root / name)
             if state is None or state.ports["kube-apiserver"] != port:
                 continue
-            if authority is None or (root / name / "pki" / "ca.crt").read_bytes().strip() == authority.strip():
+            if authority is None or has_authority(root, name, authority):
                 return name
     return ""
+
+
+def has_authority(root: Path, name: str, authority: bytes) -> bool:
+    """Whether the CA of that cluster below ``root``, by its files, has this PEM text; not if it cannot be read."""
+    try:
+        return (root / name / "pki" / "ca.crt").read_bytes().strip() == authority.strip()
+    except OSError:
+        return False
 
 
 def save(folder: Path, state: State) -> State:

@@ -48,7 +48,8 @@ class LocalDriver:
         from, for not all of the control plane may run. If it does not answer meanwhile, with its pools as they were
         read last: nodes cannot be asked. Else FleetError as of asking it, ``state-unreadable``,
         ``state-too-new``."""
-        cut_off = upgrades.pending(self.root / (self._cluster(member) or member))
+        name = self._cluster(member)
+        cut_off = upgrades.pending(self.root / name) if name else None
         try:
             found = version(self.clients.get(member))
         except FleetError:
@@ -74,13 +75,14 @@ class LocalDriver:
 
     def cluster_of(self, member: str) -> str:
         """The local cluster that the member is: the one whose API server its connection leads to. Where it leads
-        elsewhere, as through a proxy, the one of the member's own name. FleetError ``no-such-cluster`` with those that
-        there are, ``state-unreadable``, ``state-too-new``."""
+        elsewhere, as through a proxy, the one of the member's own name, unless the server is checked by another CA than
+        that one has: it is one of another fleet then. FleetError ``no-such-cluster`` with those that there are,
+        ``state-unreadable``, ``state-too-new``."""
         found = self._cluster(member)
         if found:
             return found
         there = listed(states.cluster_names(self.root), _NAMED) or "none"
-        words = "its connection leads to none of the local clusters, and none has its name"
+        words = "its connection leads to none of the local clusters, and none has its name and its CA"
         option = '-e \'{"drivers": {"local": {"root": "/folder"}}}\''
         hint = f"in {self.root} there are: {there}; to look in another folder: {option}"
         raise FleetError("no-such-cluster", words, member, hint)
@@ -96,8 +98,10 @@ class LocalDriver:
             found = states.cluster_behind(self.root, url.port or 443, connection.ca, member)
             if found:
                 return found
-        named = not states.name_problem(member) and states.load(states.cluster_dir(self.root, member)) is not None
-        return member if named else ""
+        if states.name_problem(member) or states.load(states.cluster_dir(self.root, member)) is None:
+            return ""
+        authority = connection.ca if connection else None
+        return member if authority is None or states.has_authority(self.root, member, authority) else ""
 
     def _folder(self, work: Work) -> Path:
         return detached.folder_of(self.operations, work.operation)

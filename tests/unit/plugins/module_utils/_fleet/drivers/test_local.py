@@ -56,6 +56,7 @@ def test_a_cluster_that_went_down_in_its_upgrade_is_seen_as_it_was(tmp_path: Pat
     driver = LocalDriver(clients=clients, root=tmp_path, operations=tmp_path / "operations", environ={})
     folder = states.cluster_dir(tmp_path, "a")
     folder.mkdir(parents=True)
+    states.save(folder, states.State("a", {"kube-apiserver": 1}, version="1.35.4"))
     with pytest.raises(FleetError) as away:
         driver.observe("a")
     assert away.value.code == "unreachable"
@@ -73,6 +74,7 @@ def test_one_that_answers_in_the_middle_of_its_upgrade_is_not_there_yet(
     driver = LocalDriver(clients=clients, root=tmp_path, operations=tmp_path / "operations", environ={})
     folder = states.cluster_dir(tmp_path, "a")
     folder.mkdir(parents=True)
+    states.save(folder, states.State("a", {"kube-apiserver": 1}, version="1.35.4"))
     assert driver.observe("a") == Observation(version="v1.36.3")
     upgrades.intend(folder, "v1.35.4", "v1.36.3")
     assert driver.observe("a") == Observation(version="v1.35.4")
@@ -151,7 +153,7 @@ def test_one_that_leads_elsewhere_is_the_cluster_of_its_name_or_none(
     clusters: Clusters, server: str, authority: str, proxy: str
 ) -> None:
     clusters.member("dev-eu-1", server, authority, proxy)
-    clusters.member("member-2", server, authority, proxy)
+    clusters.member("member-2", server, PEM_OF_2, proxy)
     driver = clusters.driver()
     assert driver.cluster_of("member-2") == "member-2"
     with pytest.raises(FleetError) as refused:
@@ -159,6 +161,17 @@ def test_one_that_leads_elsewhere_is_the_cluster_of_its_name_or_none(
     assert refused.value.code == "no-such-cluster" and refused.value.where == "dev-eu-1"
     assert f"in {clusters.root} there are: member-1, member-2" in refused.value.hint
     assert [each.where for each in without_cluster(dict.fromkeys(clusters.members, driver))] == ["dev-eu-1"]
+
+
+@pytest.mark.parametrize(("authority", "found"), [(pem("CCCC"), ""), (PEM_OF_1, "member-1"), ("", "member-1")])
+def test_a_member_of_another_fleet_on_this_machine_is_not_the_cluster_of_its_name(
+    clusters: Clusters, authority: str, found: str
+) -> None:
+    """Else an upgrade of it would put new binaries on the other fleet's data."""
+    clusters.member("member-1", "https://127.0.0.1:30001", authority)
+    driver = clusters.driver()
+    assert driver._cluster("member-1") == found
+    assert [each.code for each in without_cluster({"member-1": driver})] == ([] if found else ["no-such-cluster"])
 
 
 def test_a_cluster_of_another_name_that_went_down_in_its_upgrade_is_seen_as_it_was(clusters: Clusters) -> None:
