@@ -310,7 +310,8 @@ def _scheduled_words(plan: PlacementPlan) -> tuple[str, str, str]:
     beside = f"; {plan.unread} more keep it, since they could not be read" if plan.unread else ""
     if plan.fulfilled:
         found = "the one cluster" if plan.picked == 1 else f"all {plan.picked:,} clusters"
-        message = f"found {found} that the policy asks for{beside}"
+        found = f"found {found} that the policy asks for" if plan.picked else "the policy picks no cluster"
+        message = f"{found}{beside}"
         return "True", "SchedulingPolicyFulfilled", message
     message = f"found {plan.picked:,} of {number_of(plan.wanted, 'cluster')} that the policy asks for{beside}"
     return "False", "SchedulingPolicyUnfulfilled", message

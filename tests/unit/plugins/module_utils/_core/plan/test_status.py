@@ -215,7 +215,9 @@ def test_how_many_objects_are_available_is_told(judged: tuple[str, str], message
 
 
 def test_with_no_cluster_only_scheduled_is_left() -> None:
-    assert of_placement(status(plan(wanted(), facts()))) == {"Scheduled": ("True", "SchedulingPolicyFulfilled")}
+    none = status(plan(wanted(), facts()))
+    assert of_placement(none) == {"Scheduled": ("True", "SchedulingPolicyFulfilled")}
+    assert none.conditions[0].message == "the policy picks no cluster"
     nobody = status(plan(wanted(pick_n(2)), facts()))
     assert of_placement(nobody) == {"Scheduled": ("False", "SchedulingPolicyUnfulfilled")}
 
