@@ -115,8 +115,9 @@ def _name_hint(manifest: Manifest, metadata: t.Mapping[str, t.Any]) -> str:
 
 
 def _name_problems(manifest: Manifest, name: str, api_version: str) -> t.Iterator[Problem]:
-    """Why it can be no name: those of roles and their bindings (``system:node``), and of trust bundles, which begin
-    with their signer, are any path segment, all others DNS subdomains, of at most 253 characters."""
+    """Why it can be no name: those of roles and their bindings (``system:node``), of trust bundles, which begin with
+    their signer, and of requests for certificates are any path segment, all others DNS subdomains, of at most 253
+    characters."""
     where = manifest.where_of("metadata.name")
     if api_version.startswith(("rbac.authorization.k8s.io/", "certificates.k8s.io/")):
         if name in (".", "..") or "/" in name or "%" in name or len(name) > 253:

@@ -61,5 +61,5 @@ def young_text(name: str, young: int, since: datetime | None) -> list[str]:
 
 
 def _left_out(node: NodeProgress) -> bool:
-    """Whether the rotation ended before the node was begun."""
+    """Whether the node, which nothing held back, was given up unbegun, as its rotation begins no more nodes."""
     return node.code == "halted" and not node.attempts
