@@ -198,9 +198,10 @@ def _skewed(member: FleetMember, run: UpdateRun, known: Releases, now: datetime)
 def pools_seen(
     clients: Clients, drivers: t.Mapping[str, Driver], whole: bool
 ) -> t.Callable[[str, Observation], tuple[NodePoolStatus, ...]]:
-    """Gives a function for the pools of a member that was just observed: as its driver tells, or by its nodes. Where
-    these cannot be asked, or its driver alone knows how to ask it, what was read last does for a control plane, and
-    for a driver that upgrades no pools; otherwise, if it is ``whole``, the function raises FleetError."""
+    """Gives a function for the pools of a member that was just observed: as its driver tells, or by its nodes. Of a
+    member that a command of its driver observes they are asked only for a ``whole`` upgrade of one with a command for
+    pools; else what was read last counts. So it does where they cannot be asked, unless the upgrade is ``whole``: then the function
+    raises FleetError."""
 
     def recorded_ones(name: str) -> tuple[NodePoolStatus, ...]:
         """The pools as they were read last; none of who is no member."""
