@@ -153,9 +153,10 @@ def _pairs(old: t.Iterable[Report], new: t.Iterable[Report]) -> t.Iterator[tuple
 
 def _known_of(cluster: str, row: Report, looked: t.Mapping[str, Report]) -> bool:
     """Whether the new report can know that a row is gone: an apply has recorded it, and so does it record its end; what
-    a look has found, another look at all places of the cluster has to miss. ``looked`` is the drift of each cluster."""
+    a look has found, another look at all places of the cluster, and there are some, has to miss. ``looked`` is the
+    drift of each cluster."""
     now = looked.get(cluster, {})
-    return row.get("looked") is not True or now.get("looked", 0) == now.get("places", 0)
+    return row.get("looked") is not True or now.get("looked", 0) == now.get("places", 0) > 0
 
 
 def _field(row: Report) -> tuple[str, str, str, str]:

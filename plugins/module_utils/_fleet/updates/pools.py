@@ -200,8 +200,8 @@ def pools_seen(
 ) -> t.Callable[[str, Observation], tuple[NodePoolStatus, ...]]:
     """Gives a function for the pools of a member that was just observed: as its driver tells, or by its nodes. Of a
     member that a command of its driver observes they are asked only for a ``whole`` upgrade of one with a command for
-    pools; else what was read last counts. So it does where they cannot be asked, unless the upgrade is ``whole``: then the function
-    raises FleetError."""
+    pools; else what was read last counts. So it does where they cannot be asked, unless the upgrade is ``whole``: then
+    the function raises FleetError."""
 
     def recorded_ones(name: str) -> tuple[NodePoolStatus, ...]:
         """The pools as they were read last; none of who is no member."""

@@ -225,7 +225,7 @@ def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> s
         }
         spec = encode(placement)["spec"]
         made = {"apiVersion": PLACEMENT_API, "kind": placement.key.kinds.placement, "metadata": metadata, "spec": spec}
-        found = records.create(recovering(made, begun=True))
+        found = records.create(recovering(made, begun=True, clearing=True))  # others may be left without it
     elif not is_recovering(found):
         found = records.replace(recovering(found, begun=True, clearing=True))
     if is_clearing(found):

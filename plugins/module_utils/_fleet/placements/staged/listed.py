@@ -70,7 +70,8 @@ def runs_upset(
     records: Records, plans: t.Iterable[PlacementPlan], recorded: t.Mapping[str, RecordedPlacement]
 ) -> tuple[Problem, ...]:
     """A warning, by placement and name, for each run that has begun and not ended, and that fails when it goes on,
-    since by these plans its placement gets other clusters or another policy (KubeFleet's staged runs refuse both).
+    since by these plans its placement gets other clusters or another policy, or finds fewer clusters than that asks for
+    (KubeFleet's staged runs refuse all three).
     Damaged runs are passed over. ``recorded`` has each placement of ``plans``. FleetError where runs cannot be
     listed."""
     moved = {each.name: each for each in plans if each.by_run and _moves(each, recorded[each.name])}
@@ -85,7 +86,7 @@ def runs_upset(
         Problem(
             "run-upset",
             f"staged run {each.name} has begun, and fails when it goes on: its placement gets other clusters or another"
-            " policy by this",
+            " policy by this, or too few clusters for its policy",
             each.placement,
             "let it end first, or make a new run after this",
         )
@@ -95,10 +96,10 @@ def runs_upset(
 
 
 def _moves(plan: PlacementPlan, recorded: RecordedPlacement) -> bool:
-    """Whether the plan has a new policy snapshot, or other clusters than are recorded."""
+    """Whether the plan has a new policy snapshot, other clusters than are recorded, or too few of them."""
     picked = {each.cluster for each in plan.clusters if each.change != LOST}
     before = {each.spec.target_cluster for each in recorded.known.bindings if each.spec.state != UNSCHEDULED}
-    return plan.policy_snapshot_new or picked != before
+    return plan.policy_snapshot_new or picked != before or not plan.fulfilled
 
 
 def _run_or_why(document: Record) -> ClusterStagedUpdateRun | RunStanding:

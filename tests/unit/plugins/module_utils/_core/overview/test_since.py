@@ -67,6 +67,16 @@ def test_a_placement_that_could_not_be_decided_has_left_nobody():
     assert told(report(placements=[]), broken) == [("placement", "web", "is new, and on which clusters is not known")]
 
 
+def test_what_a_look_has_found_is_not_mended_where_nothing_could_be_looked_at():
+    """Of a placement that cannot be decided there is nothing to look at, and the cluster may have left."""
+    row = {"placement": "web", "cluster": "a", "object": "Deployment web", "path": "/x", "live": "1", "placed": "3"}
+    nowhere = {**cluster("a"), "drift": {"looked": 0, "places": 0}}
+    for clusters in ([nowhere, cluster("b"), cluster("c")], [cluster("b"), cluster("c")]):
+        broken = report(clusters=clusters, placements=[{"name": "web", "cells": "u" * len(clusters)}])
+        found = told(report(drift=[{**row, "looked": True}]), broken)
+        assert ("drift", "a", "Deployment web of web: /x has not been looked at since") in found
+
+
 def test_runs_and_drift():
     row = {"placement": "web", "cluster": "a", "object": "Deployment web", "path": "/x", "live": "1", "placed": "3"}
     done = [{"name": "r", "state": "Completed", "progress": "3/3", "outcome": "Succeeded"}]

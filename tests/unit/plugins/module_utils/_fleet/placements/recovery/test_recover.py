@@ -179,3 +179,21 @@ def test_names_mean_what_the_members_hold_where_one_has_left_since_it_was_killed
     assert named == (content["metadata"]["name"], policy["metadata"]["name"])
     assert content["metadata"]["annotations"]["kubernetes-fleet.io/resource-hash"] == of_m2.resource_hash
     assert policy["spec"]["policyHash"] == of_m2.policy_hash
+
+
+def test_what_is_left_of_a_placement_whose_record_is_gone_is_taken_away_first(
+    records: SqliteRecords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a damaged record was deleted; an old binding of the same name may say that its cluster is to lose it."""
+    on = OnMembers({"m1": {"web": held()}})
+    run(records, on, monkeypatch)
+    (binding,) = records.list(BINDING)
+    records.replace({**binding, "spec": {**binding["spec"], "state": "Unscheduled"}})
+    record = t.cast(t.Any, records.get("ClusterResourcePlacement", "web"))
+    records.replace({**record, "metadata": {**record["metadata"], "finalizers": []}})
+    records.delete("ClusterResourcePlacement", "web")
+    session = Session(records=records, holder="me", clock=lambda: datetime.now(UTC))
+    former = [on.sets["m1"]["web"].uid]
+    recover(session, t.cast(t.Any, on), ["m1"], {"web": PLACEMENTS["web"]}, b"key", write=True, former=former)
+    assert [each["spec"]["state"] for each in records.list(BINDING)] == [binding["spec"]["state"]]
+    assert bound_and_latest(records) == (["m1"], ["true"])

@@ -5,7 +5,13 @@
 
 from __future__ import annotations
 
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.listed import staged_standings
+from types import SimpleNamespace
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.listed import (
+    runs_upset,
+    staged_standings,
+)
 
 
 class Recorded:
@@ -81,3 +87,22 @@ def test_a_run_that_has_succeeded_says_whose_clusters_hold_something_else_by_now
     assert (found.state, found.message) == ("Succeeded", lost)
     (found,) = staged_standings(records, [placement("web")], [binding("a", "web-1-snapshot", labels)])
     assert found.message == ""
+
+
+@pytest.mark.parametrize("fulfilled", [True, False])
+def test_a_plan_that_finds_too_few_clusters_upsets_a_run_that_has_begun(fulfilled):
+    """The same clusters by a greater number that is asked for: the run ends as not fully scheduled."""
+    begun = {"type": "Progressing", "status": "True", "reason": "UpdateRunStarted", "message": "",
+             "lastTransitionTime": "2026-03-02T10:00:00Z"}  # fmt: skip
+    stages = [{"stageName": "canary", "clusters": [{"clusterName": "m1"}]}]
+    records = Recorded(ClusterStagedUpdateRun=[run("a", status={"conditions": [begun], "stagesStatus": stages})])
+    held = SimpleNamespace(spec=SimpleNamespace(target_cluster="m1", state="Bound"))
+    plan = SimpleNamespace(
+        name="web",
+        by_run=True,
+        clusters=(SimpleNamespace(cluster="m1", change="kept"),),
+        policy_snapshot_new=False,
+        fulfilled=fulfilled,
+    )
+    found = runs_upset(records, [plan], {"web": SimpleNamespace(known=SimpleNamespace(bindings=(held,)))})
+    assert [each.code for each in found] == ([] if fulfilled else ["run-upset"])
