@@ -212,10 +212,15 @@ class _Builder:
         self._add(value, line, event.anchor)
 
     def _keep_text(self, text: str) -> None:
-        """The text that is the value of the open key or item; keys are told themselves."""
+        """The text that is the value of the open key or item, of a key that is there twice the first one's; keys are
+        told themselves."""
         top = self._stack[-1] if self._stack else None
-        if top is not None and (top.is_list or top.key not in (_NO_KEY, _MERGE)):
-            top.texts[len(top.value) if top.is_list else top.key] = text
+        if top is None:
+            return
+        if top.is_list:
+            top.texts[len(top.value)] = text
+        elif top.key not in (_NO_KEY, _MERGE) and top.key not in top.lines:
+            top.texts[top.key] = text
 
     def _wants_key(self) -> bool:
         """Whether a mapping is open whose next value is a key."""

@@ -52,7 +52,7 @@ def lint_examined(examined: Examined, start: datetime, nodes: int | None = None)
         text = f"this can change a pool of that name, and not create one, without {' and '.join(examined.missing)}"
         found.append(Lint(code="patch-only", level=NOTE, path="spec", message=text))
     meant = {each.path: each.meant for each in examined.problems if each.meant is not None}
-    found += [_repair(each, meant.get(each.new_path, each.correct), nodes) for each in examined.findings]
+    found += [_repair(each, meant.get(each.new_path, each.correct), examined, nodes) for each in examined.findings]
     found += _template(examined, nodes)
     if examined.budgets is not None:
         found += lint_budgets(examined.budgets, start, _possible(examined))
@@ -93,11 +93,12 @@ def _problem(found: Found, examined: Examined) -> Lint:
     return Lint(code=found.code, level=ERROR, path=found.path, message=message, mended=mended)
 
 
-def _repair(finding: Finding, correct: t.Any, nodes: int | None) -> Lint:
+def _repair(finding: Finding, correct: t.Any, examined: Examined, nodes: int | None) -> Lint:
     """A repair as a warning at the old path: ``correct`` at the new path, nothing at the old one, and what that
-    disrupts."""
+    disrupts, which is nothing if it stands there already."""
     mended = {finding.old_path: None} | {finding.new_path: correct}
-    consent = _consent(finding.new_path, nodes)
+    there = finding.new_path != finding.old_path and field(examined.written, finding.new_path) == correct
+    consent = "" if there else _consent(finding.new_path, nodes)
     return Lint(
         code=finding.code, level=WARNING, path=finding.old_path, message=finding.message, mended=mended, consent=consent
     )

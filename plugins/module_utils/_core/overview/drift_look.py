@@ -25,10 +25,10 @@ _VALUE = 1_000
 
 
 def read_look(document: t.Any, where: str, now: datetime) -> DriftLook:
-    """What the look has found, of a parsed JSON document. FleetError ``drift-invalid``: no result of a look; else with
-    all that is wrong at once: one that came to nothing or has no instant, one from the future (but for clocks that
-    differ a little), names that are none, parts of other types. A cluster with an error counts as not looked at, and
-    its steps are left out. Texts are made fit for one line."""
+    """What the look has found, of a parsed JSON document. FleetError ``drift-invalid``: no result of a look, as of one
+    that failed before it began; else with all that is wrong at once: that of an apply or a plan, no instant, one from
+    the future (but for clocks that differ a little), names that are none, parts of other types. A cluster with an error
+    counts as not looked at, and its steps are left out. Texts are made fit for one line."""
     if not isinstance(document, dict) or not isinstance(document.get("members"), dict):
         raise FleetError(INVALID, f"this is no result of a look for drift{_refused(document)}", where, HINT)
     problems: list[Problem] = []
@@ -85,7 +85,7 @@ def _instant(document: t.Mapping[str, t.Any], now: datetime, wrong: t.Callable[.
     is one, of what is not as it should be; one from the future is given nevertheless."""
     told = document.get("observed_at")
     if told == "":
-        wrong("this is the result of an apply, which has repaired what it found")
+        wrong("this is the result of an apply or of a plan, and of no look for drift")
         return None
     try:
         at = parse_time(told) if isinstance(told, str) else None

@@ -50,6 +50,7 @@ def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
     options = _with_fleet(options, root, fleet)
     work = _work(options, root, check, say)
     if fleet and options["state"] == "present" and not check:
+        made_for.refuse_others(resolved_root(root), list(work), fleet)  # binaries may have been built meanwhile
         for name in work:
             made_for.mark(resolved_root(root), name, fleet)
     found = cluster.many(work)

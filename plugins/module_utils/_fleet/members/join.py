@@ -221,7 +221,8 @@ def _check(wanted: t.Mapping[str, t.Mapping[str, Document]]) -> None:
         if not documents["FleetMember"]["spec"].get("connection"):
             hint = "give kubeconfig, context, secret_ref or in_cluster, or is the name misspelt?"
             problems.append(Problem("no-connection", "a new member needs a connection", f"member {name}", hint))
-            continue
+            stand_in = {**documents["FleetMember"]["spec"], "connection": {"inCluster": True}}
+            documents = {**documents, "FleetMember": {**documents["FleetMember"], "spec": stand_in}}
         for document in documents.values():
             shown = {**document, "metadata": {k: v for k, v in document["metadata"].items() if k in ("name", "labels")}}
             try:

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from ..._core.disruption.members.nodes_snapshot import NodesSnapshot
 from ..._core.disruption.members.rotation_sight import RotationGround
 from ..._core.disruption.origins import MANUAL
-from ..._core.disruption.rotation.decide import begin, decide
+from ..._core.disruption.rotation.decide import begin, begins_node, decide
 from ..._core.disruption.rotation.input import OtherNode, cluster_in_name
 from ..._core.disruption.rotation.state import RotationState
 from ..._core.errors import FleetError, Problem
@@ -315,7 +315,7 @@ def _foreseen(
     if asked.going:
         state, due = asked.state, {}
     else:
-        _refuse_unread(unknown)
+        _refuse_unread({name: why for name, why in unknown.items() if _concerns(ground, name)})
         due = ground.due(members, now)
         if asked.replaces_rest(wish):
             everything, due = due, ground.due_of(members, now, asked.state)
@@ -335,13 +335,20 @@ def _foreseen(
         state=state,
         changed=bool(due) or asked.going,
         due=due,
-        begins=tuple(each.node for each in found.acts),
+        begins=tuple(each.node for each in found.acts if begins_node(each, state.settings)),
         waits=found.waits,
         resume_at=found.wake_at,
         notes=asked.given.findings,
         young=young,
         since=since,
     )
+
+
+def _concerns(ground: RotationGround, name: str) -> bool:
+    """Whether the rotation has to know what the member holds: it takes part, nobody can tell whether it does, or
+    budgets of the fleet count its nodes."""
+    labels = ground.fleet.get(name)
+    return ground.over_fleet or labels is None or ground.takes(name, labels)
 
 
 def _refuse_unread(unknown: t.Mapping[str, str]) -> None:

@@ -32,6 +32,7 @@ from .plugin_run import PluginFailed, run_plugin
 
 PLUGIN_SECONDS, FAILED_SECONDS = 60.0, 10.0
 _EARLY = timedelta(minutes=1)
+_AUTHORITIES = ("idp-certificate-authority", "idp-certificate-authority-data")
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _EXTENSION = "client.authentication.k8s.io/exec"
 _USED = ("apiVersion", "args", "env", "interactiveMode")
@@ -280,13 +281,15 @@ def _command_of(provider: t.Mapping[str, t.Any]) -> t.Any:
 
 
 def _with_authorities(provider: dict[str, t.Any]) -> dict[str, t.Any]:
-    """The provider itself, changed: without an authority of its own the package would speak to the issuer unverified,
-    so the system's are named in it then."""
+    """The provider itself, changed: without an authority of its own, or with an empty one, the package would speak to
+    the issuer unverified, so the system's are named in it then, or those that come with the package."""
     config = provider.get("config")
-    if isinstance(config, dict) and not {"idp-certificate-authority", "idp-certificate-authority-data"} & config.keys():
+    if isinstance(config, dict) and not any(config.get(each) for each in _AUTHORITIES):
         import ssl
 
-        config["idp-certificate-authority"] = ssl.get_default_verify_paths().cafile or ""
+        for each in _AUTHORITIES:
+            config.pop(each, None)
+        config[_AUTHORITIES[0]] = ssl.get_default_verify_paths().cafile or importlib.import_module("certifi").where()
     return provider
 
 

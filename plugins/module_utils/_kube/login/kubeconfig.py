@@ -24,6 +24,7 @@ except ImportError:
     yaml = None  # type: ignore[assignment]
 
 MAX_BYTES = 20_000_000  # of one file; a thousand clusters with their keys take six
+MAX_DEPTH = 200  # levels, as of answers and manifests
 MAX_UNFOLDED = 4 * MAX_BYTES  # characters, with what aliases stand for written out
 _MAX_MERGED = 100_000  # keys that << merges in
 _MERGE = "tag:yaml.org,2002:merge"
@@ -39,6 +40,8 @@ _PLACES = (
         "WORKSPACE",
     ),
 )
+# What a line goes down many levels by, with the zeros that UTF-16 has between.
+_INDENTED = re.compile(r"[ \t?:\0-]{200}")
 _LISTS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 
@@ -138,7 +141,9 @@ def parse_yaml(text: str | bytes, where: str) -> t.Any:
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", where, "pip install PyYAML")
     try:
-        document = yaml.load(_readable(text), Loader=_loader())
+        readable, loader = _readable(text), _loader()
+        _refuse_deep(readable, loader)
+        document = yaml.load(readable, Loader=loader)
         too_large = _unfolded(document, {}) > MAX_UNFOLDED
     # Beside its own errors PyYAML lets through those of numbers, days and tags that Python does not have.
     except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, ValueError, RecursionError) as error:
@@ -148,6 +153,19 @@ def parse_yaml(text: str | bytes, where: str) -> t.Any:
     if too_large:
         raise FleetError("kubeconfig-invalid", "the aliases of the kubeconfig unfold to too much", where)
     return document
+
+
+def _refuse_deep(text: str | bytes, loader: t.Any) -> None:
+    """ValueError for more than ``MAX_DEPTH`` levels: PyYAML goes down them in C, where too many end the process. Errors
+    of PyYAML. Texts that cannot have so many are not looked through."""
+    shown = text if isinstance(text, str) else text.decode("latin-1")
+    if shown.count("[") + shown.count("{") <= MAX_DEPTH and not _INDENTED.search(shown):
+        return
+    depth = 0
+    for each in yaml.parse(text, Loader=loader):
+        depth += isinstance(each, yaml.CollectionStartEvent) - isinstance(each, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise ValueError("nested too deep")
 
 
 def _readable(text: str | bytes) -> str | bytes:

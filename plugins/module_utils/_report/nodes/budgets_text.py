@@ -61,12 +61,13 @@ def _pool_lines(answers: list[PoolAnswer], zone: tzinfo, week: bool) -> list[str
 
 
 def _closed(each: PoolAnswer, zone: tzinfo) -> list[str]:
-    """What closes the week besides budgets: each freeze with when it does, and once that windows do; nothing if nothing
-    does."""
+    """What closes the week besides budgets: each freeze with when it does, ``or later`` where that is beyond the week,
+    and once that windows do; nothing if nothing does."""
     if not each.closures:
         return []
     told = {
         closed.why: f": {write_local(closed.start, zone)} to {write_local(closed.end, zone)}"
+        + " or later" * (closed.end >= each.week.end)
         if closed.why.startswith("freeze ")
         else ""
         for closed in each.closures

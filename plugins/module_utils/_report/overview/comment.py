@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._core.overview.matrix import LETTERS, UNDECIDED
 from ..._core.overview.upkeep import SOON, images_in_all
 from ..._core.values.listed import number_of
 from ..markdown import (
@@ -142,15 +143,17 @@ def _picked(rows: t.Iterable[Report], *names: str) -> list[tuple[str, ...]]:
 
 def _placement(each: Report) -> tuple[str, ...]:
     """The cells of a placement: policy, clusters of how many wanted, how many gain and lose it, in how many waves
-    (empty for none), and the names of the brakes that stop it."""
+    (empty for none), and the names of the brakes that stop it; that it is undecided, and ``?``, where none of these are
+    known."""
     cells, stops = each["cells"], ", ".join(stop.partition(":")[0] for stop in each["stops"])
-    held = f"{each['count']} of {each['wanted']}"
+    decided = LETTERS[UNDECIDED] not in cells
+    held = f"{each['count']} of {each['wanted']}" if decided else UNDECIDED
     return (
         each["name"],
         each["policy"],
         held,
-        str(cells.count("g")),
-        str(cells.count("l")),
+        str(cells.count("g")) if decided else "?",
+        str(cells.count("l")) if decided else "?",
         str(len(each["waves"]) or ""),
         stops,
     )

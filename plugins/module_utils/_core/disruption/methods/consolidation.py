@@ -163,8 +163,9 @@ class Consolidation:
         """What consolidating this node alone comes to, budgets left aside; or why it is not done: ``balanced``,
         ``no-pools``, or as of ``of``. Errors as of ``Simulator.simulate`` and ``balance``."""
         if not self.balance.can_pass(one):
-            text = f"{one.name}: not even its deletion would save enough for policy {BALANCED}"
-            return RefusedCommand((one.name,), "balanced", text)
+            unknown = "its price is not known, which counts as saving nothing,"
+            why = unknown if one.price is None else "not even its deletion would save enough"
+            return RefusedCommand((one.name,), "balanced", f"{one.name}: {why} for policy {BALANCED}")
         try:
             found = self.of([one])
         except NoPools:

@@ -90,7 +90,10 @@ def _unpacked(text: str) -> Document:
         raise ValueError(f"nodes cannot be unpacked: {error}") from None
     if not unpacking.eof:
         raise ValueError("nodes are cut off, or too large")
-    parts = strict_json(data)
+    try:
+        parts = strict_json(data)
+    except RecursionError:
+        raise ValueError("nodes are nested too deep") from None
     if not isinstance(parts, dict) or not isinstance(parts.get("nodes"), list):
         raise ValueError("nodes are not packed as a list")
     return parts

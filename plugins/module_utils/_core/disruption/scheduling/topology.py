@@ -160,7 +160,8 @@ class PodTopology:
 
     def record(self, asked: PodDemands, taints: Taints, node: Requirements) -> None:
         """Counts a pod that has been placed on a node with these requirements, ``demands`` among them. Where several
-        domains are left, anti-affinity counts it in each of them, spread and affinity in none."""
+        domains are listed, anti-affinity counts it in each of them, spread and affinity in none; of a demand by
+        exclusion, as upstream, in those that it excludes, and of one that lists none nowhere."""
         for group in self.groups.values():
             if group.counts_on(asked.pod, taints, node):
                 domains = node.get(group.key)

@@ -159,6 +159,9 @@ def _whole(check: Check, document: t.Any) -> tuple[Document, bool]:
     return document, False
 
 
+_MOVES = f"v1 has the field there; where it is put, {DRIFTS}"
+
+
 def _move_expiry(check: Check, document: Document) -> Document:
     """The document with ``expireAfter`` moved from ``disruption``, where an older API had it and a server drops it, to
     the template: the repair ``expireAfter-misplaced``. It stays as it is, with ``expireAfter-conflict``, if the
@@ -173,7 +176,7 @@ def _move_expiry(check: Check, document: Document) -> Document:
         return document
     if not all(isinstance(field(document, way) or {}, Mapping) for way in _WHOLE[:2]):
         return document
-    reason = f"v1 has the field there; where it is put, {DRIFTS}"
+    reason = "v1 has the field there, and it says the same already" if there is not None else _MOVES
     check.repair(Finding("expireAfter-misplaced", MISPLACED, PLACE, value, value, reason), f"write {PLACE}")
     return with_field(with_field(document, MISPLACED, None), PLACE, value)
 

@@ -315,9 +315,11 @@ def _differ_in_set(pair: _Pair) -> t.Iterator[_Pair]:
     for value in pair.desired:
         if json_word(value) not in there:
             yield pair.item(value_path(pair.path, value), "", value, ABSENT)
+    # As servers write them, which is not as Python does.
+    names = {json_word(json.loads(key[2:])): key for node in pair.nodes for key in node if key.startswith(SET)}
     for value in pair.live if pair.full else ():
-        if json_word(value) not in wanted:
-            yield pair.item(value_path(pair.path, value), f"v:{json.dumps(value)}", ABSENT, value)
+        if (word := json_word(value)) not in wanted:
+            yield pair.item(value_path(pair.path, value), names.get(word, ""), ABSENT, value)
 
 
 def _named(items: list[t.Any]) -> bool:

@@ -79,8 +79,8 @@ def open_beside(run: ClusterStagedUpdateRun, others: t.Iterable[ClusterStagedUpd
     return tuple(
         Problem(
             "run-beside",
-            f"staged run {each.key} of the same placement has begun and not ended; it fails once this one has given"
-            " other content to a cluster that it has begun",
+            f"staged run {each.key} of the same placement has begun and not ended; it fails once this one begins to"
+            " give other content to any cluster of it, begun or not",
             str(run.key),
             "let it end first, if both are meant",
         )

@@ -169,5 +169,5 @@ def _pending(members: t.Sequence[MemberRow]) -> str:
         return ""
     first = pending[0]
     more = f", and for {len(pending) - 1} more" if len(pending) > 1 else ""
-    why = first.message.removeprefix(f"{first.name}: ") or first.reason
+    why = in_one_line(first.message, first.name) or first.reason
     return f"waits for {first.name}: {why}{more}"

@@ -16,6 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import lint
 from ansible_collections.gitops.fleet.plugins.module_utils._store import documents_in_files, yaml_documents
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import Manifest, read_manifests
+from ansible_collections.gitops.fleet.plugins.module_utils._store.yaml_documents import YamlDocument, read_yaml
 
 NOW = datetime(2026, 1, 15, 13, tzinfo=UTC)
 HEAD = "apiVersion: v1\nkind: ConfigMap\n"
@@ -120,6 +121,11 @@ def test_what_was_written_in_a_merged_mapping_is_not_told_of_a_later_one(
     (found,) = read(MAP + "spec:\n  - &m {canary: no, at: 010}\n" + rows)
     assert [found.written(f"spec[{n}].canary") for n in range(5)] == ["no", "no", None, "no", None]
     assert not [n for n in range(2, 401, 2) if found.written(f"spec[{n}].canary") is not None]
+
+
+def test_of_a_key_that_is_there_twice_the_text_of_the_second_is_not_told() -> None:
+    found = [each for each in read_yaml("tier: 1\ntier: 0777\n", "x.yaml") if isinstance(each, YamlDocument)]
+    assert [(each.value, each.texts.get(id(each.value), {})) for each in found] == [({"tier": 1}, {})]
 
 
 def test_merged_keys_stand_in_the_order_of_what_they_come_from(

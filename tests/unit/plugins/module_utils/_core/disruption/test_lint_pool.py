@@ -117,6 +117,14 @@ def test_all_fields_with_one_policy_chosen_d0_81() -> None:
     assert mended(chosen, consent=True)["spec"]["template"] == {"spec": {"expireAfter": "Never"}}
 
 
+def test_an_expiry_that_stands_in_both_places_is_taken_out_of_one_and_drifts_nothing() -> None:
+    """As written for both versions of the API."""
+    spec = {"disruption": {"expireAfter": "720h"}, "template": {"spec": {"expireAfter": "720h"}}}
+    (found,) = (each for each in lint_node_pool({"spec": spec}, START, nodes=12) if each.code == MISPLACED)
+    assert not found.consent and "replaced" not in found.message
+    assert mended({"spec": spec}) == {"spec": {"disruption": {}, "template": spec["template"]}}
+
+
 def test_a_grace_period_in_a_patch_drifts_what_exists_d0_55() -> None:
     (_patch, finding) = lint_node_pool(GRACE, START, nodes=12)
     assert (finding.code, finding.path) == ("template-change-drifts", "spec.template.spec.terminationGracePeriod")

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import typing as t
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments import made_for
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments import local, made_for
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.local import (
     LocalFleet,
     local_clusters,
@@ -134,3 +135,19 @@ def test_what_others_made_is_not_taken_over(tmp_path: Path):
         ("cluster-of-others", "member-1"),
     ]
     assert not (tmp_path / "member-4").exists()
+
+
+def test_what_others_made_while_binaries_were_built_is_not_taken_over_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Two runners at once in one folder; the nodes that the other has asked for would go."""
+    options = {"root": str(tmp_path), "state": "present", "fleet": "demo", "clusters": [{"name": "hub"}]}
+
+    def built(*_given: t.Any) -> dict[str, t.Any]:
+        made_for.mark(tmp_path, "hub", "other")
+        return {"hub": lambda: pytest.fail("it is changed")}
+
+    monkeypatch.setattr(local, "_work", built)
+    with pytest.raises(FleetError) as refused:
+        local_clusters(options, False, print)
+    assert (refused.value.code, made_for.clusters_of(tmp_path, "other")) == ("cluster-of-others", ("hub",))

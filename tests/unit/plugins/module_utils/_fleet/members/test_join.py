@@ -60,3 +60,10 @@ def test_a_field_that_a_server_filled_in_is_no_change(session: Session) -> None:
     session.records.replace({**record, "spec": {**record["spec"], "heartbeatPeriodSeconds": 60}})
     join(session, [MemberSpec(name="prod-1", labels={"env": "prod"})], write=True)
     assert entries(session)[0]["message"] == "label env test -> prod"
+
+
+def test_a_member_without_a_connection_is_told_what_else_is_wrong(session: Session) -> None:
+    with pytest.raises(FleetError) as caught:
+        join(session, [MemberSpec(name="A_b", labels={"env": "x y"})], write=True)
+    told = str(caught.value)
+    assert "needs a connection" in told and "labels[env]" in told and "'A_b'" in told

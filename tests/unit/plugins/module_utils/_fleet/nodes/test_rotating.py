@@ -16,7 +16,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import Node
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import MemberNodes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.nodes_snapshot import NodesSnapshot
-from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.node_rotation import (
@@ -192,6 +192,39 @@ def test_a_plan_from_a_file_takes_no_member_of_it_for_one_that_has_left(session:
     snapshot = NodesSnapshot(captured_at=NOW, members=(member,))
     wish = RotationWish(replacement=OWN)
     assert _foreseen(asked, snapshot, (), NOW, wish).begins == ("east/a",)
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_a_plan_from_a_file_needs_to_know_only_the_members_that_take_part(session: Session, takes: bool):
+    """The file holds the whole fleet, one cluster of which does not answer."""
+    join(session.records, "east")
+    join(session.records, "west")
+    members = ("east", "west") if takes else ("east",)
+    wanted = NodeRotation(metadata=ObjectMeta(name="green"), spec=NodeRotationSpec(members=members))
+    asked = _asked(session, "green", NodeManifests(rotations={"green": wanted}))
+    member = MemberNodes(name="east", nodes=(Node(name="a", uid="u"),))
+    away = {"west": Problem("unreachable", "no answer", "west")}
+    snapshot = NodesSnapshot(captured_at=NOW, members=(member,), failed=away)
+    if takes:
+        with pytest.raises(FleetError) as refused:
+            _foreseen(asked, snapshot, (), NOW, RotationWish(replacement=OWN))
+        assert (refused.value.code, refused.value.where) == ("members-unread", "west")
+    else:
+        assert _foreseen(asked, snapshot, (), NOW, RotationWish(replacement=OWN)).begins == ("east/a",)
+
+
+def test_a_node_in_hand_that_is_let_go_is_not_told_to_begin(session: Session):
+    """Its drain has taken too long."""
+    node = {"name": "east/n1", "pool": "east/blue", "phase": "Draining", "attempts": 1, "uid": "u"}
+    body = {"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "blue"}, "spec": {}}
+    state = {"nodes": [{**node, "since": NOW.isoformat()}], "startedAt": NOW.isoformat(), "known": ["east/n1"]}
+    session.records.replace({**session.records.create(body), "status": {"phase": "Running", "state": state}})
+    snapshot = NodesSnapshot(
+        captured_at=NOW, members=(MemberNodes(name="east", nodes=(Node(name="n1", uid="u", created_at=NOW),)),)
+    )
+    asked = _asked(session, "blue", NodeManifests())
+    found = _foreseen(asked, snapshot, (), NOW + timedelta(days=2), RotationWish(replacement=OWN))
+    assert asked.going and found.begins == ()
 
 
 def test_a_plan_by_a_wrong_clock_begins_nothing_and_says_so(session: Session):

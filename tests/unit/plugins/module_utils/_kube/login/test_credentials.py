@@ -10,6 +10,8 @@ import json
 import os
 import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -24,6 +26,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentia
     contexts,
     proxy_for,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.external_credentials import _with_authorities
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 
 EXTERNAL = "ansible_collections.gitops.fleet.plugins.module_utils._kube.login.external_credentials"
@@ -568,6 +571,22 @@ def test_an_auth_provider(tmp_path):
     user["auth-provider"]["config"] = {"id-token": "canary"}
     source = connection_from_kubeconfig(written(tmp_path, document(user), "bad")).credentials
     assert refused(source.get).code == "credentials-plugin"
+
+
+@pytest.mark.parametrize("given", [{}, {"idp-certificate-authority": ""}, {"idp-certificate-authority-data": None}])
+@pytest.mark.parametrize("of_system", [True, False])
+def test_an_issuer_is_never_spoken_to_unverified(tmp_path, monkeypatch, given, of_system):
+    """An empty text as its authority would turn verification off, and it gets the refresh token. Some systems have no
+    file of authorities."""
+    authorities = tmp_path / "ca.pem"
+    authorities.write_text("x")
+    paths = SimpleNamespace(cafile=str(authorities) if of_system else None)
+    monkeypatch.setattr("ssl.get_default_verify_paths", lambda: paths)
+    config = _with_authorities({"config": dict(given)})["config"]
+    assert list(config) == ["idp-certificate-authority"] and Path(config["idp-certificate-authority"]).is_file()
+    assert (config["idp-certificate-authority"] == str(authorities)) is of_system
+    own = {"idp-certificate-authority": "/own.pem"}
+    assert _with_authorities({"config": dict(own)})["config"] == own
 
 
 def test_half_a_character_in_a_password_is_sent_as_it_is():

@@ -124,6 +124,16 @@ def test_aliases_that_unfold_without_end_are_refused(text: str) -> None:
     assert refused.value.code == "kubeconfig-invalid"
 
 
+@pytest.mark.parametrize("kind", [str, str.encode, lambda text: text.encode("utf-16")], ids=["text", "utf-8", "utf-16"])
+@pytest.mark.parametrize("level", ["[", "- ", "{a: ", "? "])
+def test_what_is_nested_without_end_is_refused(level: str, kind: t.Callable[[str], t.Any]) -> None:
+    """F22: PyYAML's own recursion would end the process, without a word."""
+    for text in (level * 50_000, "current-context: a\nusers:\n  " + level * 50_000):
+        with pytest.raises(FleetError) as refused:
+            parse_yaml(kind(text), "Secret a/b")
+        assert (refused.value.code, refused.value.message) == ("kubeconfig-invalid", NOT_YAML)
+
+
 def test_aliases_that_are_used_as_they_are_meant_are_fine() -> None:
     text = "a: &a {x: 1, y: 2024-01-02}\nb: [*a, *a]\nc: {<<: [*a, {z: 3}], x: 2}\n"
     found = parse_yaml(text, "f")

@@ -96,6 +96,14 @@ def test_where_nobody_looked_no_number_is_told():
     assert "not looked since an apply" in overview_markdown(data)
 
 
+def test_a_placement_that_could_not_be_decided_is_not_told_to_be_on_no_cluster():
+    data = report()
+    cells = "u" * len(data["clusters"])
+    data["placements"] = [{**data["placements"][0], "count": 0, "wanted": 0, "cells": cells}]
+    told = overview_markdown(data)
+    assert "| undecided | ? | ? |" in told and "0 of 0" not in told
+
+
 def test_what_was_looked_at_is_told_as_of_when():
     page, comment = report_page(report()), overview_markdown(report())
     assert "<strong>1</strong>object drifted, looked at 2026-03-02T08:00:00Z" in page

@@ -184,6 +184,12 @@ def test_a_freeze_of_the_fleet_counts_in_the_week_and_in_the_next_openings() -> 
     assert "all closed Tue 2026-03-31 00:00 UTC, then 1" in text and max(map(len, lines)) <= 80
 
 
+def test_a_freeze_that_lasts_longer_than_the_week_is_not_told_to_end_with_it() -> None:
+    frozen = maintenance(freezes=[freeze(start="2026-03-28", end="2026-05-30", reason="peak")])
+    lines = budgets_text(answers([member("m1", node("a"))], frozen, rotation({"nodes": "1"})), UTC, week=False)
+    assert "to Sat 2026-04-04 12:00 UTC or later" in " ".join(" ".join(lines).split())
+
+
 def test_outside_the_windows_for_node_images_the_week_is_closed_by_the_fleet() -> None:
     daily = {"daily": {"intervalDays": 1}}
     windows = maintenance(configuration("nodeImage", daily, startTime="22:00", memberSelector=None))

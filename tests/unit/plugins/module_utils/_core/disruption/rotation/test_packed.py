@@ -76,6 +76,13 @@ def test_a_text_that_is_none_of_ours_is_refused(text: str) -> None:
         written_nodes({"nodes": text})
 
 
+def test_what_is_nested_without_end_is_refused() -> None:
+    """Whoever may write one rotation's record would else stop all that read it."""
+    deep = '{"nodes":' + "[" * 5000 + "]" * 5000 + "}"
+    with pytest.raises(ValueError, match="too deep"):
+        read_state({"nodes": base64.b64encode(zlib.compress(deep.encode())).decode()})
+
+
 def test_a_small_text_that_unpacks_to_very_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed, "_MOST_BYTES", 1000)
     with pytest.raises(ValueError, match="too large"):

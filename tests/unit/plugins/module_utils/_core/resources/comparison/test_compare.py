@@ -294,6 +294,18 @@ def test_an_item_that_others_have_added_can_be_ignored_as_it_is_shown() -> None:
     assert additions(as_live(wanted, live, paths), live, "us") == ()
 
 
+def test_values_that_others_have_added_to_a_set_are_theirs_whatever_letters_they_have() -> None:
+    """API servers write ``grün`` as it is and ``<`` as an escape in the names of values; Python does it the other way
+    round."""
+    ours, theirs = {"f:spec": {"f:tags": {'v:"a"': {}}}}, {"f:spec": {"f:tags": {'v:"grün"': {}, 'v:"a\\u003cb"': {}}}}
+    live = {
+        "metadata": {"managedFields": [owned("us", **ours), owned("kubectl", **theirs)]},
+        "spec": {"tags": ["a", "grün", "a<b"]},
+    }
+    found = additions({"spec": {"tags": ["a"]}}, live, "us")
+    assert [(str(each.live), each.managers) for each in found] == [("grün", ("kubectl",)), ("a<b", ("kubectl",))]
+
+
 def test_what_others_have_added_to_a_secret_is_not_shown() -> None:
     live = {
         "apiVersion": "v1",

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.summary import (
     in_one_line,
     named_failures,
+    of_group,
     progress,
     versions_in_words,
 )
@@ -70,6 +71,14 @@ def test_who_failed_is_named() -> None:
     assert named_failures([]) == ""
     assert named_failures(["a"]) == "1 failed: a"
     assert named_failures(list("abcde")) == "5 failed: a, b, c and 2 more"
+
+
+def test_what_a_member_waits_for_is_one_line() -> None:
+    """As where the command that observes it fails with a page of output."""
+    message = "east: observe ended with 1\nTraceback:\n  File x\nError: token expired"
+    row = MemberRow(name="east", state="Pending", reason="Unreachable", message=message)
+    group = GroupRow(name="g", members=(row,), max_concurrency=1, max_allowed_failures=0)
+    assert of_group(group, "Pending") == "waits for east: observe ended with 1: Error: token expired"
 
 
 def test_progress_counts_members_done_of_all() -> None:
