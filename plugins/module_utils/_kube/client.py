@@ -221,8 +221,8 @@ class KubeClient:
     def decode(self, answer: Answer, request: str) -> dict[str, t.Any]:
         """The JSON object in an answer. ApiError ``bad-answer`` if it is not sent as JSON, is none, or is the Status of
         a failure; ``too-large``; ``request`` (method and path) is for the message."""
-        if "json" not in answer.content_type:
-            kind = self.hide(answer.content_type.split(";")[0][:100]) or "no content type"
+        if "json" not in answer.content_type.lower():
+            kind = self.hide(answer.content_type).split(";")[0][:100] or "no content type"
             raise self._bad(f"{request} was answered with {kind} instead of JSON", answer)
         try:
             document = answer.document

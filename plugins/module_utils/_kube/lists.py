@@ -190,7 +190,7 @@ def _next(page: Item, wanted: _Wanted) -> str:
         raise ApiError("bad-answer", f"the answer to GET {wanted.path} is not a list", wanted.client.server_name)
     kind, metadata = str(kind), metadata or {}
     if wanted.kind and kind not in (f"{wanted.kind}List", "PartialObjectMetadataList"):
-        raise wanted.bad(f"is one of {kind.removesuffix('List')[:100]}, not of {wanted.kind}")
+        raise wanted.bad(f"is one of {wanted.client.hide(kind.removesuffix('List'))[:100]}, not of {wanted.kind}")
     token, remaining = metadata.get("continue") or "", metadata.get("remainingItemCount") or 0
     if not isinstance(token, str) or not isinstance(remaining, int):
         raise wanted.bad("has a page without a readable end")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .._kube.files import read_file
 from .locks import unwritable_as_error
-from .private import others_may_write
+from .private import others_may_write, write_private
 from .recipes import (
     BUILD_ENVIRONMENT,
     BUILD_FLAGS,
@@ -57,7 +57,7 @@ def write_manifest(one: Recipe, folder: Path, go: Go) -> None:
         ],
         "shipped": {str(file.relative_to(folder)): _sha256(file) for file in _shipped(one, folder)},
     }
-    (folder / _MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    write_private(folder / _MANIFEST, (json.dumps(document, indent=2) + "\n").encode(), 0o644)
 
 
 def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, str]) -> None:
@@ -82,7 +82,7 @@ def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, st
         ],
         "shipped": {str(file.relative_to(folder)): _sha256(file) for file in _shipped(one, folder)},
     }
-    (folder / _MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    write_private(folder / _MANIFEST, (json.dumps(document, indent=2) + "\n").encode(), 0o644)
 
 
 def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[str], check: bool = False) -> str | None:
@@ -101,6 +101,8 @@ def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[st
     if why:
         return why
     try:
+        if others_may_write(folder / _MANIFEST):
+            return f"others may write to its {_MANIFEST}"
         manifest = json.loads(read_file(folder / _MANIFEST, _MOST))
         if manifest["recipe"] != _recipe_key(one) or (go is not None and manifest["go"] != dict(go)):
             return "it was made by another recipe"

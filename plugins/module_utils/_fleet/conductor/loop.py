@@ -379,7 +379,7 @@ class Conductor(t.Generic[S, X, A]):
             self._telling.waiting(decision.state, wake, now)
             return None
         if look is None or self._ran >= self._busy + self._limits.max_idle:
-            return self._ending("waiting", now, wake or look)
+            return self._ending("waiting", now, min(filter(None, (wake, look)), default=None))
         self._telling.waiting(decision.state, look, now)
         return None
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The process over a detached operation, run by its path with nothing but the standard library: carries out the request
-in a folder, ends what is left of it, and records its end.
+in a folder, ends what is left of it unless it succeeded, and records its end.
 
 Two processes of this file stand over the command, so that either notices the SIGKILL of the other: the outer one waits
 for the inner, which the kernel sends SIGTERM when the outer dies. Whoever is left ends all processes of the operation
@@ -97,7 +97,10 @@ def _supervise(folder: Path, request: dict[str, t.Any], outer: int) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _TO_END)
         status = os.waitpid(child, 0)[1]
         _ignore_signals()
-        result = _result(os.waitstatus_to_exitcode(status), "", 0)
+        code = os.waitstatus_to_exitcode(status)
+        if code:  # killed, or failed: what goes on of it would go on beside the next attempt
+            _end_all(str(folder))
+        result = _result(code, "", 0)
     except _Ended:
         _ignore_signals()
         left = _end_all(str(folder))

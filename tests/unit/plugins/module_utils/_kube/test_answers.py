@@ -11,6 +11,9 @@ from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.answers import Answer, TooLarge, seconds
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -131,3 +134,15 @@ def test_retry_after(text, wait):
 @pytest.mark.parametrize("date", ["", "canary", "Mon, 99 Foo 2026 07:28:00 GMT", "\x00"])
 def test_a_clock_that_cannot_be_read_is_none(date):
     assert Answer(200, "", b"", date).date is None
+
+
+def test_a_token_that_a_server_sends_back_as_the_type_of_its_answer_is_hidden() -> None:
+    """Hidden before it is cut: the first hundred characters of a token are found by nobody afterwards."""
+    token = "eyJ" + "abcdefghij" * 30
+    client = KubeClient(Connection("https://a.example:6443", token=token))
+    client._credential()
+    for kind in (f"{token}; charset=utf-8", f"x/{token}"):
+        with pytest.raises(ApiError) as told:
+            client.decode(Answer(200, kind, b"{}"), "GET /x")
+        assert token[:20] not in str(told.value)
+    assert client.decode(Answer(200, "Application/JSON", b"{}"), "GET /x") == {}

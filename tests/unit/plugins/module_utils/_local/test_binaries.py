@@ -144,6 +144,20 @@ def test_a_build_under_a_wide_umask_is_used_and_nobody_else_may_change_it(go, tm
     assert said == [] and (folder / "etcd").stat().st_mode & 0o777 == 0o755
 
 
+def test_a_manifest_that_others_may_write_to_is_not_believed(go, tmp_path):
+    """They could write the sum of another program into it."""
+    before = os.umask(0)
+    try:
+        folder = binaries.provide(ETCD, tmp_path / "cache")
+    finally:
+        os.umask(before)
+    assert (folder / "manifest.json").stat().st_mode & 0o777 == 0o644
+    (folder / "manifest.json").chmod(0o664)
+    said: list[str] = []
+    folder = binaries.provide(ETCD, tmp_path / "cache", said.append)
+    assert said and (folder / "manifest.json").stat().st_mode & 0o022 == 0
+
+
 def test_check_mode_changes_no_mode_and_finds_what_would_be_used(go, tmp_path, monkeypatch):
     """Also where nothing could be built anew, and of a file that was changed nothing is believed."""
     cache, spec = tmp_path / "cache", ClusterSpec("hub")

@@ -238,3 +238,22 @@ def test_the_lease_is_kept_during_a_turn_that_takes_longer_than_it() -> None:
     assert conductor.step() is None and now[0] - NOW > 2 * timedelta(seconds=loop.LEASE_SECONDS)
     gaps = [later - before for before, later in zip(kept, [*kept[1:], now[0]], strict=True)]
     assert max(gaps) < timedelta(seconds=loop.LEASE_SECONDS) / 2
+
+
+class WaitingForBoth(Waiting):
+    """For a window of tomorrow, and for somebody who is looked at every now and then."""
+
+    def decide(self, *_arguments: t.Any) -> Decision[int, t.Any]:
+        return Decision(state=0, wake_at=NOW + timedelta(days=1))
+
+
+def test_the_earlier_of_clock_and_look_is_when_to_come_back() -> None:
+    """Else who answers again in a minute would wait for the other's window."""
+    now = [NOW]
+    steering = t.cast(t.Any, WaitingForBoth(False))
+    conductor: Conductor[int, t.Any, t.Any] = Conductor(
+        t.cast(t.Any, Stored()), steering, lambda: now[0], silently(), RunLimits(holder="me")
+    )
+    while (ending := conductor.step()) is None:
+        now[0] += timedelta(minutes=1)
+    assert ending.resume_at == NOW + timedelta(seconds=2)

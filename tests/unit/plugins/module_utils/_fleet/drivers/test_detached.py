@@ -213,6 +213,13 @@ def test_the_end_of_its_process_is_the_end_of_all_and_recorded(folder: Path, num
     assert progress.state == FAILED and words in progress.message and "ended with it" in progress.message
 
 
+def test_nothing_of_a_command_that_failed_goes_on_beside_the_next_attempt(folder: Path):
+    """As of an ansible-playbook that the kernel killed for its memory: its tasks have sessions of their own."""
+    detached.start(folder, shell("setsid sleep 987 & kill -9 $$"))
+    assert ended(folder).state == FAILED
+    assert processes.processes_marked(str(folder)) == ()
+
+
 def test_the_inner_process_may_be_killed_too(folder: Path):
     reference = detached.start(folder, shell(TWO))
     until(folder, says("up"))
