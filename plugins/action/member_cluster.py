@@ -108,7 +108,8 @@ def _own(each: dict[str, t.Any], options: dict[str, t.Any], name: str) -> t.Any:
 
 def _left(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
     """The answer after the named members have left, or with ``check`` only would; ``partial``, with their problems,
-    where some are not done. FleetError ``no-members`` without names, and as of ``leave`` and ``removal_limit``."""
+    where some are not done; changed also where objects were written on members that stay. FleetError ``no-members``
+    without names, and as of ``leave`` and ``removal_limit``."""
     names = [each["name"] for each in options["members"] or ()]
     if not names:
         raise FleetError("no-members", "state absent needs the names of the members", "members")
@@ -137,9 +138,9 @@ def _left(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
         },
         "problems": [each.as_dict() for each in outcome.failed],
     }
+    written = any(each.wrote or each.doubtful for by in outcome.outcomes.values() for each in by.values())
+    changed = bool(outcome.left) or written
     if outcome.failed:
         message = "\n".join(str(each) for each in outcome.failed)
-        return Answer(
-            changed=bool(outcome.left), outcome="partial", code=outcome.failed[0].code, message=message, data=data
-        )
-    return Answer(changed=bool(outcome.left), data=data)
+        return Answer(changed=changed, outcome="partial", code=outcome.failed[0].code, message=message, data=data)
+    return Answer(changed=changed, data=data)

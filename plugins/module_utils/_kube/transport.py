@@ -49,7 +49,8 @@ def pool(
     plain HTTP. ``met`` is told when the server's certificate ends, at each new connection on which it was checked.
 
     What people are to be told of the connection goes to ``USES``; an insecure one silences urllib3's own warning in
-    this process. FleetError ``missing-library``, for a SOCKS proxy without PySocks too.
+    this process. FleetError ``missing-library``, for a SOCKS proxy without PySocks too, ``kubeconfig-invalid`` for a
+    URL that urllib3 cannot read.
     """
     if urllib3 is None:
         raise FleetError("missing-library", "the Python library urllib3 is not installed", hint="pip install urllib3")
@@ -64,7 +65,11 @@ def pool(
         if connection.tls_server_name:
             options["server_hostname"] = connection.tls_server_name
     make = _proxied if connection.proxy else _direct
-    made = make(connection, options)
+    try:
+        made = make(connection, options)
+    except failures.LocationParseError:
+        text = "its server or proxy-url is no URL that can be connected to"
+        raise FleetError("kubeconfig-invalid", text, connection.where, "write it as https://host:port") from None
     parts: dict[str, t.Any] = {"response_class": _TimedResponse}
     if context is not None and not connection.insecure:
         parts["connect"] = _telling(made.ConnectionCls.connect, met)

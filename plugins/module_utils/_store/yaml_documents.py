@@ -131,6 +131,7 @@ class _Builder:
         self._texts: Texts = {}
         self._stack: list[_Open] = []
         self._anchors: dict[str, t.Any] = {}
+        self._anchored_texts: dict[str, str] = {}
         self._measured: dict[str, _Anchored] = {}
         self._unfolded = 0
         self._values = 0
@@ -150,6 +151,7 @@ class _Builder:
         self._lines = {}
         self._texts = {}
         self._anchors.clear()
+        self._anchored_texts.clear()
         self._measured.clear()
 
     def _problem(self, code: str, message: str, line: int, hint: str = "") -> Problem:
@@ -207,9 +209,12 @@ class _Builder:
             self._stack[-1].key, self._stack[-1].key_line = _MERGE, line
             return
         value = self._value(event, line)
-        if value is not None and not isinstance(value, str) and event.value != json.dumps(value):
+        is_other = value is not None and not isinstance(value, str) and event.value != json.dumps(value)
+        if is_other:
             self._keep_text(event.value)
         self._add(value, line, event.anchor)
+        if is_other and event.anchor:
+            self._anchored_texts[event.anchor] = event.value
 
     def _keep_text(self, text: str) -> None:
         """The text that is the value of the open key or item, of a key that is there twice the first one's; keys are
@@ -243,6 +248,8 @@ class _Builder:
             raise _Stop(self._problem("too-big", text, line, "write it out, or split it"))
         if len(self._stack) + meant.height > MAX_DEPTH:
             raise _Stop(self._problem("too-deep", f"nested deeper than {MAX_DEPTH} levels", line))
+        if event.anchor in self._anchored_texts:
+            self._keep_text(self._anchored_texts[event.anchor])
         self._add(self._copy(meant.value), line, None)
 
     def _copy(self, value: t.Any) -> t.Any:
@@ -264,6 +271,7 @@ class _Builder:
         if anchor:
             self._anchors[anchor] = value
             self._measured.pop(anchor, None)
+            self._anchored_texts.pop(anchor, None)
         if not self._stack:
             self.found.append(YamlDocument(value, line, self._lines, self._texts))
             return

@@ -193,7 +193,11 @@ def _pools(told: t.Any, member: str) -> tuple[NodePoolStatus, ...] | None:
         return None
     try:
         found = decode(FleetMemberStatus, {"nodePools": told}).node_pools
+        names: set[str] = set()
         for each in found:
+            if not each.name or each.name in names or each.count < 0:
+                raise ValueError("each has a name of its own, and a count of 0 or more")
+            names.add(each.name)
             if each.version:
                 KubeVersion.parse(each.version)
     except (ValueError, TypeError, AttributeError, OverflowError) as error:

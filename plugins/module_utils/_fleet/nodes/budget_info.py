@@ -25,6 +25,7 @@ from ..._core.windows.wishes import wished
 from ..._store.yaml_documents import write_yaml
 from ..members.members import recorded_members
 from ..session import Session
+from ..showing import plain_json
 from .reading import ReadingWish, members_in_file, nodes_file, read_all
 from .sources import NodeManifests, with_recorded
 
@@ -56,8 +57,9 @@ class BudgetReport:
 
     @property
     def file(self) -> str:
-        """What was read as the text of a file ``nodes.json``, which ``nodes_file`` reads."""
-        return json_by_lines(write_nodes(self.snapshot))
+        """What was read as the text of a file ``nodes.json``, which ``nodes_file`` reads, without credentials that we
+        know: a member may send back what was shown to it."""
+        return json_by_lines(plain_json(write_nodes(self.snapshot)))
 
 
 def zone_of(name: str) -> tzinfo:

@@ -57,8 +57,9 @@ def candidates(members: t.Any) -> tuple[Candidate, ...]:
 
 
 def _candidate(row: Mapping[str, t.Any], place: str) -> Candidate:
-    """A row, a FleetMember or a MemberCluster as a candidate, the group empty where there is none, labels as texts.
-    FleetError with the first problem, at ``place``: ``bad-argument``, ``missing-field``, ``wrong-type``."""
+    """A row, a FleetMember or a MemberCluster as a candidate, the group empty where there is none, labels as texts,
+    truth values as ``true`` and ``false``; those without a value are left out. FleetError with the first problem, at
+    ``place``: ``bad-argument``, ``missing-field``, ``wrong-type``."""
     kind = row.get("kind")
     if kind is None and "metadata" not in row:
         name, group, labels = row.get("name"), row.get("group"), row.get("labels")
@@ -73,7 +74,9 @@ def _candidate(row: Mapping[str, t.Any], place: str) -> Candidate:
         raise FleetError("wrong-type", f"text is wanted, not {written(group, 60)}", f"{place}.group")
     if labels is not None and not isinstance(labels, Mapping):
         raise FleetError("wrong-type", f"a mapping is wanted, not {written(labels, 60)}", f"{place}.labels")
-    return Candidate(name=name, group=group or "", labels={str(key): str(each) for key, each in (labels or {}).items()})
+    given = {key: each for key, each in (labels or {}).items() if each is not None}
+    words = {str(key): str(each).lower() if isinstance(each, bool) else str(each) for key, each in given.items()}
+    return Candidate(name=name, group=group or "", labels=words)
 
 
 def _mapping(value: t.Any) -> Mapping[str, t.Any]:

@@ -96,7 +96,8 @@ def _is_host(name: str) -> bool:
     """Whether that can be the name of a host, or its address: TLS and DNS raise errors of their own for anything
     else."""
     try:
-        return b"\0" not in name.encode("idna") and bool(name)
+        whole = b"\0" not in name.encode("idna") and bool(name)
+        return whole and ("%" not in name or ":" in name)  # but as the zone of an IPv6 address
     except UnicodeError:
         return False
 
@@ -213,7 +214,7 @@ def _proxy_problem(proxy: str) -> str:
         url.port  # noqa: B018  # raises for a port that is none
     except ValueError:
         return "is not a URL"
-    good = url.scheme in PROXY_SCHEMES and url.hostname and _is_header(proxy) and " " not in proxy
+    good = url.scheme in PROXY_SCHEMES and _is_host(url.hostname or "") and _is_header(proxy) and " " not in proxy
     return "" if good else "is not the URL of a proxy"
 
 

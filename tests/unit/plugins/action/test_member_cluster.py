@@ -8,11 +8,17 @@ from __future__ import annotations
 import json
 import typing as t
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
+from ansible_collections.gitops.fleet.plugins.action import member_cluster
 from ansible_collections.gitops.fleet.plugins.action.member_cluster import FIELDS, ActionModule
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import Left
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Answer, Run, present
 
@@ -118,3 +124,16 @@ def test_no_verb_gives_back_what_ansible_takes_for_its_own() -> None:
         text = file.read_text(encoding="utf-8").partition('RETURN = r"""')[2].partition('"""')[0]
         given = set(yaml.safe_load(text) or {})
         assert not given & words, file.name
+
+
+def test_what_was_deleted_on_a_member_that_stays_is_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stopped answering after its objects were gone, and has not left."""
+    gone = ObjectId("", "v1", "ConfigMap", "shop", "a")
+    came = MemberOutcome(cluster="m1", error=Problem("timeout", "no answer"), written=(gone,))
+    found = Left(outcomes={"m1": {"web": came}}, failed=(Problem("timeout", "web: no answer", "m1"),))
+    monkeypatch.setattr(member_cluster, "leave", lambda *_given, **_named: found)
+    options = {"members": [{"name": "m1"}], "placed": "remove", "forget_unreachable": False, "max_removals": "100%",
+               "prune_kinds": [], "removal_timeout": 1}  # fmt: skip
+    session: t.Any = SimpleNamespace(say=lambda _line: None)
+    answer = member_cluster._left(options, session, False)
+    assert answer.outcome == "partial" and answer.changed

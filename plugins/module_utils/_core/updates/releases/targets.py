@@ -93,13 +93,14 @@ class UpgradeStep:
 @dataclass(frozen=True, kw_only=True)
 class UpgradeWork:
     """``left_out`` says of pools why they stay, but for those of which an obstacle tells. With ``skip``, ``fail`` or
-    obstacles the steps are not taken now."""
+    obstacles the steps are not taken now; ``undone``: a ``skip`` leaves something that is behind as it is."""
 
     steps: tuple[UpgradeStep, ...] = ()
     left_out: tuple[str, ...] = ()
     skip: MemberBlocker | None = None
     fail: MemberBlocker | None = None
     obstacles: tuple[MemberBlocker, ...] = ()
+    undone: bool = False
 
     def view(self, name: str) -> MemberView:
         """The same for ``decide``, of a member in the fleet that has no windows."""
@@ -120,7 +121,8 @@ def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
     waits = tuple(each.obstacle for _pool, each in choices if each.obstacle)
     if skip is None and not (climbs or pools or waits):
         skip = _nothing_to_do(cluster, target, left_out, bool(choices) and all(each.unknown for _pool, each in choices))
-    verdict = UpgradeWork(left_out=left_out, skip=skip or _unsupported(cluster, target, known, now))
+    skip = skip or _unsupported(cluster, target, known, now)
+    verdict = UpgradeWork(left_out=left_out, skip=skip, undone=skip is not None and bool(climbs or pools))
     if verdict.skip is not None:
         return verdict
     if climbs:

@@ -54,6 +54,8 @@ _PYTHON, _KUBECONFIG = "python.yml", "kubeconfig"
 _SAME_PYTHON = 'all: {vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}}\n'
 _MOST_EVENTS = 500
 _LATER = (429, 503)
+# Who answers so for another server does not know what that one has done.
+_UNSURE = (502, 504)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +85,8 @@ class RoleJobDriver:
         job = self._found(work)
         if job is None:
             files = self._files(work)
-            job = self._made(work)
-            self._hand_over(work, job, files, made_now=True)
+            job, made_now = self._made(work)
+            self._hand_over(work, job, files, made_now=made_now)
         elif not is_finished(job):
             self._hand_over(work, job, self._files(work), made_now=False)
         return self._reference(job)
@@ -140,19 +142,19 @@ class RoleJobDriver:
             raise FleetError("job-of-another", message, work.member, "see who makes Jobs in that namespace")
         return job
 
-    def _made(self, work: Work) -> Document:
-        """Notes that it is begun here, and makes the Job, or finds that somebody else just did. FleetError as of
-        ``_refuse_twice`` and ``begin``."""
+    def _made(self, work: Work) -> tuple[Document, bool]:
+        """Notes that it is begun here, and makes the Job, or finds that somebody else just did (False). FleetError as
+        of ``_refuse_twice`` and ``begin``."""
         self._refuse_twice(work)
         self._note(work)
         try:
             made = self.jobs.post(self._path(_JOBS), job_manifest(work, self.settings, self._command()))
-            return self._checked(made, f"POST {self._path(_JOBS)}")
+            return self._checked(made, f"POST {self._path(_JOBS)}"), True
         except ApiError as error:
             found = self._found(work) if error.status else None
             if found is None:
                 raise self._refused(work, error) from None
-            return found
+            return found, False
 
     def _refuse_twice(self, work: Work) -> None:
         """FleetError ``begun-before``, for a Job that this machine has begun and that is gone,
@@ -194,7 +196,7 @@ class RoleJobDriver:
         except ApiError as error:
             if error.code == "already-exists":
                 return
-            if made_now and error.status:
+            if made_now and error.status and error.status not in _UNSURE:
                 self._take_back(job)
                 raise self._refused(work, error) from None
             raise

@@ -160,6 +160,8 @@ class WholeUpgrade:
                     left = self._pooled(self._parts.left, LEFT, "")
                 if left.paused:
                     return self._teller.paused(left.until, f"nodes in hand wait: {left.paused}")
+                if todo.skip and todo.undone:
+                    return self._ended(cluster, states.FAILED, todo.skip.reason, todo.skip.message)
                 return self._ended(cluster, states.COMPLETED, "", "; ".join(todo.left_out))
             why = todo.skip
             return self._ended(cluster, states.SKIPPED, why.reason if why else "", why.message if why else "")

@@ -123,6 +123,14 @@ def test_what_was_written_in_a_merged_mapping_is_not_told_of_a_later_one(
     assert not [n for n in range(2, 401, 2) if found.written(f"spec[{n}].canary") is not None]
 
 
+def test_what_is_written_is_known_where_an_alias_stands() -> None:
+    """One anchor would else become two values: ``010`` where it stands, and ``8`` where it is meant."""
+    (found,) = read_yaml("a: &x 010\nb: *x\nc: [*x]\nd: &x 1\ne: *x\n", "f.yaml")
+    assert isinstance(found, YamlDocument)
+    assert found.texts[id(found.value)] == {"a": "010", "b": "010"}
+    assert found.texts[id(found.value["c"])] == {0: "010"}
+
+
 def test_of_a_key_that_is_there_twice_the_text_of_the_second_is_not_told() -> None:
     found = [each for each in read_yaml("tier: 1\ntier: 0777\n", "x.yaml") if isinstance(each, YamlDocument)]
     assert [(each.value, each.texts.get(id(each.value), {})) for each in found] == [({"tier": 1}, {})]

@@ -99,6 +99,9 @@ DEEP = """yes '{"a":' | head -n 200000 | tr -d '\\n'"""
         ("""echo '{"version": true}'""", "no version of Kubernetes: True"),
         ("""echo '{"version": {"a": 1}}'""", "no version of Kubernetes: {"),
         ("""echo '{"version": "1.36.3", "pools": [{"name": "a", "count": 1e999}]}'""", "pools that cannot be read"),
+        ("""echo '{"version": "1.36.3", "pools": [{"pool": "a"}]}'""", "a name of its own"),
+        ("""echo '{"version": "1.36.3", "pools": [{"name": "a"}, {"name": "a"}]}'""", "a name of its own"),
+        ("""echo '{"version": "1.36.3", "pools": [{"name": "a", "count": -1}]}'""", "0 or more"),
         (DEEP, "no version of Kubernetes: {"),
     ],
 )

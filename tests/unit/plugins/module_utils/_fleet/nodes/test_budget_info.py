@@ -11,11 +11,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import MemberNodes
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.nodes_snapshot import NodesSnapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import reading
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.budget_info import BudgetQuestion, budget_report
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.budget_info import (
+    BudgetQuestion,
+    BudgetReport,
+    budget_report,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.reading import ReadingWish
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.sources import node_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import SHOWN
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import Resource
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import maintenance, rotation
@@ -95,3 +102,13 @@ def test_members_that_share_no_budget_are_not_read(session: Session, fleet: Flee
     given = node_manifests((), (maintenance(), rotation({"nodes": "1"})))
     budget_report(session, BudgetQuestion(given=given, reading=ReadingWish(names=("a",), pods=False)))
     assert fleet.listed.keys() == {"a"}
+
+
+def test_no_token_that_a_member_sends_back_gets_into_the_file() -> None:
+    """The file is made to be kept and passed on."""
+    token = "Abc0123456789-very-secret-token"
+    SHOWN.add(token)
+    node = {"kind": "Node", "metadata": {"name": "n", "annotations": {"karpenter.sh/note": token}}, "spec": {}}
+    seen = NodesSnapshot(captured_at=NOW, members=(MemberNodes(name="m1"),), documents={"m1": {"Node": [node]}})
+    report = BudgetReport(answers=(), snapshot=seen, now=NOW, zone=UTC)
+    assert token not in report.file and '"karpenter.sh/note"' in report.file

@@ -17,7 +17,12 @@ import pytest
 import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import write_time
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Credential, TokenFile
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import (
+    Connection,
+    Credential,
+    TokenFile,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import (
     Basic,
     connection_from_document,
@@ -592,3 +597,18 @@ def test_an_issuer_is_never_spoken_to_unverified(tmp_path, monkeypatch, given, o
 def test_half_a_character_in_a_password_is_sent_as_it_is():
     """Readers of YAML give such; the server refuses it, and nothing breaks."""
     assert Basic("me", "\ud800").get().authorization == "Basic " + encoded(b"me:\xed\xa0\x80")
+
+
+@pytest.mark.parametrize(
+    "proxy", ["http://a..b:1", "http://.p:1", "http://a%zz:1", "http://u:s3cret@a%zz:1", "http://[::1]x:1"]
+)
+def test_a_proxy_that_no_host_can_be_is_told_as_the_kubeconfigs(proxy):
+    """Not as a fault of ours, nor of the server behind it, which was asked for nothing."""
+    with pytest.raises(FleetError) as told:
+        KubeClient(Connection("https://127.0.0.1:1", name="m", proxy=proxy)).get("/version")
+    assert told.value.code == "kubeconfig-invalid" and "s3cret" not in str(told.value)
+
+
+@pytest.mark.parametrize("server", ["https://a%zz:1", "https://a%:1"])
+def test_a_server_with_a_percent_sign_is_none(server):
+    assert refused(lambda: Connection(server)).code == "kubeconfig-invalid"

@@ -315,3 +315,30 @@ def test_a_job_that_cannot_be_noted_is_not_made(
     with pytest.raises(FleetError) as refused:
         driver.begin(work)
     assert refused.value.code == "unwritable-folder" and cluster.kept == {}
+
+
+@pytest.mark.parametrize("status", [502, 504])
+def test_inputs_that_may_have_been_taken_leave_the_job(
+    driver: RoleJobDriver, cluster: Cluster, work: Work, status: int
+):
+    """Whoever answers so for the server does not know what that has done; the pod may run."""
+    cluster.refuses["post", "secrets"] = status
+    with pytest.raises(ApiError) as unsure:
+        driver.begin(work)
+    assert unsure.value.code != "job-refused" and cluster.job()
+    cluster.refuses.clear()
+    assert driver.poll(work).state == NOT_BEGUN and driver.begin(work).startswith(role_job.REFERENCE)
+
+
+def test_the_job_of_another_conductor_is_not_taken_back(
+    driver: RoleJobDriver, cluster: Cluster, work: Work, monkeypatch: pytest.MonkeyPatch
+):
+    """Ours saw none, and the other made it first; its play may be under way."""
+    driver.begin(work)
+    found, first = RoleJobDriver._found, [None]
+    monkeypatch.setattr(RoleJobDriver, "_found", lambda one, what: first.pop() if first else found(one, what))
+    monkeypatch.setattr(RoleJobDriver, "_refuse_twice", lambda _one, _what: None)
+    cluster.refuses["post", "secrets"] = 429
+    with pytest.raises(FleetError):
+        driver.begin(work)
+    assert cluster.job()
