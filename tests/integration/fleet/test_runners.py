@@ -13,6 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
     ClusterResourceBinding,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report, run
 from small_fleet import Fleet, changes, conditions
@@ -102,7 +103,8 @@ def test_a_killed_first_run_is_finished_by_the_next(fleet: Fleet, point: str) ->
 
 @pytest.mark.parametrize("point", ["intent", "object", "members"])
 def test_a_killed_change_loses_no_object_from_the_prune_list(fleet: Fleet, point: str) -> None:
-    """What left the files while the run was killed is pruned by the next, and nothing else."""
+    """What left the files while the run was killed is pruned by the next, and nothing else; what the killed one may
+    have brought counts for the brake, too."""
     fleet.join("m1")
     fleet.resources(fleet.configmap(), fleet.configmap("old"))
     fleet.place()
@@ -110,7 +112,10 @@ def test_a_killed_change_loses_no_object_from_the_prune_list(fleet: Fleet, point
     fleet.resources(fleet.configmap(color="red"), fleet.configmap("new"))
     fleet.killed(point)
     fleet.resources(fleet.configmap(color="red"))
-    report = fleet.apply()
+    with pytest.raises(FleetError) as stopped:
+        fleet.apply()
+    assert stopped.value.code == "brake-max-object-removals" and "2 of 4 objects" in str(stopped.value)
+    report = fleet.apply(limits=BrakeLimits(max_object_removals=2))
     assert not report.problems and changes(report, fleet.name) == {"m1": "kept"}
     server = fleet.servers["m1"]
     assert server.data(fleet.namespaced("configmaps", "settings")) == {"color": "red"}
