@@ -80,10 +80,19 @@ class RotationGround:
 
     def due_of(self, members: t.Iterable[MemberNodes], now: datetime, before: RotationState) -> dict[str, str]:
         """As ``due``, of what a rotation without ``spec.due`` has left ``before``: without the nodes that were made
-        since it was asked for, or came for one of its nodes. Nodes of unknown age are due."""
+        since it was asked for, or came for one of its nodes. Nodes of unknown age are due, and so are its own that are
+        still there, though they were made in the very second."""
         since, came = before.asked_at, {each.replacement for each in before.nodes}
+        own = {(each.name, each.uid) for each in before.nodes if each.uid}
         old = (
-            replace(each, nodes=tuple(one for one in each.nodes if not _made_since(one, since, now)))
+            replace(
+                each,
+                nodes=tuple(
+                    one
+                    for one in each.nodes
+                    if not _made_since(one, since, now) or (f"{each.name}/{one.name}", one.uid) in own
+                ),
+            )
             for each in members
         )
         return {name: why for name, why in self.due(old, now).items() if name not in came}
