@@ -101,7 +101,7 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
         readmit=options["readmit"] or "",
         empty_first=options["empty_first"],
         resources=tuple(options["resources"]) if options["resources"] and back is None else None,
-        facts=None if options["facts"] in (AUTO, READ) else facts_file(options["facts"], run_of.now, with_nodes=False),
+        facts=None if options["facts"] in (AUTO, READ) else facts_file(options["facts"], run_of.now, for_plan=True),
         read=options["facts"] == READ,
         max_facts_age=timedelta(seconds=age) if age else None,
         limits=brake_limits(options),

@@ -33,14 +33,17 @@ SHIPPED_PRICES = ("aws", "azure", "gce")
 MAX_JSON = 1_000_000_000
 
 
-def facts_file(path: str, now: datetime, *, with_nodes: bool = True) -> FactsSnapshot:
-    """The facts snapshot in a JSON file, with the digest of what stands there; not ``with_nodes``, those are passed
-    over. FleetError ``facts-missing``, ``facts-too-new`` for a newer schema, and ``facts-invalid``, also for one
-    captured after ``now``, but for clocks that differ a little, and for halves of surrogate pairs."""
+def facts_file(path: str, now: datetime, *, for_plan: bool = False) -> FactsSnapshot:
+    """The facts snapshot in a JSON file. ``for_plan``: without nodes, of which no plan asks, and with the digest of
+    what stands there, by which a plan names its facts. FleetError ``facts-missing``, ``facts-too-new`` for a newer
+    schema, and ``facts-invalid``, also for one captured after ``now``, but for clocks that differ a little, and, for a
+    plan, for halves of surrogate pairs."""
     command = f"ansible-playbook gitops.fleet.facts {path_option('dest', path)}"
     hint = f"{command} reads the facts of all members and writes it"
     document = json_file(path, "facts-missing", "facts-invalid", hint)
-    found = read_snapshot(document, path, now, with_nodes=with_nodes)
+    found = read_snapshot(document, path, now, with_nodes=not for_plan)
+    if not for_plan:
+        return found
     try:
         return replace(found, digest=digest_of(document))
     except FleetError as error:

@@ -101,8 +101,8 @@ def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[st
     if why:
         return why
     try:
-        if others_may_write(folder / _MANIFEST):
-            return f"others may write to its {_MANIFEST}"
+        if why := others_may_write(folder / _MANIFEST):
+            return f"{_MANIFEST}: {why}"
         manifest = json.loads(read_file(folder / _MANIFEST, _MOST))
         if manifest["recipe"] != _recipe_key(one) or (go is not None and manifest["go"] != dict(go)):
             return "it was made by another recipe"

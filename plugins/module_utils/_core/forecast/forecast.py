@@ -14,7 +14,7 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from ..updates.commands import each_member, start
+from ..updates.commands import start
 from ..updates.facts import DONE
 from ..updates.run import (
     GroupRow,
@@ -22,6 +22,7 @@ from ..updates.run import (
     Members,
     RunState,
     StageRow,
+    each_member,
 )
 from ..updates.status import derive
 from ..values.instants import write_time

@@ -17,6 +17,11 @@ from .rules import Found
 NAME_LIMIT = 63
 
 
+def with_ending(name: str, ending: str, limit: int = NAME_LIMIT) -> str:
+    """The name with the ``ending`` behind it, in at most ``limit`` characters: of a longer one as much as fits."""
+    return name[: limit - len(ending)].rstrip("-.") + ending
+
+
 def name_problem(name: str) -> str:
     """Why this cannot be the name of an object, or an empty text (RFC 1123 subdomain of at most 253 characters)."""
     if len(name) <= 253 and re.fullmatch(DNS_SUBDOMAIN, name):

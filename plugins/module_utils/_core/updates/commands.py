@@ -38,12 +38,13 @@ from .run import (
     MemberRow,
     RunState,
     StageRow,
+    each_member,
 )
 from .skipping import SkipTarget, carried_on_first, skip, with_user_skips
 from .status import derive, stage_look
 from .timing.obstacles import pending
 
-__all__ = ["SkipTarget", "attempt_ended", "each_member", "put_back", "referenced", "skip", "start", "stop"]
+__all__ = ["SkipTarget", "attempt_ended", "put_back", "referenced", "skip", "start", "stop"]
 
 STARTABLE = (NOT_STARTED, STOPPED, FAILED)
 STOPPABLE = (RUNNING, PENDING)
@@ -198,18 +199,6 @@ def _in_flight(run: RunState, operation: str, change: t.Callable[[MemberRow], Me
     if all(new is old for new, old in zip(stages, run.stages, strict=True)):
         return run
     return replace(run, stages=tuple(with_breaches(stage, stage_look(stage, run).facts) for stage in stages))
-
-
-def each_member(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) -> StageRow:
-    """The stage with each member changed; the same stage if no member changes."""
-    groups = []
-    for group in stage.groups:
-        members = tuple(map(change, group.members))
-        unchanged = all(new is old for new, old in zip(members, group.members, strict=True))
-        groups.append(group if unchanged else replace(group, members=members))
-    if all(new is old for new, old in zip(groups, stage.groups, strict=True)):
-        return stage
-    return replace(stage, groups=tuple(groups))
 
 
 def _where(run: RunState) -> str:

@@ -7,7 +7,7 @@ and its acts. States of groups, stages and the run are derived from these, never
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from ..values.update_states import (
@@ -141,6 +141,18 @@ class StageRow:
     breached: bool = False
     reached: bool = False
     next_group: int = 0
+
+
+def each_member(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) -> StageRow:
+    """The stage with each member changed; the same stage if no member changes."""
+    groups = []
+    for group in stage.groups:
+        members = tuple(map(change, group.members))
+        unchanged = all(new is old for new, old in zip(members, group.members, strict=True))
+        groups.append(group if unchanged else replace(group, members=members))
+    if all(new is old for new, old in zip(groups, stage.groups, strict=True)):
+        return stage
+    return replace(stage, groups=tuple(groups))
 
 
 @dataclass(frozen=True, kw_only=True)

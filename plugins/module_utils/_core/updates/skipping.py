@@ -35,6 +35,7 @@ from .run import (
     MemberRow,
     RunState,
     StageRow,
+    each_member,
 )
 from .status import derive
 
@@ -129,8 +130,7 @@ def _as_told(stage: StageRow, told: t.Mapping[str, MemberRow]) -> StageRow:
         then = told.get(row.name) if row.state == SKIPPED else None
         return replace(row, message=then.message, completed=then.completed) if then else row
 
-    groups = (replace(group, members=tuple(map(row_as_told, group.members))) for group in stage.groups)
-    return replace(stage, groups=tuple(groups))
+    return each_member(stage, row_as_told)
 
 
 def _problem(run: RunState, target: SkipTarget, states: States, state: str) -> Problem | None:

@@ -84,17 +84,12 @@ class RotationGround:
         still there, though they were made in the very second."""
         since, came = before.asked_at, {each.replacement for each in before.nodes}
         own = {(each.name, each.uid) for each in before.nodes if each.uid}
-        old = (
-            replace(
-                each,
-                nodes=tuple(
-                    one
-                    for one in each.nodes
-                    if not _made_since(one, since, now) or (f"{each.name}/{one.name}", one.uid) in own
-                ),
-            )
-            for each in members
-        )
+
+        def stays(member: MemberNodes, node: Node) -> bool:
+            """Whether the node came since, and is none of its own."""
+            return _made_since(node, since, now) and (f"{member.name}/{node.name}", node.uid) not in own
+
+        old = (replace(each, nodes=tuple(one for one in each.nodes if not stays(each, one))) for each in members)
         return {name: why for name, why in self.due(old, now).items() if name not in came}
 
     def sight(

@@ -15,7 +15,7 @@ from ...objects.identity import Manifest
 from ...objects.placements.key import PlacementKey
 from ...objects.staged.key import RunKey
 from ...objects.staged.update_run import ClusterStagedUpdateRun
-from ...schema.metadata_rules import NAME_LIMIT
+from ...schema.metadata_rules import with_ending
 from .decide import is_over
 from .standing import begun_at
 
@@ -55,17 +55,11 @@ def next_run(placement: PlacementKey, index: int, known: KnownRuns) -> NextRun |
     strategy = _strategy(placement, there.values(), known)
     if not strategy:
         return None
-    keys = (RunKey(placement.namespace, name_with(placement.name, str(number))) for number in itertools.count(1))
+    keys = (RunKey(placement.namespace, with_ending(placement.name, f"-{number}")) for number in itertools.count(1))
     key = next(each for each in keys if str(each) not in known.written and str(each) not in known.recorded)
     spec = {"placementName": placement.name, "stagedRolloutStrategyName": strategy}
     made = {"apiVersion": PLACEMENT_API, "kind": key.kinds.run, "metadata": key.metadata(key.name), "spec": spec}
     return NextRun(placement=str(placement), run=str(key), definition=made)
-
-
-def name_with(name: str, suffix: str) -> str:
-    """``name-suffix`` as the name of a run, which has at most ``NAME_LIMIT`` characters: of a longer one as much of
-    ``name`` as fits."""
-    return f"{name[: NAME_LIMIT - len(suffix) - 1].rstrip('-.')}-{suffix}"
 
 
 def _is_of(run: ClusterStagedUpdateRun, placement: PlacementKey) -> bool:

@@ -13,10 +13,10 @@ from ...objects.api_groups import PLACEMENT_API
 from ...objects.identity import Manifest
 from ...objects.staged.update_run import ClusterStagedUpdateRun
 from ...resources.snapshots import snapshot_index
+from ...schema.metadata_rules import with_ending
 from ...updates.terms import as_annotations, kept_terms
 from ...values.int_or_percent import int64
 from ..content import RolloutBinding
-from .next_run import name_with
 from .standing import cluster_state
 
 AGAIN, BACK, MENDED = "again", "back", "mended"
@@ -36,17 +36,17 @@ def index_before(run: ClusterStagedUpdateRun, bindings: t.Iterable[RolloutBindin
 
 
 def run_after(run: ClusterStagedUpdateRun, suffix: str, index: str) -> Manifest:
-    """The manifest of a run of the same placement by the same strategy, named after this one as of ``name_with``, that
-    gives the snapshot at ``index``, the latest where that is empty, and keeps the terms of approvals that this one
-    keeps."""
+    """The manifest of a run of the same placement by the same strategy, named after this one with ``-suffix``, cut to
+    fit, that gives the snapshot at ``index``, the latest where that is empty, and keeps the terms of approvals that
+    this one keeps."""
     spec = {
         "placementName": run.spec.placement_name,
         "stagedRolloutStrategyName": run.spec.staged_rollout_strategy_name,
         **({"resourceSnapshotIndex": index} if index else {}),
     }
     kept = as_annotations(kept_terms(run.metadata.annotations))
-    name = name_with(run.name, suffix)
+    name = with_ending(run.name, f"-{suffix}")
     if name == run.name:  # cut to the same name: a character less makes another
-        name = name_with(run.name[: -len(suffix) - 2], suffix)
+        name = with_ending(run.name[: -len(suffix) - 2], f"-{suffix}")
     metadata = {**run.key.metadata(name), **({"annotations": kept} if kept else {})}
     return {"apiVersion": PLACEMENT_API, "kind": run.key.kinds.run, "metadata": metadata, "spec": spec}

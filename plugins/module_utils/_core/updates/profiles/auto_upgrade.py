@@ -36,6 +36,7 @@ from ...objects.updates.update_run import (
     UpdateRunSpec,
 )
 from ...schema.meta import ObjectMeta
+from ...schema.metadata_rules import with_ending
 from ...values.canonical import digest_of
 from ...values.listed import listed
 from ...values.update_states import (
@@ -144,8 +145,7 @@ def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
     upgrade += ["longTermSupport"] if target.long_term_support else []
     digest = digest_of({"upgrade": upgrade})[:DIGEST_LENGTH]
     word = target.version.replace(".", "-") or "images"
-    room = NAME_LENGTH - len(word) - len(digest) - 2
-    return f"{profile.name[:room].rstrip('-')}-{word}-{digest}"
+    return with_ending(profile.name, f"-{word}-{digest}", NAME_LENGTH)
 
 
 def status_after(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> AutoUpgradeProfileStatus:
@@ -262,8 +262,7 @@ def _made(name: str, runs: t.Sequence[UpdateRun]) -> dict[int, UpdateRun]:
 
 def _numbered(name: str, number: int) -> str:
     """The name of that run for the goal: ``name`` itself for the first, else with ``-2`` and so on, cut to fit."""
-    ending = f"-{number}" if number > 1 else ""
-    return name[: NAME_LENGTH - len(ending)].rstrip("-") + ending if ending else name
+    return with_ending(name, f"-{number}", NAME_LENGTH) if number > 1 else name
 
 
 def _to_start(run: UpdateRun) -> bool:

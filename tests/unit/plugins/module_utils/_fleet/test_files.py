@@ -76,11 +76,11 @@ def test_facts_are_known_by_the_digest_of_their_file_with_their_nodes_and_withou
     path = tmp_path / "facts.json"
     path.write_text(json.dumps(write_snapshot(captured), indent=1))
     known = snapshot_digest(captured)
-    for with_nodes in (True, False):
-        found = facts_file(str(path), NOW, with_nodes=with_nodes)
-        assert snapshot_digest(found) == known and found.nodes == (captured.nodes if with_nodes else {})
+    for for_plan in (True, False):
+        found = facts_file(str(path), NOW, for_plan=for_plan)
+        assert snapshot_digest(found) == known and found.nodes == ({} if for_plan else captured.nodes)
     path.write_text(json.dumps({**write_snapshot(captured), "nodes": {"m1": [{"name": "n2"}]}}))
-    assert snapshot_digest(facts_file(str(path), NOW, with_nodes=False)) != known
+    assert snapshot_digest(facts_file(str(path), NOW, for_plan=True)) != known
 
 
 @pytest.mark.parametrize(("name", "read"), READERS, ids=[name for name, _read in READERS])

@@ -94,6 +94,16 @@ def test_what_was_made_since_a_rotation_began_or_came_for_a_node_of_it_is_not_le
     assert len(wanted.due([replace(here, nodes=nodes)], now)) == 4
 
 
+def test_its_own_node_is_left_of_it_though_it_was_made_in_the_second_in_which_it_began() -> None:
+    """It was given up then; one of the same name and another identity has come since."""
+    here = member("m1", node("own"), node("again"), node("young"))
+    nodes = tuple(replace(each, uid=each.name, created_at=NOW) for each in here.nodes)
+    given_up = (NodeProgress(name="m1/own", uid="own"), NodeProgress(name="m1/again", uid="another"))
+    before = RotationState(started_at=NOW, nodes=given_up)
+    found = ground(rotation(nodes=None)).due_of([replace(here, nodes=nodes)], NOW + timedelta(hours=1), before)
+    assert sorted(found) == ["m1/own"]
+
+
 def test_an_image_is_known_by_the_name_that_its_platform_tells_too() -> None:
     label = {"kubernetes.azure.com/node-image-version": "U-2204-1.2"}
     here = member("m1", node("new", **label), node("old", **{next(iter(label)): "U-2204-1.1"}))
