@@ -20,6 +20,8 @@ from .._core.errors import FleetError
 MARK = "GITOPS_FLEET_LOCAL"
 _PROC = Path("/proc")
 _PAUSE = 0.02
+_MOMENT = 0.001
+_KERNEL_THREAD = 0x00200000  # PF_KTHREAD
 # Python ignores SIGPIPE, and Ansible's worker handles others; a child starts with the defaults.
 _TO_DEFAULT = (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
@@ -100,7 +102,7 @@ def processes_marked(mark: str) -> tuple[ProcessId, ...]:
         if not entry.name.isdigit():
             continue
         try:
-            environ = (entry / "environ").read_bytes()
+            environ = _environment(entry)
         except OSError:
             continue  # another user's, or ended meanwhile
         if wanted in environ.split(b"\0") and _view(entry.name) == here:
@@ -150,6 +152,25 @@ def last_lines(log: Path, count: int = 8, since: int = 0) -> str:
     panic = next((at for at in reversed(range(len(lines))) if lines[at].startswith("panic: ")), None)
     shown = lines[-count:] if panic is None else lines[panic : panic + count]
     return "\n".join(line[:400] for line in shown)
+
+
+def _environment(entry: Path) -> bytes:
+    """The environment of the process, as the kernel has it; empty if it has none, or is gone. One that is just being
+    replaced by another program (execve) shows none either, and is waited for, 10 seconds at most: that of the next
+    program is meant. OSError if it cannot be read."""
+    found = (entry / "environ").read_bytes()
+    end = time.monotonic() + 10
+    while not found and time.monotonic() < end and _has_environment(_stat(int(entry.name))):
+        time.sleep(_MOMENT)
+        found = (entry / "environ").read_bytes()
+    return found
+
+
+def _has_environment(stat: list[str] | None) -> bool:
+    """Whether the process has one, or soon will, by the fields of ``_stat``: where in its memory it begins and ends."""
+    if stat is None or stat[0] in "ZX" or int(stat[6]) & _KERNEL_THREAD:
+        return False
+    return stat[47] == "0" or stat[47] != stat[48]
 
 
 def _view(entry: str) -> tuple[str, int, int] | None:

@@ -25,6 +25,8 @@ _MARK = "GITOPS_FLEET_LOCAL"
 _PR_SET_PDEATHSIG = 1
 _GRACE = 10.0
 _PAUSE = 0.05
+_MOMENT = 0.001
+_KERNEL_THREAD = 0x00200000  # PF_KTHREAD
 _NEXT_TRY = 1.0
 _CANNOT_START = 127
 _TO_END = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -182,10 +184,27 @@ def _marked(mark: str) -> list[int]:
         if not entry.name.isdigit() or int(entry.name) in over:
             continue
         with contextlib.suppress(OSError, IndexError):
-            alive = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[0] not in "ZX"
-            if alive and wanted in (entry / "environ").read_bytes().split(b"\0"):
+            if wanted in _environment(entry).split(b"\0"):
                 found.append(int(entry.name))
     return found
+
+
+def _environment(entry: Path) -> bytes:
+    """As ``_local.processes`` reads it: a process that is just being replaced by another program is waited for."""
+    found = (entry / "environ").read_bytes()
+    end = time.monotonic() + _GRACE
+    while not found and time.monotonic() < end and _has_environment(entry):
+        time.sleep(_MOMENT)
+        found = (entry / "environ").read_bytes()
+    return found
+
+
+def _has_environment(entry: Path) -> bool:
+    """Whether the process has one, or soon will, as of ``_local.processes``. OSError if the process is gone."""
+    stat = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    if stat[0] in "ZX" or int(stat[6]) & _KERNEL_THREAD:
+        return False
+    return stat[47] == "0" or stat[47] != stat[48]
 
 
 def _reap() -> None:

@@ -111,6 +111,27 @@ def test_a_process_is_found_again_by_its_mark(start, tmp_path):
     assert processes.processes_marked(str(tmp_path / "other")) == ()
 
 
+def test_a_process_that_is_just_being_replaced_by_another_program_is_found(tmp_path):
+    """In between the kernel shows neither its environment nor its arguments. This one never does anything else."""
+    again = tmp_path / "again.sh"
+    again.write_text(f"exec /bin/sh {again}\n")
+    one = processes.start(("/bin/sh", str(again)), tmp_path / "log", str(tmp_path), ENVIRON)
+    try:
+        assert [processes.processes_marked(str(tmp_path)) for _look in range(300)] == [(one,)] * 300
+    finally:
+        os.kill(one.pid, signal.SIGKILL)
+        until(lambda: not processes.is_running(one))
+
+
+def test_a_process_without_environment_has_no_mark(tmp_path):
+    child = subprocess.Popen(["sleep", "60"], env={})
+    try:
+        assert processes.processes_marked(str(tmp_path)) == ()
+    finally:
+        child.kill()
+        child.wait()
+
+
 @pytest.mark.parametrize(("numbers", "root", "found"), [("1", "", True), ("2", "", False), ("1", "container", False)])
 def test_a_process_of_a_container_is_not_ours_though_its_folder_has_the_same_path(
     tmp_path, monkeypatch, numbers, root, found

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached, detached_process
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (
     FAILED,
     IN_PROGRESS,
@@ -218,6 +218,18 @@ def test_nothing_of_a_command_that_failed_goes_on_beside_the_next_attempt(folder
     detached.start(folder, shell("setsid sleep 987 & kill -9 $$"))
     assert ended(folder).state == FAILED
     assert processes.processes_marked(str(folder)) == ()
+
+
+def test_what_is_just_being_replaced_by_another_program_is_found(folder: Path, tmp_path: Path):
+    """In between the kernel shows neither its environment nor its arguments. This one never does anything else."""
+    again = tmp_path / "again.sh"
+    again.write_text(f"exec /bin/sh {again}\n")
+    one = processes.start(("/bin/sh", str(again)), tmp_path / "log", str(folder), {"PATH": os.environ["PATH"]})
+    try:
+        assert [detached_process._marked(str(folder)) for _look in range(300)] == [[one.pid]] * 300
+    finally:
+        os.kill(one.pid, signal.SIGKILL)
+        processes.stop([one], grace=0)
 
 
 def test_the_inner_process_may_be_killed_too(folder: Path):
