@@ -97,7 +97,7 @@ class KnownSecrets:
         """All that can be in the text as they are, and more: the short ones, and those of which a piece stands in
         it."""
         found = set(self._short)
-        pieces = [text[place : place + _PIECE] for place in range(0, len(text) - _PIECE + 1, _PIECE)]
+        pieces = (text[place : place + _PIECE] for place in range(0, len(text) - _PIECE + 1, _PIECE))
         for piece in self._by_piece.keys() & pieces:
             found.update(self._by_piece[piece])
         return found

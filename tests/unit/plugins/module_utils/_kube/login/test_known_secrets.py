@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import tracemalloc
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -143,3 +144,15 @@ def test_a_text_is_not_searched_once_for_each_member_of_the_fleet() -> None:
     text = Searched("node-1\npool-a\nv1.33.1\nUbuntu 22.04.4 LTS\nm5.large\ncpu\nmemory" * 50)
     assert fleet.taken_out(text) == text and fleet.within(text)(text) == text
     assert text.times == 0
+
+
+def test_a_long_text_is_looked_through_without_a_copy_of_it() -> None:
+    """The result of a change to thousands of members is a text of 10 MB: eight times that is more than all the rest."""
+    fleet = known(*(f"{number:032x}" for number in range(100)))
+    text = "node-1 " * 100_000
+    tracemalloc.start()
+    try:
+        assert fleet.within(text)("node-1") == "node-1"
+        assert tracemalloc.get_traced_memory()[1] < len(text)
+    finally:
+        tracemalloc.stop()
