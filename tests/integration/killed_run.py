@@ -29,7 +29,7 @@ def die(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:
 
 
 def dies_of_news(
-    steering: rollout.RolloutSteering, *arguments: t.Any, real: t.Any = rollout.RolloutSteering.record
+    steering: rollout.RolloutSteering, *arguments: t.Any, real: t.Any = rollout.RolloutSteering.drain_events
 ) -> t.Any:
     return die() if steering._news else real(steering, *arguments)
 
@@ -48,7 +48,7 @@ def arm(point: str) -> None:
 
         member_apply._carry_out = second
     elif point:
-        rollout.RolloutSteering.record = dies_of_news  # type: ignore[method-assign]
+        rollout.RolloutSteering.drain_events = dies_of_news  # type: ignore[method-assign]
 
 
 def main() -> None:

@@ -142,7 +142,7 @@ class MachineSteering(t.Generic[S]):
     def release(self, _state: S) -> None:
         """Nothing is held."""
 
-    def record(self, state: S, now: datetime) -> t.Iterable[Change[S]]:
+    def drain_events(self, state: S, now: datetime) -> t.Iterable[Change[S]]:
         told, self._told = self._told, []
         return told
 
@@ -243,7 +243,7 @@ class RolloutSteering(MachineSteering[rolling.RolloutState]):
         if act.action not in rolling.RECORDED:
             super().carry_out(act, state, resumed)
 
-    def record(self, state: rolling.RolloutState, now: datetime) -> t.Iterable[Change[rolling.RolloutState]]:
+    def drain_events(self, state: rolling.RolloutState, now: datetime) -> t.Iterable[Change[rolling.RolloutState]]:
         self.world.pass_by()
         after = self._heard(state)
         return [] if after == state else [self._heard]

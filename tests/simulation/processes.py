@@ -163,10 +163,12 @@ class FiberExecutor(Executor):
         self._process = process
         self._conductor: Fiber | None = None
 
-    def begin(self, work: Work, resumed: bool = False, only_follow: bool = False) -> None:
+    def begin(self, work: Work, *, resumed: bool = False, only_follow: bool = False) -> None:
         if self._closing.is_set() or work.operation in self.in_flight:
             return
-        self._threads[work.operation] = self._process.spawn(lambda: self._run(work, resumed, only_follow))  # type: ignore[assignment]
+        self._threads[work.operation] = self._process.spawn(
+            lambda: self._run(work, resumed or only_follow, only_follow)
+        )  # type: ignore[assignment]
 
     def wait(self, seconds: float) -> bool:
         time = self._process.time

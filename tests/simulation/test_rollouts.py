@@ -305,14 +305,14 @@ def test_records_out_of_reach_for_longer_than_a_lease_lasts_end_the_rollout(monk
 def test_the_answers_of_a_wave_are_one_change(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each goes over all bindings: one for each answer would take a minute for ten thousand clusters."""
     counts: list[tuple[int, int]] = []
-    real = RolloutSteering.record
+    real = RolloutSteering.drain_events
 
-    def record(steering: RolloutSteering, state: t.Any, now: datetime) -> t.Iterator[t.Any]:
+    def drain_events(steering: RolloutSteering, state: t.Any, now: datetime) -> t.Iterator[t.Any]:
         answers, changes = len(steering._news), list(real(steering, state, now))
         counts.append((answers, len(changes)))
         yield from changes
 
-    monkeypatch.setattr(RolloutSteering, "record", record)
+    monkeypatch.setattr(RolloutSteering, "drain_events", drain_events)
     course = Course(0)
     course.world.members = {f"c{number}": Member() for number in range(9)}
     course.rolling = {"maxUnavailable": "100%"}

@@ -64,9 +64,10 @@ class Answer:
 
     @property
     def document(self) -> dict[str, t.Any] | None:
-        """The JSON object in it, decoded anew each time. None if there is none by ``strict_json``, if half a character
-        stands in it, or if it is nested deeper than ``MAX_DEPTH`` (not looked at in a list). TooLarge if it has too
-        many values."""
+        """The JSON object in it, decoded anew each time. None if there is none by ``strict_json``, if a lone surrogate
+        stands in it, or if it is nested deeper than ``MAX_DEPTH`` (not looked at where its kind ends in ``List``).
+        TooLarge if it may have more than three million values, as counted by the commas and brackets in it, those in
+        texts too."""
         return _document(self.data)
 
 

@@ -109,7 +109,7 @@ class HubRecords:
             raise
 
     def create(self, record: Record, lease: Lease | None = None) -> Record:
-        """As ``Records.create``, in two requests if it has a status. FleetError ``no-such-namespace``, ``crds-missing``
+        """As ``Records.create``, in two writes if it has a status. FleetError ``no-such-namespace``, ``crds-missing``
         besides."""
         fresh = object_rules.proposed(record)
         self._fence(lease)
@@ -123,7 +123,7 @@ class HubRecords:
         return self._with_status(answer, fresh) if fresh.get("status") else _record(answer)
 
     def replace(self, record: Record, lease: Lease | None = None) -> Record:
-        """As ``Records.replace``, in two requests if both status and the rest change. FleetError ``crds-missing``
+        """As ``Records.replace``, in two writes if both status and the rest change. FleetError ``crds-missing``
         besides."""
         kind, name = str(record.get("kind", "")), record_name(record)
         self._fence(lease)

@@ -22,14 +22,14 @@ def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...
     a blank one, and for no name, which is never "all"; ``unknown-node`` where no Node has one."""
     wanted = sorted(set(names))
     there = {each.node_name for each in state.nodes if each.node is not None}
-    problems = [_empty("node") for name in wanted if not name.strip()]
+    problems = [_empty_name("node") for name in wanted if not name.strip()]
     problems += [
         Problem("unknown-node", f"there is no node {name}", name)
         for name in wanted
         if name.strip() and name not in there
     ]
     if not wanted:
-        problems.append(_empty("node"))
+        problems.append(_empty_name("node"))
     if problems:
         raise FleetError.of(problems)
     return tuple(wanted)
@@ -52,7 +52,7 @@ def gone_with_pool(state: ClusterState, pool: str, confirmed: int | None) -> tup
 def _of_pool(state: ClusterState, pool: str) -> list[StateNode]:
     """The nodes of a pool, NodeClaims without a Node included. FleetError ``empty-name`` for a blank name."""
     if not pool.strip():
-        raise FleetError.of([_empty("pool")])
+        raise FleetError.of([_empty_name("pool")])
     return [each for each in state.nodes if each.pool == pool]
 
 
@@ -70,6 +70,6 @@ def _confirmed(names: t.Sequence[str], what: str, confirmed: int | None) -> tupl
     return tuple(sorted(names))
 
 
-def _empty(kind: str) -> Problem:
+def _empty_name(kind: str) -> Problem:
     """The problem ``empty-name``; ``kind`` is ``node`` or ``pool``."""
     return Problem("empty-name", f"the name of the {kind} is empty", kind, f"name a {kind}; empty is never all of them")

@@ -119,8 +119,9 @@ def _map_in(metadata: Manifest, key: str) -> Manifest:
     return value if isinstance(value, t.Mapping) else {}
 
 
-def generated_hint(manifest: Manifest) -> str:
-    """Why a manifest with ``generateName``, which leaves its name to the server, cannot be placed; empty for others."""
+def generate_name_hint(manifest: Manifest) -> str:
+    """What to say of a manifest without a name, if it has ``generateName``, which leaves that to the server: why it
+    cannot be placed; empty without."""
     generated = metadata_of(manifest).get("generateName")
     return "an object made from generateName is a new one each time" if generated else ""
 
@@ -137,6 +138,6 @@ def identify(manifest: Manifest) -> ObjectId:
     if missing:
         where = " ".join(part for part in (kind, name) if part)
         message = f"the manifest has no {', '.join(missing)}"
-        raise FleetError("unnamed-object", message, where, generated_hint(manifest))
+        raise FleetError("unnamed-object", message, where, generate_name_hint(manifest))
     group, version = group_version(api_version)
     return ObjectId(group, version, kind, namespace, name)

@@ -132,7 +132,7 @@ def placement_status(
     status = PlacementStatus(
         selected_resources=selected_resources(plan.objects),
         observed_resource_index=_index(plan.resource_snapshot),
-        placement_statuses=(*rows, *_unfilled(plan, before, generation, now)),
+        placement_statuses=(*rows, *_unfilled(plan, before.get(""), generation, now)),
         conditions=tuple(conditions),
     )
     return trimmed(status, previous, generation, now)
@@ -353,20 +353,21 @@ def _aggregate(
 
 def _unfilled(
     plan: PlacementPlan,
-    before: t.Mapping[str, PerClusterPlacementStatus],
+    old: PerClusterPlacementStatus | None,
     generation: int,
     now: datetime,
 ) -> tuple[PerClusterPlacementStatus, ...]:
-    """One row without a name for each cluster that is wanted and not found, at most ``MOST_UNFILLED``, and no more than
-    clusters are left out; each says why one of these, the first by name, is."""
+    """Rows without a name, one for each cluster that is wanted and not found, ``MOST_UNFILLED`` at most. Each tells why
+    one cluster was left out, and no two the same, so that there are no more rows than such clusters; those first by
+    name are told. ``old`` is a row without a name as it was recorded last, which tells since when this is so."""
     missing = plan.wanted - plan.picked
     if missing <= 0:
         return ()
+    past = find_condition(old.conditions, "Scheduled") if old else None
     rows = []
     for left in plan.left_out[: min(MOST_UNFILLED, missing)]:
-        old = before.get("")
         condition = next_condition(
-            find_condition(old.conditions, "Scheduled") if old else None,
+            past,
             "Scheduled",
             ("False", "ScheduleFailed", f"{left.cluster}: {left.reason}"),
             now,

@@ -236,7 +236,7 @@ def _pass(gate: GateRow, desk: GateContext) -> GateRow:
 
 
 def _skipped(gates: Gates, now: datetime) -> Gates:
-    """The gates, Skipped where they are NotStarted or Pending; the same tuple if none is."""
+    """The gates, Skipped and completed ``now`` where they are NotStarted or Pending; the same tuple if none is."""
     if not any(gate.state in (NOT_STARTED, PENDING) for gate in gates):
         return gates
     return tuple(

@@ -87,7 +87,7 @@ class Window:
 
 
 @lru_cache(maxsize=4096)
-def window_of(schedule: str | None, duration: str | None) -> Window | None:
+def _window_of(schedule: str | None, duration: str | None) -> Window | None:
     """The window of a budget's two texts; None: always. ValueError if one of them cannot be read.
 
     One of the two may be missing here, though not at admission: without a duration it lasts no time, and without a
@@ -100,7 +100,7 @@ def window_of(schedule: str | None, duration: str | None) -> Window | None:
 
 def window(budget: Budget) -> Window | None:
     """When the budget counts; None if that is always. ValueError if its schedule or duration cannot be read."""
-    return window_of(budget.schedule, budget.duration)
+    return _window_of(budget.schedule, budget.duration)
 
 
 def _less(now: datetime, duration: timedelta) -> datetime:

@@ -78,19 +78,22 @@ class Executor:
         with self._news:
             return tuple(self._threads)
 
-    def begin(self, work: Work, resumed: bool = False, only_follow: bool = False) -> None:
+    def begin(self, work: Work, *, resumed: bool = False, only_follow: bool = False) -> None:
         """Begins ``work``, or takes it up if its intent was recorded earlier (``resumed``); returns at once.
 
-        With ``only_follow`` as well it is not begun, even if nothing but the intent is there. It is Blocked where this
-        machine starts no thread more. Whatever goes wrong later is an event, too: without a driver for its subject, or
-        by an error that ``Followed.run`` raises, it is Ended as failed.
+        With ``only_follow`` it is taken up and never begun, even if nothing but the intent is there. It is Blocked
+        where this machine starts no thread more. Whatever goes wrong later is an event, too: without a driver for its
+        subject, or by an error that ``Followed.run`` raises, it is Ended as failed.
 
         Nothing happens if this very operation is being followed already, or after ``close``.
         """
         if self._closing.is_set() or work.operation in self.in_flight:
             return
         thread = threading.Thread(
-            target=self._run, args=(work, resumed, only_follow), name=f"operation {work.operation}", daemon=True
+            target=self._run,
+            args=(work, resumed or only_follow, only_follow),
+            name=f"operation {work.operation}",
+            daemon=True,
         )
         with self._news:
             self._threads[work.operation] = thread

@@ -40,8 +40,8 @@ Told_contra = t.TypeVar("Told_contra", contravariant=True)
 
 class Steering(t.Protocol[S, X, A]):
     """One machine with what it needs of the world. One thread at a time calls it, not always the same. A turn calls
-    ``record``, ``keep``, ``see``, ``decide`` and ``clear``, ``stored``, ``carry_out`` for each act, ``release``; after
-    it comes ``wait``. A FleetError ends the turn: one of PASSING is borne, any other ends the conducting."""
+    ``drain_events``, ``keep``, ``see``, ``decide`` and ``clear``, ``stored``, ``carry_out`` for each act, ``release``;
+    after it comes ``wait``. A FleetError ends the turn: one of PASSING is borne, any other ends the conducting."""
 
     def see(self, state: S, now: datetime) -> X:
         """What is true of the world, once in a turn that decides."""
@@ -66,13 +66,13 @@ class Steering(t.Protocol[S, X, A]):
 
     def carry_out(self, act: A, state: S, resumed: bool) -> Change[S] | None:
         """Begins the act; one that is ``resumed`` was meant before, by somebody else or in a turn that failed, and is
-        looked for first. What comes of it is told by ``record``, or seen; a change to be noted now, or None."""
+        looked for first. What comes of it is told by ``drain_events``, or seen; a change to be noted now, or None."""
 
     def release(self, state: S) -> None:
         """After the acts of a turn, or without any: lets go of what no act in flight needs, or stores what they
         changed elsewhere."""
 
-    def record(self, state: S, now: datetime) -> t.Iterable[Change[S]]:
+    def drain_events(self, state: S, now: datetime) -> t.Iterable[Change[S]]:
         """Changes by what happened to acts since the last call, if it is not just seen: told once, and to be gone
         through to the end. Each counts as something that changed, and does nothing where it is applied twice."""
 
@@ -308,7 +308,7 @@ class Conductor(t.Generic[S, X, A]):
 
     def _record(self, now: datetime) -> None:
         """Notes what has happened to acts since the last call."""
-        for change in self._steering.record(self.journal.state, now):
+        for change in self._steering.drain_events(self.journal.state, now):
             self._changed = True
             self.journal.note(change)
 

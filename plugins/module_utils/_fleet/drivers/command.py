@@ -139,6 +139,7 @@ class CommandDriver:
         return OperationProgress(state=state, message=message, reference=reference)
 
     def _folder(self, work: Work) -> Path:
+        """Where the operation of this work is begun, and looked for."""
         return detached.folder_of(self.operations, work.operation)
 
     def _environ(self, known: t.Mapping[str, str]) -> dict[str, str]:

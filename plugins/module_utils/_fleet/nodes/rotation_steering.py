@@ -193,7 +193,7 @@ class RotationSteering:
                 self._workers.halt(each.name)
         self._workers.holds.keep_only({cluster_in_name(each.node) for each in machine.acts_in_flight(state)})
 
-    def record(self, state: RotationState, now: datetime) -> t.Iterator[RotationChange]:
+    def drain_events(self, state: RotationState, now: datetime) -> t.Iterator[RotationChange]:
         """A change for each node that was let go; other ends are seen on the members, failures are kept for ``see``."""
         releases = {each.operation for each in machine.acts_in_flight(state) if each.kind == RELEASE}
         self._stuck = {name: each for name, each in self._stuck.items() if name in releases}

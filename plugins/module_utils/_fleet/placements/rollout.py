@@ -211,7 +211,7 @@ class RolloutSteering:
     def release(self, state: RolloutState) -> None:
         """Does nothing: members are let go as soon as they are written."""
 
-    def record(self, state: RolloutState, now: datetime) -> t.Iterator[RolloutChange]:
+    def drain_events(self, state: RolloutState, now: datetime) -> t.Iterator[RolloutChange]:
         """One change for all that was answered since the last call, none without; to be gone through to the end."""
         news, self._news = self._news, []
         changes: dict[str, list[BindingChange]] = {}

@@ -90,7 +90,7 @@ class RunProgress:
         self.say(f"  gate {action.gate.name or 'without name'} {place} waits for approval: {action.gate.id}{due}")
         self.journal("Normal", "GateOpened", f"gate {action.gate.id} {place}")
 
-    def warned(self, text: str) -> None:
+    def approval_refused(self, text: str) -> None:
         """Tells people, and the journal, of an approval that does not count, or of a gate that was refused."""
         self.say(f"  {text}")
         self.journal("Warning", "ApprovalRefused", text)

@@ -135,7 +135,7 @@ def conduct_run(
     """
     book, records = RunBook(name, progress.run.metadata.uid), session.records
     told_of = partial(uncounted, session, progress.run)
-    gates = GateKeeper(records, rules.since, rules.terms, progress.warned, told_of)
+    gates = GateKeeper(records, rules.since, rules.terms, progress.approval_refused, told_of)
     steering = UpdateSteering(book, sight, works, gates, progress, here, TakingTurns(limits.max_idle))
     told = limits.interrupted
     limits = replace(limits, interrupted=lambda: told() or steering.rests())
@@ -242,7 +242,7 @@ class UpdateSteering:
         self._resting = self._turns.is_whole(flying.values())
         self._sight.keep_only(flying, operations_of(state))
 
-    def record(self, state: RunState, now: datetime) -> t.Iterator[RunChange]:
+    def drain_events(self, state: RunState, now: datetime) -> t.Iterator[RunChange]:
         """A change for each operation that ``keep`` has begun again, and for each event of the executor since the last
         call; what is only said is told, and its change does nothing. To be gone through to the end."""
         for operation in self._taken_on:

@@ -162,7 +162,7 @@ class _EntryReader:
 
     def pem(self, name: str) -> bytes:
         """``<name>-data`` (base64) or the content of the file ``<name>``, as in kubectl the former first; empty without
-        either, and for what is noted as wrong."""
+        either, and for what is no base64 or cannot be read, which is noted."""
         data = self.text(f"{name}-data")
         if data:
             try:

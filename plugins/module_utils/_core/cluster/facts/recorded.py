@@ -37,11 +37,14 @@ def beside(
             f"no member is recorded in {place}: what is placed is what the facts carry, as it was when they were"
             " captured"
         )
-        return snapshot.members, (Problem("placed-as-in-facts", message, WHERE), *_lacking(snapshot.members))
+        return snapshot.members, (Problem("placed-as-in-facts", message, WHERE), *_missing_records(snapshot.members))
     if not recorded:
         message = f"no member is recorded in {place}, so that nothing is known of what is placed now"
         hint = "a plan to be approved needs the records of the fleet"
-        return snapshot.members, (Problem("no-members-recorded", message, WHERE, hint), *_lacking(snapshot.members))
+        return snapshot.members, (
+            Problem("no-members-recorded", message, WHERE, hint),
+            *_missing_records(snapshot.members),
+        )
     strangers = sorted(known.keys() - recorded)
     known = {name: each for name, each in known.items() if not lacks_record(each) or _lacks(recorded, name)}
     members = [
@@ -55,7 +58,7 @@ def beside(
     if strangers:
         message = f"the facts know {', '.join(strangers)}, which {place} does not: nothing is placed there"
         found.append(Problem("not-recorded", message, WHERE, "have they left the fleet? capture the facts again"))
-    return tuple(members), (*found, *_lacking(members), *_other_labels(snapshot, recorded))
+    return tuple(members), (*found, *_missing_records(members), *_other_labels(snapshot, recorded))
 
 
 def _lacks(recorded: t.Mapping[str, MemberCluster], name: str) -> bool:
@@ -70,7 +73,7 @@ def _as_recorded(facts: MemberCluster, now: MemberCluster) -> MemberCluster:
     return with_record_missing(found) if lacks_record(now) else found
 
 
-def _lacking(members: t.Iterable[MemberCluster]) -> tuple[Problem, ...]:
+def _missing_records(members: t.Iterable[MemberCluster]) -> tuple[Problem, ...]:
     """A Problem ``record-missing`` for each of the members whose MemberCluster is missing, in their order."""
     return tuple(missing_record(each.name) for each in members if lacks_record(each))
 

@@ -11,7 +11,7 @@ from ...schema.rules import Found
 from ..api_groups import PLACEMENT_GROUP
 from ..identity import (
     Manifest,
-    generated_hint,
+    generate_name_hint,
     group_version,
     identify,
     metadata_of,
@@ -61,7 +61,7 @@ def _check_identity(manifest: Manifest, path: str) -> t.Iterator[Found]:
     wanted["metadata.name"] = metadata_of(manifest).get("name")
     for name, value in wanted.items():
         if not isinstance(value, str) or not value:
-            yield Found("enveloped-unnamed", f"{path}.{name}", f"{name} is required", generated_hint(manifest))
+            yield Found("enveloped-unnamed", f"{path}.{name}", f"{name} is required", generate_name_hint(manifest))
     group, kind = _group_kind(manifest)
     if group == PLACEMENT_GROUP and kind in ENVELOPES:
         yield Found("enveloped-never-placed", path, "an envelope inside an envelope is never opened")

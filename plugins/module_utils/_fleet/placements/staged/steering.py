@@ -209,7 +209,7 @@ class StagedSteering:
         self.bindings.store(self.bindings.state, in_flight=True)
         self._unstored = False
 
-    def record(self, state: StagedState, now: datetime) -> t.Iterator[Change[StagedState]]:
+    def drain_events(self, state: StagedState, now: datetime) -> t.Iterator[Change[StagedState]]:
         """Brings what the clusters have answered into their bindings, where it is seen, and stores these. The changes
         that it gives, one for each cluster that was written, leave the state as it is. It has to be gone through to its
         end. FleetError as of ``release``."""

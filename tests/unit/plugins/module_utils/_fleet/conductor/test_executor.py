@@ -101,7 +101,7 @@ def carried_out(
 ) -> list[Event]:
     time = time or VirtualTime()
     executor = Executor({"east": driver}, versions, Pace(), clock=time.clock, sleep=time.sleep)
-    executor.begin(one or work(), resumed, only_follow)
+    executor.begin(one or work(), resumed=resumed, only_follow=only_follow)
     found: list[Event] = []
     while not (found and isinstance(found[-1], Ended | Blocked)):
         assert executor.wait(300), found

@@ -70,7 +70,7 @@ class Waiting:
     def acts_in_flight(self, _state: int) -> tuple[t.Any, ...]:
         return tuple(SimpleNamespace(operation=each) for each in self._flying)
 
-    def record(self, *_arguments: t.Any) -> tuple[t.Any, ...]:
+    def drain_events(self, *_arguments: t.Any) -> tuple[t.Any, ...]:
         return ()
 
     def next_look(self) -> datetime:
@@ -198,7 +198,7 @@ class Written:
 class Ended(Waiting):
     """One of which an act has just ended."""
 
-    def record(self, *_arguments: t.Any) -> tuple[t.Any, ...]:
+    def drain_events(self, *_arguments: t.Any) -> tuple[t.Any, ...]:
         return (lambda _state: 7,)
 
 

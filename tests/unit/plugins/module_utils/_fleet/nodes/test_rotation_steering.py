@@ -127,7 +127,7 @@ def test_a_node_is_tried_to_be_let_go_again_and_its_next_attempt_does_not_fail_b
     steering.keep(state, later)
     assert fleet.begun == ["m1/a.1.release"]
     fleet.end("m1/a.1.release")
-    for change in steering.record(state, later):
+    for change in steering.drain_events(state, later):
         state = change(state)
     found = steering.decide(state, steering.see(state, later), later)
     assert [each.operation for each in found.acts] == ["m1/a.2.drain"] and steering.waits == ()
@@ -148,7 +148,7 @@ def test_only_the_member_of_a_node_that_ends_is_read_again(records: SqliteRecord
     fleet.end("m1/a.1.drain")
     fleet.nodes["m1"] = ["b"]
     fleet.silent = {"m2"}
-    list(steering.record(found.state, START))
+    list(steering.drain_events(found.state, START))
     seen = steering.see(found.state, START)
     assert fleet.reads[-2:] == [None, {"m1"}] and seen.unknown == {}
     assert sorted(each.name for each in seen.nodes) == ["m1/b", "m2/c"]

@@ -46,7 +46,7 @@ class Looks:
             now = begin + timedelta(seconds=seconds)
             self.steering.keep(self.state, now)
             self.steering.wait(0)
-            list(self.steering.record(self.state, now))
+            list(self.steering.drain_events(self.state, now))
         return list(self.at)
 
 

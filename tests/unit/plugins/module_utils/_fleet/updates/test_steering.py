@@ -97,7 +97,7 @@ def test_so_it_is_when_it_is_tried_again() -> None:
     """As where this machine started no thread more, or the member did not answer."""
     sight, works = Sight(), Works(Blocked(operation=OPERATION, reason="Unreachable"))
     one, state = taken_up(meant(""), sight, works)
-    for change in one.record(state, NOW):
+    for change in one.drain_events(state, NOW):
         state = change(state)
     one.keep(state, NOW + TRY_AGAIN)
     assert works.begun == [(OPERATION, True, True)] * 2
@@ -106,7 +106,7 @@ def test_so_it_is_when_it_is_tried_again() -> None:
 def test_what_was_meant_by_a_conductor_of_the_run_is_claimed_and_carried_out() -> None:
     sight, works = Sight(east=OPERATION), Works(Blocked(operation=OPERATION, reason="Unreachable"))
     one, state = taken_up(meant(""), sight, works)
-    for change in one.record(state, NOW):
+    for change in one.drain_events(state, NOW):
         state = change(state)
     one.keep(state, NOW + TRY_AGAIN)
     assert works.begun == [(OPERATION, True, False)] * 2 and "take_up" in sight.log
@@ -126,7 +126,7 @@ def test_an_upgrade_that_may_not_begin_any_more_is_put_back() -> None:
     frozen = Blocked(operation=OPERATION, reason="WindowClosed", message="freeze sales", anew=True)
     sight, works = Sight(east=OPERATION), Works(frozen)
     one, state = taken_up(meant(""), sight, works)
-    for change in one.record(state, NOW):
+    for change in one.drain_events(state, NOW):
         state = change(state)
     (row,) = state.members
     assert (row.state, row.reason, row.message) == ("Pending", "WindowClosed", "freeze sales")
