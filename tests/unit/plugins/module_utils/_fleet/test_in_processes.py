@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
-import gc
 import os
 import signal
 import subprocess
@@ -105,10 +105,13 @@ def test_an_answer_that_cannot_be_sent_is_told_too() -> None:
     assert codes(found) == [1, "fault"]
 
 
-def descriptors() -> int:
-    """How many are open, without those of what nobody holds any more."""
-    gc.collect()
-    return len(os.listdir("/proc/self/fd"))
+def descriptors() -> set[tuple[str, str]]:
+    """Those that are open, each with what it leads to; a thread of another test may close its own at any time."""
+    found = set()
+    for each in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # that of the listing itself
+            found.add((each, os.readlink(f"/proc/self/fd/{each}")))
+    return found
 
 
 @pytest.mark.parametrize("name", ["fork", "pipe"])
@@ -128,7 +131,7 @@ def test_where_no_process_can_be_started_nothing_is_done_and_nothing_is_left(
     with pytest.raises(FleetError) as caught:
         in_processes([lambda: done.append(1)] * 6)
     assert (caught.value.code, caught.value.where, done) == ("no-workers", "workers", [])
-    assert os.strerror(errno.EAGAIN) in str(caught.value) and descriptors() == before
+    assert os.strerror(errno.EAGAIN) in str(caught.value) and not descriptors() - before
 
 
 PROGRAM = """

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gc
 import os
@@ -14,6 +15,15 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.crew import forking
 
 
+def descriptors() -> set[tuple[str, str]]:
+    """Those that are open, each with what it leads to; a thread of another test may close its own at any time."""
+    found = set()
+    for each in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # that of the listing itself
+            found.add((each, os.readlink(f"/proc/self/fd/{each}")))
+    return found
+
+
 def test_where_no_process_can_be_started_both_ends_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused() -> t.NoReturn:
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
@@ -21,9 +31,9 @@ def test_where_no_process_can_be_started_both_ends_are_closed(monkeypatch: pytes
     monkeypatch.setattr(os, "fork", refused)
     gc.disable()
     try:
-        before = os.listdir("/proc/self/fd")
+        before = descriptors()
         with pytest.raises(OSError) as caught:
             forking.forked(lambda _pipe: None, ())
-        assert caught.value.errno == errno.EAGAIN and len(os.listdir("/proc/self/fd")) == len(before)
+        assert caught.value.errno == errno.EAGAIN and not descriptors() - before
     finally:
         gc.enable()
