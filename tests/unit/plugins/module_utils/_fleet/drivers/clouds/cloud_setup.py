@@ -135,7 +135,7 @@ class Setup:
         (self.folder / "bin").mkdir()
         for each in STAND_INS.glob("*.py"):
             program = self.folder / "bin" / each.stem
-            program.write_text(f'#!/bin/sh\nexec {sys.executable} {each} "$@"\n')
+            program.write_text(f'#!/bin/sh\nexec {sys.executable} -E -S {each} "$@"\n')
             program.chmod(0o755)
         context = {"name": "x", "context": {"cluster": "x", "user": ""}}
         nowhere = {"name": "x", "cluster": {"server": "https://127.0.0.1:1"}}
