@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A file that is larger than any that is published; why a server is out of reach."""
+"""A file that is larger than any that is published; why a server is out of reach, without what nobody is to see."""
 
 from __future__ import annotations
 
@@ -75,3 +75,28 @@ def test_a_disk_that_is_full_at_the_end_of_a_file_is_not_taken_for_damage_on_the
 )
 def test_an_error_without_a_text_is_named(error: Exception, why: str) -> None:
     assert downloads._unreachable("dl.k8s.io", error).message == f"dl.k8s.io cannot be reached: {why}"
+
+
+@pytest.mark.parametrize(
+    "proxy", ["http:/ada:not-for-logs@proxy:1", "http://ada:no@proxy:not-for-logs/x@y", "http://" + "a" * 64]
+)
+@pytest.mark.parametrize("variable", ["https_proxy", "HTTPS_PROXY"])
+def test_a_proxy_that_is_none_is_not_shown_with_its_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str, variable: str
+) -> None:
+    """And whoever goes on to a file is told as whoever asks for its sum."""
+    for name in ("https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, proxy)
+    publisher = downloads.Server()
+    for ask in (
+        lambda: downloads.fetch_text("dl.example.com/a", publisher),
+        lambda: downloads.ask_size("dl.example.com/a", publisher),
+        lambda: downloads.download(
+            "dl.example.com/a", tmp_path / "a", publisher, lambda _path: False, lambda _line: None
+        ),
+    ):
+        with pytest.raises(FleetError) as refused:
+            ask()
+        assert refused.value.code == "release-unreachable"
+        assert "not-for-logs" not in str(refused.value) and "HTTPS_PROXY" in refused.value.message
