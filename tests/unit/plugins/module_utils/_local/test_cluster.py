@@ -190,6 +190,18 @@ def test_a_user_that_was_taken_away_does_not_come_back_by_a_run_that_was_cut_off
     assert found is not None and converge.kept_spec(folder, found, "1.36.3").tokens == (ann,)
 
 
+@pytest.mark.parametrize("mark", ["\x0b", "\x1c", "\x85", "\u2028"])
+def test_a_start_goes_by_the_users_that_were_asked_for(recorded: Recorded, monkeypatch: pytest.MonkeyPatch, mark: str):
+    """Whatever else may end a line: the token of one would let somebody in as another."""
+    monkeypatch.setattr(control_plane, "taken_ports", lambda *_given: ())
+    monkeypatch.setattr(control_plane, "begin", lambda _folder, kept, *_given: kept)
+    folder, end = recorded(), time.monotonic() + 600
+    users = (TokenUser(f"one{mark}", f"a{mark}nn", (f"devs{mark}",)), TokenUser("two", "bob"))
+    converge.bring_up(ClusterSpec("hub", tokens=users), folder.parent, BINARIES, DEFAULT_PORTS, end)
+    found = state.load(folder)
+    assert found is not None and converge.kept_spec(folder, found, "1.36.3").tokens == users
+
+
 ALTERED: dict[str, t.Callable[[Path], None]] = {
     "nothing": lambda folder: None,
     "no kubeconfig": lambda folder: (folder / "kubeconfig").unlink(),
