@@ -238,7 +238,8 @@ class HubRecords:
         return self._value(name, kube_lease.mapping_in(document, "data").get("value"))
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
-        """As ``Records.keep_secret``, in an immutable Secret; makes the records' namespace. Errors of ``secret``."""
+        """As ``Records.keep_secret``, in an immutable Secret; makes the records' namespace. Errors of ``secret``,
+        FleetError ``conflict`` where it is deleted just then."""
         document = {
             "apiVersion": "v1",
             "kind": "Secret",
@@ -251,7 +252,9 @@ class HubRecords:
         except ApiError as error:
             if error.code != "already-exists":
                 raise
-        return self.secret(name)
+        if kept := self.secret(name):
+            return kept
+        raise conflict("Secret", f"{NAMESPACE}/gitops-fleet-{name}", self.place)
 
     def _value(self, name: str, encoded: t.Any) -> bytes:
         """What the Secret keeps. FleetError ``record-damaged`` if that is nothing: digests would be without a key."""

@@ -138,7 +138,8 @@ class Records(t.Protocol):
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
         """Keeps ``value``, which must not be empty, under ``name`` unless there is one already; gives the one that is
-        kept, of several that come at once too. Errors as of ``secret``."""
+        kept, of several that come at once too. Errors as of ``secret``; a hub also has ``conflict``, where somebody
+        deletes it just then."""
 
     def close(self) -> None:
         """Lets go of what is open; nothing is to be read or written afterwards. Leases that are held run out. May be
