@@ -200,7 +200,7 @@ def already_exists(kind: str, name: str, place: str) -> FleetError:
 def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
     """The FleetError ``lease-held`` that ``acquire`` raises, at ``now``: who has the lease, since when, and when it is
     free; it is given back, not raised."""
-    left = lease.renewed + timedelta(seconds=lease.seconds) - now
+    left = timedelta(seconds=lease.seconds) - (now - lease.renewed)
     return FleetError(
         "lease-held",
         f"{lease.name} is being worked on by {lease.holder}, since {span_words(now - lease.acquired)}"
