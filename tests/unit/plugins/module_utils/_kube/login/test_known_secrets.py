@@ -78,6 +78,27 @@ def test_no_tail_of_a_longer_one_is_left():
     assert known("canary-one", "canary-one-two").taken_out("canary-one-two") == "(hidden)"
 
 
+@pytest.mark.parametrize(
+    ("secrets", "text"),
+    [
+        (("canary-first-a", "a-tail-of-it"), "canary-first-a-tail-of-it"),
+        (("canary-canary",), "canary-canary-canary"),
+        (("canary-first", "tail"), "canary-first/tail"),
+        (("canary-first", "tail"), "canary-firsttail"),
+        (
+            ("canary-first-of-those", "canary-second"),
+            base64.b64encode(b":canary-first-of-those").decode().rstrip("=") + "canary-second",
+        ),
+    ],
+)
+def test_no_tail_is_left_of_what_overlaps_or_follows(secrets, text):
+    """Nor where that of one is taken for base64 around the other."""
+    hide = known(*secrets)
+    for hidden in (hide.taken_out(f"it said {text}."), hide.within(json.dumps([text]))(f"it said {text}.")):
+        assert hidden.startswith("it said (hidden)") and hidden.endswith("(hidden).")
+        assert "tail" not in hidden and "canary" not in hidden and "second" not in hidden
+
+
 def test_nothing_known_changes_nothing():
     assert known("").taken_out("text") == known().taken_out("text") == "text"
 
