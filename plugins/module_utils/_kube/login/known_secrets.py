@@ -47,13 +47,17 @@ class KnownSecrets:
         self._short: tuple[SecretForm, ...] = ()
         self._escaped: tuple[SecretForm, ...] = ()
         self._lock = threading.Lock()
+        # Who adds what another thread has just added is to end after that was told, too.
+        self._adding = threading.Lock()
         self._hears: t.Callable[[frozenset[SecretForm]], None] | None = None
 
     def add(self, *secrets: str) -> None:
         """Looks for these from now on, in every form that they may come back in; empty ones are passed over."""
-        fresh = self.learn({form for secret in secrets if secret for form in _forms(secret)})
-        if fresh and self._hears is not None:
-            self._hears(fresh)
+        found = {form for secret in secrets if secret for form in _forms(secret)}
+        with self._adding:
+            fresh = self.learn(found)
+            if fresh and self._hears is not None:
+                self._hears(fresh)
 
     @property
     def forms(self) -> frozenset[SecretForm]:
@@ -62,8 +66,8 @@ class KnownSecrets:
             return frozenset(self._forms)
 
     def told_to(self, hears: t.Callable[[frozenset[SecretForm]], None]) -> None:
-        """From now on ``hears``, and nobody else, is told of what is new in an ``add`` before that ends: before it is
-        shown to any server."""
+        """From now on ``hears``, and nobody else, is told of what is new in an ``add`` before that ends, and before
+        another of the same does: before it is shown to any server. It must not add anything itself."""
         self._hears = hears
 
     def learn(self, found: t.AbstractSet[SecretForm]) -> frozenset[SecretForm]:

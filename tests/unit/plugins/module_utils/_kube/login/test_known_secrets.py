@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -164,3 +165,26 @@ def test_a_text_is_not_searched_once_for_each_member_of_the_fleet() -> None:
     text = Searched("node-1\npool-a\nv1.33.1\nUbuntu 22.04.4 LTS\nm5.large\ncpu\nmemory" * 50)
     assert fleet.taken_out(text) == text and fleet.within(text)(text) == text
     assert text.times == 0
+
+
+def test_what_two_threads_add_at_once_is_told_before_either_goes_on() -> None:
+    """The second finds nothing new, and would show it to a server while the first has not told of it yet."""
+    secrets, shown, came = KnownSecrets(), threading.Event(), []
+
+    def add_too() -> None:
+        secrets.add("canary-one")
+        came.append("shown")
+        shown.set()
+
+    second = threading.Thread(target=add_too)
+
+    def hears(_forms: object) -> None:
+        """Takes its time: as long as the second thread needs, where that waits for nobody."""
+        second.start()
+        shown.wait(0.5)
+        came.append("told")
+
+    secrets.told_to(hears)
+    secrets.add("canary-one")
+    second.join()
+    assert came == ["told", "shown"]
