@@ -144,11 +144,37 @@ def test_a_cluster_of_which_nothing_but_a_note_is_there_was_absent(
     assert check or cluster.present(ClusterSpec("hub"), tmp_path).before.state == "incomplete"
 
 
-def test_who_stops_a_cluster_that_is_not_there_leaves_nothing(tmp_path: Path):
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda root: cluster.stopped("hub", root),
+        lambda root: cluster.started("hub", root),
+        lambda root: cluster.upgraded("hub", "1.36.3", root),
+    ],
+    ids=["stopped", "started", "upgraded"],
+)
+def test_who_works_on_a_cluster_that_is_not_there_leaves_nothing(tmp_path: Path, work: t.Callable[[Path], t.Any]):
     """A folder that was named by mistake is not made."""
     with pytest.raises(FleetError) as refused:
-        cluster.stopped("hub", tmp_path / "other")
+        work(tmp_path / "other")
     assert refused.value.code == "no-such-cluster" and not list(tmp_path.iterdir())
+
+
+def test_a_cluster_that_another_makes_just_then_is_stopped_under_its_lock(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+):
+    """There was no folder at the first look; whoever makes it is not done with it."""
+    root = recorded("etcd").parent
+    held: list[str] = []
+
+    @contextlib.contextmanager
+    def locked(_root: Path, name: str, *_given: t.Any) -> t.Iterator[None]:
+        held.append(name)
+        yield
+
+    monkeypatch.setattr(cluster, "_locked", locked)
+    monkeypatch.setattr(cluster.os.path, "isdir", lambda _folder: False)
+    assert cluster.stopped("hub", root).changed and held == ["hub"]
 
 
 def test_a_stop_that_was_cut_off_is_forgotten_once_the_cluster_is_to_run(
