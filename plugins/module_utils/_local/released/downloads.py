@@ -236,9 +236,15 @@ def _writing(part: Path, begun: int) -> t.Iterator[t.Callable[[bytes], None]]:
         handle = os.open(part, flags, 0o600)
     except OSError as error:
         raise refused(error) from None
-    with os.fdopen(handle, "wb", buffering=0) as file:
+    file = os.fdopen(handle, "wb", buffering=0)
+    try:
         file.seek(begun)
         yield write
+    finally:
+        try:
+            file.close()  # on some file systems a full disk is told here
+        except OSError as error:
+            raise refused(error) from None
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
+import io
 import resource
 import urllib.error
 from pathlib import Path
@@ -61,6 +63,28 @@ def test_a_disk_that_is_full_at_the_end_of_a_file_is_not_taken_for_damage_on_the
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert refused.value.code == "unwritable-folder"
+
+
+def test_a_disk_that_is_full_as_the_file_is_closed_is_none_of_the_servers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Network file systems keep what is written, and tell of it then."""
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+    class Full(io.FileIO):
+        def close(self) -> None:
+            super().close()
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(downloads.os, "fdopen", lambda handle, *_mode, **_options: Full(handle, "wb"))
+    with serving() as server:
+        server.files["a"] = b"y" * 900
+        with pytest.raises(FleetError) as refused:
+            downloads.download(
+                "a", tmp_path / "a.part", downloads.Server(server.base), lambda _path: False, lambda _line: None
+            )
+    assert refused.value.code == "unwritable-folder" and "No space left" in refused.value.message
 
 
 @pytest.mark.parametrize(
