@@ -141,7 +141,7 @@ def _discovered(document: t.Mapping[str, t.Any], core: bool) -> Discovered:
         for version in rows(group, "versions"):
             version_name = name(version, "version")
             if version.get("freshness") == "Stale":
-                stale.add(f"{group_name}/{version_name}")
+                stale.add(f"{group_name}/{version_name}" if group_name else version_name)
             for row in rows(version, "resources"):
                 found = _resource(group_name, version_name, row)
                 resources[(found.api_version, found.kind)] = found

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 
 from .._core.errors import FleetError
 from .._core.values.duration import span_words
-from .._core.values.instants import MICROSECONDS, parse_time, write_time
+from .._core.values.instants import MICROSECONDS, later, parse_time, write_time
 from .client import KubeClient
 from .documents import an_object, unusable_answer
 from .errors import ApiError
@@ -28,7 +28,7 @@ from .paths import BUILT_IN
 # servers behind one address may differ by some seconds.
 SKEW = timedelta(seconds=30)
 _RESOURCE = BUILT_IN["coordination.k8s.io/v1", "Lease"]
-_ATTEMPTS = 8
+_ATTEMPTS, _STEP = 8, timedelta(microseconds=1)
 _LARGEST = 2**31 - 1  # API servers take 32 bits
 Document = dict[str, t.Any]
 
@@ -142,8 +142,9 @@ def acquire(
 
 def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
     """The lease, renewed for its time from the server's clock; by a microsecond only where no Date is told, or one that
-    is not later. FleetError ``lease-lost`` if it has another holder or epoch by now, or was deleted: nothing is to be
-    written after that. ApiError ``conflict`` if others write it at every attempt; FleetError as of a request."""
+    is not later, and not at all at the end of the year 9999. FleetError ``lease-lost`` if it has another holder or
+    epoch by now, or was deleted: nothing is to be written after that. ApiError ``conflict`` if others write it at every
+    attempt; FleetError as of a request."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     for attempt in range(1, _ATTEMPTS + 1):
         try:
@@ -151,7 +152,7 @@ def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
             current = client.decode(answer, f"GET {path}")
             _refuse_if_lost(client, current, lease)
             # Dates are whole seconds; a second renewal within one must still be seen by those who watch.
-            renewed = max(answer.date or lease.renewed, lease.renewed + timedelta(microseconds=1))
+            renewed = max(answer.date or lease.renewed, later(lease.renewed, _STEP) or lease.renewed)
             spec = {**mapping_in(current, "spec"), "renewTime": micro(renewed)}
             return _lease(client, client.put(path, {**current, "spec": spec}), f"PUT {path}")
         except ApiError as error:

@@ -355,12 +355,12 @@ def _given(folder: Path, name: str, wanted: str) -> Binary:
 
 
 def _told_version(path: Path) -> str:
-    """As ``_ask_version``, errors included, asked again once the file has changed; OSError if it is gone."""
-    return _ask_version(path, path.stat().st_mtime_ns)
+    """As ``_ask_version``, errors included, asked again once the file is another or changed; OSError if it is gone."""
+    return _ask_version(path, ((found := path.stat()).st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino))
 
 
 @functools.lru_cache(maxsize=64)
-def _ask_version(path: Path, _mtime_ns: int) -> str:
+def _ask_version(path: Path, _state: tuple[int, ...]) -> str:
     """The version that it tells (``1.36.3``) within 30 seconds. FleetError ``missing-binary`` if it tells none."""
     arguments = ["version", "--client"] if path.name == "kubectl" else ["--version"]
     try:

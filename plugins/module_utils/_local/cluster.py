@@ -109,7 +109,7 @@ def started(
     _refuse_elsewhere()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
-    with contextlib.nullcontext() if check else _locked(root, name, say):
+    with contextlib.nullcontext() if check else _locked_there(root, name, "started", say):
         state = _kept_state(root, name, "started")
         spec = converge.kept_spec(folder, state, state.version)
         refuse_bad(spec)
@@ -144,7 +144,7 @@ def upgraded(
     _refuse_elsewhere()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
-    with _locked(root, name, say):
+    with _locked_there(root, name, "upgraded", say):
         state = _kept_state(root, name, "upgraded")
         spec = converge.kept_spec(folder, state, version)
         refuse_bad(spec)
@@ -173,12 +173,8 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
     _refuse_elsewhere()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
-    looks = check or not os.path.isdir(folder)  # where there is none, no lock is made either
-    with contextlib.nullcontext() if looks else _locked(root, name, say):
-        before, state = status(root, name), states.load(folder)
-        if state is None:
-            text = "there is no such local cluster to be stopped"
-            raise FleetError("no-such-cluster", text, name, f"looked in {root}")
+    with contextlib.nullcontext() if check else _locked_there(root, name, "stopped", say):
+        before, state = status(root, name), _known_state(root, name, "stopped")
         alive = control_plane.running(state) or control_plane.leftovers(folder, state)
         words = ("stop the cluster",) if alive or state.wanted != "stopped" else ()
         if check:
@@ -288,14 +284,34 @@ def _locked(root: Path, name: str, say: Say) -> t.ContextManager[None]:
     return states.cluster_lock(root, name, waiting, _LOCK_TIMEOUT)
 
 
-def _kept_state(root: Path, name: str, to_be: str) -> State:
-    """The state of a cluster that was whole at least once; ``to_be`` (``started``) is for the message. FleetError
-    ``no-such-cluster``, ``bad-name``, and as of ``state.load``."""
+def _locked_there(root: Path, name: str, to_be: str, say: Say) -> t.ContextManager[None]:
+    """As ``_locked``; where there is no folder of the cluster no lock is made either: FleetErrors of ``_known_state``
+    then, unless another process has just made it."""
+    if not os.path.isdir(states.cluster_dir(root, name)):
+        _known_state(root, name, to_be)
+    return _locked(root, name, say)
+
+
+def _known_state(root: Path, name: str, to_be: str) -> State:
+    """The state on record; ``to_be`` (``started``) is for the message. FleetError ``no-such-cluster``, ``bad-name``,
+    and as of ``state.load``."""
     state = states.load(states.cluster_dir(root, name))
-    if state is None or not state.ready:
-        hint = f"looked in {root}" + ("" if state is None else "; it was begun and never whole: make it present first")
-        raise FleetError("no-such-cluster", f"there is no such local cluster to be {to_be}", name, hint)
+    if state is None:
+        raise _no_such(name, to_be, f"looked in {root}")
     return state
+
+
+def _kept_state(root: Path, name: str, to_be: str) -> State:
+    """The state of a cluster that was whole at least once. FleetErrors as of ``_known_state``."""
+    state = _known_state(root, name, to_be)
+    if not state.ready:
+        raise _no_such(name, to_be, f"looked in {root}; it was begun and never whole: make it present first")
+    return state
+
+
+def _no_such(name: str, to_be: str, hint: str) -> FleetError:
+    """The FleetError ``no-such-cluster``, given back, not raised."""
+    return FleetError("no-such-cluster", f"there is no such local cluster to be {to_be}", name, hint)
 
 
 def _load_any(folder: Path) -> State | None:

@@ -242,7 +242,7 @@ def _died(folder: Path, state: State, name: str) -> FleetError:
         )
     return FleetError(
         "component-died",
-        f"{name} ended right after its start; the end of its log:\n{tail}",
+        f"{name} has ended; the end of its log:\n{tail}",
         state.name,
         f"the whole log is {log}",
     )

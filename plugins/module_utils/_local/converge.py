@@ -7,6 +7,7 @@ every step may be cut off and done again."""
 from __future__ import annotations
 
 import csv
+import io
 import typing as t
 from dataclasses import replace
 from pathlib import Path
@@ -45,7 +46,9 @@ def kept_spec(folder: Path, state: State, version: str) -> ClusterSpec:
     """What the cluster was asked to be, but for its nodes and their region (which an upgrade leaves alone), at another
     version: its profile, audit, and users of tokens, as its files tell. FleetError ``state-unreadable``."""
     try:
-        rows = [row for path in folder.glob("tokens-*.csv") for row in csv.reader(path.read_text("utf-8").splitlines())]
+        # Its lines end as those of CSV do: a name may hold what Python's ``splitlines`` takes for an end.
+        texts = [path.read_text("utf-8") for path in folder.glob("tokens-*.csv")]
+        rows = [row for text in texts for row in csv.reader(io.StringIO(text, newline=""))]
         tokens = tuple(TokenUser(row[0], row[1], tuple(row[3].split(",")) if row[3] else ()) for row in rows)
     except (OSError, ValueError, IndexError, csv.Error):
         text = f"what users the cluster has cannot be read in {folder}"

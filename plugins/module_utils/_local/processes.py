@@ -155,9 +155,9 @@ def last_lines(log: Path, count: int = 8, since: int = 0) -> str:
 
 
 def _environment(entry: Path) -> bytes:
-    """The environment of the process, as the kernel has it; empty if it has none, or is gone. One that is just being
-    replaced by another program (execve) shows none either, and is waited for, 10 seconds at most: that of the next
-    program is meant. OSError if it cannot be read."""
+    """The environment of the process, as the kernel has it; empty if it has none, or ends meanwhile. One that is just
+    being replaced by another program (execve) shows none either, and is waited for, 10 seconds at most: that of the
+    next program is meant. OSError if it cannot be read, or is gone."""
     found = (entry / "environ").read_bytes()
     end = time.monotonic() + 10
     while not found and time.monotonic() < end and _has_environment(_stat(int(entry.name))):

@@ -16,7 +16,7 @@ from .._core.errors import FleetError
 from .binaries import Say, provide, silent
 from .recipes import recipe
 
-_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
+_VERSION = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})(?![0-9])")
 _HOST = "pulumi-language-python"
 _TIMEOUT = 60.0
 
@@ -62,7 +62,8 @@ def get_engine(
 
 def _fits(version: str, wanted: str) -> bool:
     """Whether a version that was told will do for one that is ``wanted``: not older, and of the same major, within
-    which the protocol between engine and program is kept. False for a text that is no version."""
+    which the protocol between engine and program is kept. What is before a release counts as that. False for a text
+    that is no version."""
     told, least = _VERSION.match(version), _VERSION.match(wanted)
     if told is None or least is None:
         return False

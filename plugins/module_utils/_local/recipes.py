@@ -184,10 +184,10 @@ def kubernetes_recipe(version: str) -> Recipe:
 
 
 def matches(wanted: str, version: str) -> bool:
-    """Whether ``version`` is what was asked for: a minor (``1.36``) leaves the patch level open. ValueError for a text
-    that is no version."""
+    """Whether ``version`` is what was asked for: a minor (``1.36``, without a suffix) leaves the patch level open.
+    ValueError for a text that is no version."""
     asked, found = KubeVersion.parse(wanted), KubeVersion.parse(version)
-    if wanted.count(".") < 2:
+    if wanted.partition(".")[2].isdigit():
         return (asked.major, asked.minor) == (found.major, found.minor)
     return asked == found
 

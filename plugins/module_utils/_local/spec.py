@@ -23,8 +23,8 @@ _AGE = re.compile(r"([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?")
 _MAX_NODES = 5000
 TIMEOUT = 120.0  # seconds to be ready, if nobody says another number
 LONGEST_NAME = 63  # of a node, for it is the value of a label of its own
-# What would end a field of the line, or the line, in which the API server reads users.
-_OF_LINES = re.compile(r'["\r\n\x00]')
+# What would end a field of the line, or the line, in which the API server reads users; and what cannot stand in a file.
+_OF_LINES = re.compile(r'["\r\n\x00\ud800-\udfff]')
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _token_problem(token: TokenUser) -> str:
     if not token.token or not token.user or any(mark in token.token for mark in " ,"):
         return "a token user needs a name and a token without blanks, commas and quotes"
     if any(map(_OF_LINES.search, (token.token, token.user, *token.groups))):
-        return "neither token nor user nor groups may hold quotes or line breaks"
+        return "neither token nor user nor groups may hold quotes, line breaks or halves of characters"
     return "the name of a group holds no comma, and is not empty" if not all(map(_is_group, token.groups)) else ""
 
 

@@ -15,6 +15,7 @@ from .._core.errors import FleetError
 from .._core.objects.identity import NAMESPACE
 from .._core.objects.placements.older_conditions import EVENT_REASONS
 from .._core.resources.applyset import MANAGER
+from .._core.values.canonical import is_same
 from .._core.values.instants import MICROSECONDS, write_time
 from .._kube import lease as kube_lease
 from .._kube.client import KubeClient, Query
@@ -133,9 +134,9 @@ class HubRecords:
         fresh = object_rules.replaced(stored, record, stored["metadata"]["resourceVersion"], self.place)
         answer = stored
         try:
-            if _without_status(fresh) != _without_status(stored):
+            if not is_same(_without_status(fresh), _without_status(stored)):
                 answer = self._written(self.client.put, _path(kind, name), fresh)
-            if fresh.get("status") != stored.get("status") and not object_rules.is_gone(answer):
+            if not is_same(fresh.get("status"), stored.get("status")) and not object_rules.is_gone(answer):
                 return self._with_status(answer, fresh)
         except ApiError as error:
             self._refuse_without_crds(error, kind, name)
@@ -238,7 +239,8 @@ class HubRecords:
         return self._value(name, kube_lease.mapping_in(document, "data").get("value"))
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
-        """As ``Records.keep_secret``, in an immutable Secret; makes the records' namespace. Errors of ``secret``."""
+        """As ``Records.keep_secret``, in an immutable Secret; makes the records' namespace. Errors of ``secret``,
+        FleetError ``conflict`` where it is deleted just then."""
         document = {
             "apiVersion": "v1",
             "kind": "Secret",
@@ -251,7 +253,9 @@ class HubRecords:
         except ApiError as error:
             if error.code != "already-exists":
                 raise
-        return self.secret(name)
+        if kept := self.secret(name):
+            return kept
+        raise conflict("Secret", f"{NAMESPACE}/gitops-fleet-{name}", self.place)
 
     def _value(self, name: str, encoded: t.Any) -> bytes:
         """What the Secret keeps. FleetError ``record-damaged`` if that is nothing: digests would be without a key."""

@@ -17,6 +17,7 @@ from datetime import datetime
 from .._core.errors import FleetError
 from .._core.objects.identity import SET_BY_SERVERS
 from .._core.objects.kinds import KIND_OF
+from .._core.values.canonical import is_same
 from .._core.values.instants import SECONDS, write_time
 from .kinds import namespace_and_name, record_name, stored_version
 from .records import Record, conflict
@@ -101,9 +102,9 @@ def replaced(stored: Record, record: Record, version: str, place: str) -> Record
         raise FleetError(
             "invalid", f"{fresh['kind']}/{record_name(stored)} is being deleted: no finalizer can be added", place
         )
-    if _content(fresh) != _content(stored):
+    if not is_same(_content(fresh), _content(stored)):
         fresh["metadata"]["generation"] += 1
-    if fresh != stored:
+    if not is_same(fresh, stored):
         fresh["metadata"]["resourceVersion"] = version
     return fresh
 

@@ -58,8 +58,8 @@ def guard_durable(records: Records, environ: t.Mapping[str, str]) -> None:
 
 
 def in_ci(environ: t.Mapping[str, str]) -> bool:
-    """Whether ``CI`` is set, as the common CI services do; empty, ``0``, ``false``, ``no`` and ``off`` in any case
-    count as not set."""
+    """Whether ``CI`` is set, as GitHub, GitLab and most CI services do, and Azure Pipelines and TeamCity do not; empty,
+    ``0``, ``false``, ``no`` and ``off`` in any case count as not set."""
     return environ.get("CI", "").strip().lower() not in _OFF
 
 

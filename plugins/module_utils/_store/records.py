@@ -138,7 +138,8 @@ class Records(t.Protocol):
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
         """Keeps ``value``, which must not be empty, under ``name`` unless there is one already; gives the one that is
-        kept, of several that come at once too. Errors as of ``secret``."""
+        kept, of several that come at once too. Errors as of ``secret``; a hub also has ``conflict``, where somebody
+        deletes it just then."""
 
     def close(self) -> None:
         """Lets go of what is open; nothing is to be read or written afterwards. Leases that are held run out. May be
@@ -199,7 +200,7 @@ def already_exists(kind: str, name: str, place: str) -> FleetError:
 def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
     """The FleetError ``lease-held`` that ``acquire`` raises, at ``now``: who has the lease, since when, and when it is
     free; it is given back, not raised."""
-    left = lease.renewed + timedelta(seconds=lease.seconds) - now
+    left = timedelta(seconds=lease.seconds) - (now - lease.renewed)
     return FleetError(
         "lease-held",
         f"{lease.name} is being worked on by {lease.holder}, since {span_words(now - lease.acquired)}"

@@ -12,6 +12,7 @@ import uuid
 from datetime import datetime
 from pathlib import Path
 
+from .._core.values.canonical import is_same
 from .._core.values.instants import write_time
 from . import object_rules
 from .kinds import listed_resource, record_name, stored_resource
@@ -112,7 +113,7 @@ class SqliteRecords:
             fresh = object_rules.replaced(stored, record, self._next_version(connection), self.place)
             if object_rules.is_gone(fresh):
                 _remove(connection, kind, name)
-            elif fresh != stored:
+            elif not is_same(fresh, stored):
                 _put(connection, fresh, self._rows.text_of(fresh))
             return fresh
 

@@ -20,6 +20,7 @@ from .object_rules import JUDGED_BY_READERS, form_fault, json_text
 from .records import Event, Lease, Record
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
+_LARGEST = 10**18 - 1  # of such a number, and of what is counted: one more is still a number of SQLite
 WAY_OUT = "restore it from a backup, or move it away and rebuild the records from the members (recover)"
 
 
@@ -141,7 +142,7 @@ def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:
         lease.expired(lease.acquired)
     except (ValueError, TypeError, OverflowError):
         raise damaged(f"the lease {name!s:.253} is damaged", where) from None
-    if not (isinstance(name, str) and isinstance(holder, str) and isinstance(epoch, int)):
+    if not (isinstance(name, str) and isinstance(holder, str) and isinstance(epoch, int) and epoch <= _LARGEST):
         raise damaged(f"the lease {name!s:.253} is damaged", where)
     return lease
 
@@ -158,7 +159,7 @@ def event_of(row: t.Sequence[t.Any], where: str) -> Event:
 
 def number_of(row: t.Sequence[t.Any] | None, where: str) -> int:
     """The number that the whole file counts its changes by, out of its row; FleetError ``records-damaged`` if it is
-    none, or there is no row."""
-    if row is None or not isinstance(row[0], int) or row[0] < 0:
+    none, so large that no change could be counted, or there is no row."""
+    if row is None or not isinstance(row[0], int) or not 0 <= row[0] < _LARGEST:
         raise damaged("the number of the last change is damaged", where)
     return row[0]

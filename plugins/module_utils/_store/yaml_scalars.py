@@ -39,15 +39,15 @@ def resolve(text: str) -> Scalar:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
         return text
-    if _NO_NUMBER.fullmatch(text):
-        raise ValueError(text)
     return number(text)
 
 
 def number(text: str) -> int | float | str:
     """The number that the text writes (decimal, octal, hexadecimal, binary), an int if it is written as one, or is
     whole and below 1e21; ``_`` does not count. The text if it writes none, or has over 400 characters. ValueError for
-    one that no float can hold."""
+    one that JSON cannot hold (infinite, or none)."""
+    if _NO_NUMBER.fullmatch(text):
+        raise ValueError(text)
     digits = text.replace("_", "")
     if len(digits) > _LONGEST_NUMBER:
         return text

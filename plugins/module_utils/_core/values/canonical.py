@@ -67,6 +67,11 @@ def comparable(value: t.Any) -> str:
         return repr(value)
 
 
+def is_same(one: t.Any, other: t.Any) -> bool:
+    """Whether these are the same value of JSON, as of ``comparable``; soon told of two that differ in Python too."""
+    return bool(one == other) and comparable(one) == comparable(other)
+
+
 def digest_of(value: t.Any) -> str:
     """Hex SHA-256 of the canonical JSON, without ``sha256:``. FleetError and RecursionError as of
     ``canonical_json``."""

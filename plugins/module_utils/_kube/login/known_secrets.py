@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import itertools
 import json
 import re
 import threading
@@ -26,6 +27,7 @@ HIDDEN = "(hidden)"
 _LONG = 8
 # Shorter ones say nothing in base64 at a place that is not their own.
 _LONG_ENCODED = 12
+_WORD, _BASE64 = re.compile(r"\w"), re.compile(r"[\w+/-]")
 _PIECE = 8
 _INDEXED = 2 * _PIECE - 1
 
@@ -45,13 +47,17 @@ class KnownSecrets:
         self._short: tuple[SecretForm, ...] = ()
         self._escaped: tuple[SecretForm, ...] = ()
         self._lock = threading.Lock()
+        # Who adds what another thread has just added is to end after that was told, too.
+        self._adding = threading.Lock()
         self._hears: t.Callable[[frozenset[SecretForm]], None] | None = None
 
     def add(self, *secrets: str) -> None:
         """Looks for these from now on, in every form that they may come back in; empty ones are passed over."""
-        fresh = self.learn({form for secret in secrets if secret for form in _forms(secret)})
-        if fresh and self._hears is not None:
-            self._hears(fresh)
+        found = {form for secret in secrets if secret for form in _forms(secret)}
+        with self._adding:
+            fresh = self.learn(found)
+            if fresh and self._hears is not None:
+                self._hears(fresh)
 
     @property
     def forms(self) -> frozenset[SecretForm]:
@@ -60,8 +66,8 @@ class KnownSecrets:
             return frozenset(self._forms)
 
     def told_to(self, hears: t.Callable[[frozenset[SecretForm]], None]) -> None:
-        """From now on ``hears``, and nobody else, is told of what is new in an ``add`` before that ends: before it is
-        shown to any server."""
+        """From now on ``hears``, and nobody else, is told of what is new in an ``add`` before that ends, and before
+        another of the same does: before it is shown to any server. It must not add anything itself."""
         self._hears = hears
 
     def learn(self, found: t.AbstractSet[SecretForm]) -> frozenset[SecretForm]:
@@ -111,12 +117,25 @@ class SecretForm(t.NamedTuple):
     inner: bool = False
 
     @property
-    def pattern(self) -> str:
-        """A regular expression for where it is taken out; a short one only where it stands alone."""
-        text = re.escape(self.text)
-        if self.inner:
-            return rf"[\w+/-]{{0,4}}{text}[\w+/-]{{0,4}}"
-        return text if len(self.text) >= _LONG else rf"(?<!\w){text}(?!\w)"
+    def is_short(self) -> bool:
+        """Whether it is taken out only where it stands alone."""
+        return len(self.text) < _LONG and not self.inner
+
+    def places(self, text: str) -> t.Iterator[tuple[int, int]]:
+        """Where it is to be taken out of the text, as (begin, end), in order; they may overlap."""
+        begin = text.find(self.text)
+        while begin >= 0:
+            end = begin + len(self.text)
+            if self.inner:
+                yield begin - _base64_in(text[max(begin - 4, 0) : begin][::-1]), end + _base64_in(text[end : end + 4])
+            elif not (self.is_short and (_WORD.match(text[begin - 1 : begin]) or _WORD.match(text[end : end + 1]))):
+                yield begin, end
+            begin = text.find(self.text, begin + 1)
+
+
+def _base64_in(text: str) -> int:
+    """How many characters at the beginning of the text base64 may have."""
+    return sum(1 for _each in itertools.takewhile(_BASE64.match, text))
 
 
 def _last_pieces(text: str) -> t.Iterator[str]:
@@ -139,11 +158,22 @@ def _quoted(text: str) -> set[str]:
     return {as_is, json.dumps(text)[1:-1], as_go}
 
 
-def _without(forms: t.Iterable[SecretForm], text: str) -> str:
-    """The text with ``HIDDEN`` for each of the forms, the longest first, so that no tail of one is left behind."""
-    for form in sorted(forms, key=lambda form: len(form.text), reverse=True):
-        text = re.sub(form.pattern, HIDDEN, text)
+def _without(forms: t.Collection[SecretForm], text: str) -> str:
+    """The text with ``HIDDEN`` for each of the forms, once for those that overlap, so that no tail of one is left
+    behind; the short ones last, for one that follows a longer one at once then stands alone."""
+    for short in (False, True):
+        text = _hidden(text, sorted(place for form in forms if form.is_short is short for place in form.places(text)))
     return text
+
+
+def _hidden(text: str, places: t.Iterable[tuple[int, int]]) -> str:
+    """The text with ``HIDDEN`` in these places, which are in the order of their beginnings."""
+    parts, shown = [], 0
+    for begin, end in places:
+        if begin >= shown:
+            parts += [text[shown:begin], HIDDEN]
+        shown = max(shown, end)
+    return "".join((*parts, text[shown:]))
 
 
 # Tokens and passwords that this process has shown to any server.

@@ -6,6 +6,7 @@ first that has a name wins."""
 
 from __future__ import annotations
 
+import codecs
 import functools
 import os
 import re
@@ -169,11 +170,12 @@ def _refuse_deep(text: str | bytes, loader: t.Any) -> None:
 
 
 def _readable(text: str | bytes) -> str | bytes:
-    """The text as it is; of JSON, which is all YAML but for that, each escaped surrogate pair as its character.
-    ValueError for JSON that is not UTF-8."""
-    if text.lstrip()[:1] not in ("{", b"{"):
+    """The text as it is; of JSON in UTF-8, of which PyYAML does not read that, without a byte order mark and with each
+    escaped surrogate pair as its character. ValueError for what begins as such and is no UTF-8."""
+    begin = text.removeprefix("\ufeff") if isinstance(text, str) else text.removeprefix(codecs.BOM_UTF8)
+    if begin.lstrip()[:1] not in ("{", b"{"):
         return text
-    return joined_pairs(text if isinstance(text, str) else text.decode())
+    return joined_pairs(begin if isinstance(begin, str) else begin.decode())
 
 
 def as_json(value: t.Any) -> t.Any:

@@ -236,9 +236,15 @@ def _writing(part: Path, begun: int) -> t.Iterator[t.Callable[[bytes], None]]:
         handle = os.open(part, flags, 0o600)
     except OSError as error:
         raise refused(error) from None
-    with os.fdopen(handle, "wb", buffering=0) as file:
+    file = os.fdopen(handle, "wb", buffering=0)
+    try:
         file.seek(begun)
         yield write
+    finally:
+        try:
+            file.close()  # on some file systems a full disk is told here
+        except OSError as error:
+            raise refused(error) from None
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -254,9 +260,15 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 def _open(address: str, timeout: float, headers: t.Mapping[str, str] | None = None, method: str = "GET") -> t.Any:
     """The answer, for the caller to close; redirects are followed. HTTPError for a status that is no success, else
     URLError, OSError or HTTPException. Proxies are those of the environment (``HTTPS_PROXY``, ``NO_PROXY`` ...);
-    ``timeout`` is seconds of silence."""
-    asked = urllib.request.Request(address, headers={"User-Agent": "gitops-fleet", **(headers or {})}, method=method)
-    return urllib.request.build_opener(_Redirects).open(asked, timeout=timeout)
+    ``timeout`` is seconds of silence. What is no URL is told of without its text, for a proxy's may hold a password."""
+    try:
+        asked = urllib.request.Request(
+            address, headers={"User-Agent": "gitops-fleet", **(headers or {})}, method=method
+        )
+        return urllib.request.build_opener(_Redirects).open(asked, timeout=timeout)
+    except (ValueError, http.client.InvalidURL):
+        text = "the address of a proxy (HTTPS_PROXY, HTTP_PROXY), or one that it passes on to, is no URL"
+        raise urllib.error.URLError(text) from None
 
 
 T = t.TypeVar("T")

@@ -12,7 +12,11 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Answer, Credential, KubeClient
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for, resource_of
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import (
+    all_in_namespaces,
+    resource_for,
+    resource_of,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
@@ -83,3 +87,15 @@ def test_nobody_is_sent_for_a_definition_of_a_kind_of_the_core_group(api_version
     assert (unknown.value.code, server.asked) == ("unknown-kind", 0)
     assert kind in unknown.value.message and "kubectl api-resources" in unknown.value.hint
     assert "CustomResourceDefinition" not in unknown.value.hint
+
+
+def test_a_core_group_of_which_the_server_cannot_tell_is_called_as_everywhere() -> None:
+    class Stale(Server):
+        def _once(self, _method: str, target: str, *_arguments: t.Any) -> Answer:
+            group = {"versions": [{"version": "v1", "freshness": "Stale"}]}
+            found = {"kind": "APIGroupDiscoveryList", "items": [group] if target == "/api" else []}
+            return Answer(200, "application/json", json.dumps(found).encode())
+
+    with pytest.raises(ApiError) as unknown:
+        all_in_namespaces(Stale())
+    assert unknown.value.code == "server-error" and "behind v1 " in unknown.value.message

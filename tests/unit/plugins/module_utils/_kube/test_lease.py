@@ -138,3 +138,10 @@ def test_a_free_lease_that_somebody_labels_meanwhile_is_taken() -> None:
     assert taken(Server({**SPEC, "holderIdentity": ""}, conflicts=3)).epoch == 4
     with pytest.raises(LeaseHeld):
         taken(Server({**SPEC, "holderIdentity": ""}, conflicts=1_000))
+
+
+def test_a_lease_that_somebody_has_renewed_for_ever_is_renewed() -> None:
+    """Whoever keeps one while members are read takes it as it stands there."""
+    server = Server({**SPEC, "renewTime": "9999-12-31T23:59:59.999999Z"})
+    held = KubeLease("fleet", "placement.web", "ci-1", 3, 30, datetime.max.replace(tzinfo=UTC), "1")
+    assert renew(server, held) == held

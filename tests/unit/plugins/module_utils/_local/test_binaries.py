@@ -319,6 +319,18 @@ def test_ready_binaries_tell_their_own_versions(tmp_path):
     assert found["kube-apiserver"].path == tmp_path / "1.36.4" / "kube-apiserver"
 
 
+def test_a_binary_that_took_the_place_of_another_with_its_time_is_asked(tmp_path):
+    """All files of some archives and package managers have one time, and a link may lead to another one by now."""
+    for version in ("0.7.0", "0.7.1"):
+        program(tmp_path / version, f"#!/bin/sh\necho version v{version}\n")
+        os.utime(tmp_path / version, (1, 1))
+    (tmp_path / "now").mkdir()
+    for version in ("0.7.0", "0.7.1"):
+        (tmp_path / "now" / "kwok").unlink(missing_ok=True)
+        (tmp_path / "now" / "kwok").symlink_to(tmp_path / version)
+        assert binaries.get_binaries(["kwok"], "1.36", binaries_dir=tmp_path / "now")["kwok"].version == version
+
+
 @pytest.mark.parametrize("text", ["\x7fELF of another architecture", "#!/bin/sh\necho hello\n"])
 def test_what_tells_no_version_is_passed_over_where_another_fits(tmp_path, text):
     """A folder may hold those of several machines."""

@@ -144,11 +144,37 @@ def test_a_cluster_of_which_nothing_but_a_note_is_there_was_absent(
     assert check or cluster.present(ClusterSpec("hub"), tmp_path).before.state == "incomplete"
 
 
-def test_who_stops_a_cluster_that_is_not_there_leaves_nothing(tmp_path: Path):
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda root: cluster.stopped("hub", root),
+        lambda root: cluster.started("hub", root),
+        lambda root: cluster.upgraded("hub", "1.36.3", root),
+    ],
+    ids=["stopped", "started", "upgraded"],
+)
+def test_who_works_on_a_cluster_that_is_not_there_leaves_nothing(tmp_path: Path, work: t.Callable[[Path], t.Any]):
     """A folder that was named by mistake is not made."""
     with pytest.raises(FleetError) as refused:
-        cluster.stopped("hub", tmp_path / "other")
+        work(tmp_path / "other")
     assert refused.value.code == "no-such-cluster" and not list(tmp_path.iterdir())
+
+
+def test_a_cluster_that_another_makes_just_then_is_stopped_under_its_lock(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+):
+    """There was no folder at the first look; whoever makes it is not done with it."""
+    root = recorded("etcd").parent
+    held: list[str] = []
+
+    @contextlib.contextmanager
+    def locked(_root: Path, name: str, *_given: t.Any) -> t.Iterator[None]:
+        held.append(name)
+        yield
+
+    monkeypatch.setattr(cluster, "_locked", locked)
+    monkeypatch.setattr(cluster.os.path, "isdir", lambda _folder: False)
+    assert cluster.stopped("hub", root).changed and held == ["hub"]
 
 
 def test_a_stop_that_was_cut_off_is_forgotten_once_the_cluster_is_to_run(
@@ -188,6 +214,18 @@ def test_a_user_that_was_taken_away_does_not_come_back_by_a_run_that_was_cut_off
         converge.bring_up(ClusterSpec("hub", tokens=(ann,)), folder.parent, BINARIES, DEFAULT_PORTS, end)
     found = state.load(folder)
     assert found is not None and converge.kept_spec(folder, found, "1.36.3").tokens == (ann,)
+
+
+@pytest.mark.parametrize("mark", ["\x0b", "\x1c", "\x85", "\u2028"])
+def test_a_start_goes_by_the_users_that_were_asked_for(recorded: Recorded, monkeypatch: pytest.MonkeyPatch, mark: str):
+    """Whatever else may end a line: the token of one would let somebody in as another."""
+    monkeypatch.setattr(control_plane, "taken_ports", lambda *_given: ())
+    monkeypatch.setattr(control_plane, "begin", lambda _folder, kept, *_given: kept)
+    folder, end = recorded(), time.monotonic() + 600
+    users = (TokenUser(f"one{mark}", f"a{mark}nn", (f"devs{mark}",)), TokenUser("two", "bob"))
+    converge.bring_up(ClusterSpec("hub", tokens=users), folder.parent, BINARIES, DEFAULT_PORTS, end)
+    found = state.load(folder)
+    assert found is not None and converge.kept_spec(folder, found, "1.36.3").tokens == users
 
 
 ALTERED: dict[str, t.Callable[[Path], None]] = {

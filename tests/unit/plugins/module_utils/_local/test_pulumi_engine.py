@@ -71,6 +71,7 @@ def test_the_users_engine_comes_first(told, tmp_path, go):
         ("v4.0.0", "it is version 4.0.0"),
         ("", "it does not tell its version"),
         ("no such command", "it does not tell its version"),
+        (f"v3.259.{'9' * 5000}", "it does not tell its version"),
     ],
 )
 def test_an_engine_that_does_not_fit_is_left_aside_and_said_so(told, why, tmp_path, go):

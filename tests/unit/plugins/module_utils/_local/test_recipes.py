@@ -90,6 +90,9 @@ def test_the_version_is_stamped_into_both_packages_that_carry_one():
         ("1.36.1", "1.36.3", False),
         ("1.36.0", "1.36.3", False),
         ("1.35", "1.36.3", False),
+        ("1.36-alpha", "1.36.3", False),
+        ("1.36+build", "1.36.3", False),
+        ("1.36-alpha", "1.36.0-alpha", True),
     ],
 )
 def test_a_minor_leaves_the_patch_level_open(wanted, version, fits):

@@ -62,7 +62,7 @@ def test_no_token_is_shown():
 @pytest.mark.parametrize(
     "user",
     [
-        *(TokenUser(token, "u") for token in ('hu"sh', "hu\nsh", "hu\rsh", "hu\0sh")),
+        *(TokenUser(token, "u") for token in ('hu"sh', "hu\nsh", "hu\rsh", "hu\0sh", "hu\ud800sh")),
         *(TokenUser("t", name) for name in ('u","x","system:masters', "u\nt2,admin,1,system:masters")),
         *(TokenUser("t", "u", groups) for groups in (('a"',), ("a\n",), ("a,system:masters",), ("",))),
     ],

@@ -164,6 +164,7 @@ def test_a_file_that_was_cut(good: bytes, size: int) -> None:
         "UPDATE leases SET epoch = 'canary'",
         "UPDATE leases SET seconds = 'canary'",
         "UPDATE leases SET seconds = 9000000000000000000",
+        "UPDATE leases SET epoch = 9223372036854775807",
         "UPDATE leases SET acquired = 'canary'",
         "UPDATE leases SET renewed = '2026-01-01T00:00:00'",
         "UPDATE leases SET holder = x'80'",
@@ -171,6 +172,8 @@ def test_a_file_that_was_cut(good: bytes, size: int) -> None:
         "UPDATE meta SET value = 'canary' WHERE name = 'revision'",
         "UPDATE meta SET value = 'canary' WHERE name != 'revision'",
         "UPDATE meta SET value = -1 WHERE name = 'revision'",
+        "UPDATE meta SET value = 999999999999999999 WHERE name = 'revision'",
+        "UPDATE meta SET value = 9223372036854775807 WHERE name = 'revision'",
         "DELETE FROM meta",
         "DROP TABLE records",
         "DROP TABLE labels",
@@ -250,6 +253,16 @@ def test_leavings_of_another_journal(good: bytes) -> None:
         codes(path)
         Path(f"{path}-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"\xff" * 5000)
         codes(path)
+
+
+def test_a_lease_for_ever_is_held(good: bytes) -> None:
+    with damaged_file(good) as path:
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute("UPDATE leases SET renewed = '9999-12-31T23:59:59Z'")
+            connection.commit()
+        with pytest.raises(FleetError) as caught:
+            SqliteRecords(path, lambda: NOW).acquire("placement/web", "you", 60)
+        assert caught.value.code == "lease-held"
 
 
 def test_a_file_that_another_keeps_locked(good: bytes) -> None:

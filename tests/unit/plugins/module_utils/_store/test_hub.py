@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import records_id
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.answers import Answer
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
@@ -140,6 +141,15 @@ def test_a_digest_key_that_is_not_there_is_none() -> None:
     assert known_digest_key(records({})) == b""
     kept = {"kind": "Secret", "data": {"value": base64.b64encode(b"x" * 32).decode()}}
     assert known_digest_key(records({SECRET: kept})) == b"x" * 32
+
+
+def test_a_digest_key_that_is_deleted_as_it_is_made_is_not_taken_for_an_empty_one() -> None:
+    """The way out of a damaged one is to delete it, and somebody does so while another run is about to use it."""
+    hub = records({SECRET.rpartition("/")[0]: {"kind": "Secret"}})
+    for ask in (lambda: digest_key(hub), lambda: records_id(hub)):
+        with pytest.raises(FleetError) as caught:
+            ask()
+        assert caught.value.code == "conflict"
 
 
 class NotThere(KubeClient):

@@ -173,6 +173,8 @@ BOMB = (
         (MAP + "data: !!python/object:os.system {}\n", [("unknown-tag", "4")]),
         (MAP + "data: !secret x\n", [("unknown-tag", "4")]),
         (MAP + "data: {a: .inf}\n", [("bad-number", "4")]),
+        (MAP + "data: {a: !!float .inf}\n", [("bad-number", "4")]),
+        (MAP + "data: {a: !!int '-.Inf'}\n", [("bad-number", "4")]),
         (MAP + "data: {true: x}\n", [("bad-key", "4")]),
         (MAP + "data:\n  x: 1\n  y: 2\n", [("bad-key", "6")]),
         (MAP + "? [a]\n: 1\n", [("bad-key", "4")]),

@@ -88,3 +88,22 @@ def test_a_kind_without_spec_is_kept_and_read_again(tmp_path: Path) -> None:
 def test_empty_labels_and_finalizers_are_none() -> None:
     empty = {"name": "m1", "labels": None, "finalizers": []}
     assert proposed({**MEMBER, "metadata": empty})["metadata"] == {"name": "m1"}
+
+
+def test_a_value_that_is_equal_in_python_alone_is_a_change(tmp_path: Path) -> None:
+    """1, 1.0 and true are three values of JSON, and an override may set a field to any of them."""
+
+    def override(value: object) -> Record:
+        patch = {"op": "replace", "path": "/spec/on", "value": value}
+        rules = [{"jsonPatchOverrides": [patch]}]
+        kind = "ClusterResourceOverride"
+        spec = {"clusterResourceSelectors": [], "policy": {"overrideRules": rules}}
+        return {"apiVersion": KINDS[kind].api_version, "kind": kind, "metadata": {"name": "on"}, "spec": spec}
+
+    records = SqliteRecords(tmp_path / "records.db", lambda: datetime(2026, 1, 2, tzinfo=UTC))
+    kept = records.create(override(True))
+    for generation, value in enumerate((1, 1.0, True), 2):
+        kept = records.replace({**kept, "spec": override(value)["spec"]})
+        assert kept["metadata"]["generation"] == generation
+        assert repr(records.get("ClusterResourceOverride", "on")) == repr(kept)
+    assert records.replace(kept) == kept

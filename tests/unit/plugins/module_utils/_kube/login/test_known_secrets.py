@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 import tracemalloc
 from urllib.parse import quote, quote_plus
 
@@ -77,6 +78,27 @@ def test_a_short_secret_is_hidden_where_it_stands_alone():
 
 def test_no_tail_of_a_longer_one_is_left():
     assert known("canary-one", "canary-one-two").taken_out("canary-one-two") == "(hidden)"
+
+
+@pytest.mark.parametrize(
+    ("secrets", "text"),
+    [
+        (("canary-first-a", "a-tail-of-it"), "canary-first-a-tail-of-it"),
+        (("canary-canary",), "canary-canary-canary"),
+        (("canary-first", "tail"), "canary-first/tail"),
+        (("canary-first", "tail"), "canary-firsttail"),
+        (
+            ("canary-first-of-those", "canary-second"),
+            base64.b64encode(b":canary-first-of-those").decode().rstrip("=") + "canary-second",
+        ),
+    ],
+)
+def test_no_tail_is_left_of_what_overlaps_or_follows(secrets, text):
+    """Nor where that of one is taken for base64 around the other."""
+    hide = known(*secrets)
+    for hidden in (hide.taken_out(f"it said {text}."), hide.within(json.dumps([text]))(f"it said {text}.")):
+        assert hidden.startswith("it said (hidden)") and hidden.endswith("(hidden).")
+        assert "tail" not in hidden and "canary" not in hidden and "second" not in hidden
 
 
 def test_nothing_known_changes_nothing():
@@ -156,3 +178,26 @@ def test_a_long_text_is_looked_through_without_a_copy_of_it() -> None:
         assert tracemalloc.get_traced_memory()[1] < len(text)
     finally:
         tracemalloc.stop()
+
+
+def test_what_two_threads_add_at_once_is_told_before_either_goes_on() -> None:
+    """The second finds nothing new, and would show it to a server while the first has not told of it yet."""
+    secrets, shown, came = KnownSecrets(), threading.Event(), []
+
+    def add_too() -> None:
+        secrets.add("canary-one")
+        came.append("shown")
+        shown.set()
+
+    second = threading.Thread(target=add_too)
+
+    def hears(_forms: object) -> None:
+        """Takes its time: as long as the second thread needs, where that waits for nobody."""
+        second.start()
+        shown.wait(0.5)
+        came.append("told")
+
+    secrets.told_to(hears)
+    secrets.add("canary-one")
+    second.join()
+    assert came == ["told", "shown"]

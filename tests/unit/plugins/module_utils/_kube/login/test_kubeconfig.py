@@ -102,6 +102,7 @@ def test_a_kubeconfig_of_json_may_escape_every_letter(kind: t.Callable[[str], t.
     document = {"current-context": "fleet \N{ROCKET}", "users": [{"name": "\\ud83d \\\N{ROCKET} é"}]}
     assert parse_yaml(kind(json.dumps(document)), "f") == document
     assert parse_yaml(kind("\n " + json.dumps(document, indent=2)), "f") == document
+    assert parse_yaml(kind("\ufeff" + json.dumps(document)), "f") == document
 
 
 @pytest.mark.parametrize("text", ['{"a": "\\ud83d"}', b'{"a": "\xff"}', b'{"a": '])
