@@ -65,6 +65,16 @@ def test_what_names_no_place_is_refused_with_its_option(options, given, code):
 
 
 @pytest.mark.parametrize(
+    "url",
+    ["postgres://ann:s3cr[et@db/x", "postgres://ann:s3cr]et@db/x", "//ann:s3cret@db/x", "postgres://ann:s3cret\0@db/x"],
+)
+def test_a_backend_that_is_refused_is_not_shown_for_a_password_may_stand_in_it(options, url):
+    with pytest.raises(FleetError) as found:
+        place({**options, "backend_url": url})
+    assert found.value.where == "backend_url" and "s3cr" not in str(found.value)
+
+
+@pytest.mark.parametrize(
     ("given", "used"),
     [
         ("file:///srv/state", "file:///srv/state?metadata=skip"),
