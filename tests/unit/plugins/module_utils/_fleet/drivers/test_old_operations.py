@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -117,6 +118,30 @@ def test_what_was_left_half_removed_goes_too(operations: Path):
     (operations / ".going-1" / "output.log").touch()
     remove_old(operations)
     assert names(operations) == []
+
+
+def test_one_that_cannot_be_looked_at_or_removed_keeps_no_other(operations: Path, monkeypatch: pytest.MonkeyPatch):
+    """As a folder of another user, or one that another runner has just removed."""
+    folders = [ended(begun(operations / name)) for name in ("closed", "gone", "old")]
+    for each in folders:
+        aged(each, 91)
+    is_file, rename = Path.is_file, Path.rename
+
+    def closed(path: Path) -> bool:
+        if path.parent.name == "closed":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return is_file(path)
+
+    def gone(path: Path, target: Path) -> Path:
+        if path.name == "gone":
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "is_file", closed)
+    monkeypatch.setattr(Path, "rename", gone)
+    (operations / ".going-1").mkdir()
+    remove_old(operations)
+    assert names(operations) == [BEGUN, ".id", "closed", "gone"]
 
 
 def test_without_a_folder_there_is_nothing_to_remove(operations: Path):
