@@ -100,7 +100,9 @@ def place(options: Options) -> StackPlace:
 
 def _absolute(text: str) -> tuple[Path, str]:
     """The path, absolute and with ``~`` resolved, and what is wrong with it, empty if nothing is; if something is, the
-    path is not to be used."""
+    path is not to be used. An empty one is never the folder where the play runs: a variable has lost its content."""
+    if not text:
+        return Path(), "it names no path"
     if is_impossible(text):  # asked first: who looks for a home of such a name ends in another error
         return Path(), f"no file can be called {text!r:.200}"
     found = os.path.expanduser(text)

@@ -35,6 +35,10 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path):
 @pytest.mark.parametrize(
     ("given", "code"),
     [
+        ({"project_dir": ""}, "bad-path"),
+        ({"backend_url": "file://"}, "bad-backend"),
+        ({"backend_url": "file:"}, "bad-backend"),
+        ({"backend_url": "file://?metadata=skip"}, "bad-backend"),
         ({"project_dir": "~nosuchuser/fleet"}, "bad-path"),
         ({"home": "~nosuchuser/.pulumi"}, "bad-path"),
         ({"python": "a\0b"}, "bad-path"),
