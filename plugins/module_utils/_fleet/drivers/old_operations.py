@@ -1,12 +1,14 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Removing the folders of operations that ended long ago, so that not every start looks at all that ever were."""
+"""Removing the folders of operations that ended long ago, so that not every start looks at all that ever were; and
+private files of such as nobody came to begin."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import secrets
 import shutil
 import time
@@ -18,6 +20,8 @@ from .host import BEGUN
 TOLD = "told"
 # Seconds for which it is kept after that, and how many are removed at once.
 KEPT = 90 * 86400.0
+# Seconds within which an operation is begun once its files are written.
+BEGINS = 86400.0
 _MOST_REMOVED = 100
 _GOING = ".going-"
 
@@ -49,3 +53,30 @@ def _told_before(folder: Path, instant: float) -> bool:
         return (folder.parent / BEGUN / folder.name).exists() and (folder / TOLD).lstat().st_mtime < instant
     except OSError:
         return False
+
+
+def remove_unbegun_private(operations: Path) -> None:
+    """Removes the private files of operations that were to be begun more than BEGINS seconds ago and that no process
+    has taken up, for who was to begin them was killed before. They can be begun still, which writes the files anew.
+    What cannot be looked at or removed is left."""
+    before = time.time() - BEGINS
+    try:
+        there = list(operations.iterdir())
+    except OSError:
+        return
+    for path in (folder / name for folder in there for name in _unbegun_private(folder, before)):
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def _unbegun_private(folder: Path, instant: float) -> tuple[str, ...]:
+    """The names of private files of the operation in the folder, if it was to be begun before that instant and was not;
+    none for what is no such operation, or cannot be looked at."""
+    request = folder / "request.json"
+    try:
+        if folder.is_symlink() or (folder / "process.json").exists() or request.lstat().st_mtime >= instant:
+            return ()
+        names = json.loads(request.read_text(encoding="utf-8"))["private"]
+        return tuple(name for name in names if "/" not in name)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ()
