@@ -13,6 +13,7 @@ from ..._core.errors import Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.values.listed import listed
 from ..._store.kinds import is_label, is_name
+from .clouds.definition import PACE
 from .clouds.ready import DEFINITIONS, settings_of
 from .option_values import MOST_SECONDS, WANTED_SECONDS
 
@@ -26,6 +27,8 @@ _NAMES: t.Mapping[str, t.Callable[[FleetMember], str]] = {
 }
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(_NAMES) + r")\}")
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|^-")
+# Where the Cluster of a member is looked for, unless options say otherwise.
+DEFAULTS = {"namespace": "default", "name": "{member}"}
 _NAMED = 10
 Options = t.Mapping[str, t.Any]
 
@@ -80,6 +83,36 @@ def missing_settings(given: Options, members: t.Iterable[FleetMember], where: st
             hint += "; without it, what the FleetMember says counts"
         words = f"nothing says the {name} of {listed(names, _NAMED)}"
         yield Problem("bad-option", words, f"{where}.settings.{name}", hint)
+
+
+def one_for_several(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
+    """``bad-option`` where all settings of a good definition, but for its pace, are the same for several members: to
+    upgrade one of them would upgrade the cluster of another, before its turn."""
+    whose: dict[tuple[tuple[str, str | None], ...], list[str]] = {}
+    for member in members:
+        settings = {name: value for name, value in _filled(given, member).items() if name not in PACE}
+        whose.setdefault(tuple(sorted(settings.items())), []).append(member.name)
+    hint = "write {member} in it, or give each its own in members"
+    for settings, names in whose.items():
+        if len(names) > 1:
+            yield _one_cluster(str(dict(settings)["name"]), names, f"{where}.settings.name", hint)
+
+
+def one_topology_for_several(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
+    """``bad-option`` where options ``namespace`` and ``name`` are, filled in, the same for several members, as of
+    ``one_for_several``."""
+    whose: dict[str, list[str]] = {}
+    for member in members:
+        namespace, name = (filled_in(given.get(key) or DEFAULTS[key], member) for key in DEFAULTS)
+        whose.setdefault(f"{namespace}/{name}", []).append(member.name)
+    for place, names in whose.items():
+        if len(names) > 1:
+            yield _one_cluster(place, names, f"{where}.name", "write {member} in it")
+
+
+def _one_cluster(place: str, names: t.Sequence[str], where: str, hint: str) -> Problem:
+    """The problem of members that would all be the cluster of that place."""
+    return Problem("bad-option", f"{listed(names, _NAMED)} would all be one cluster, {place!r:.80}", where, hint)
 
 
 def unfit_names(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:

@@ -25,12 +25,14 @@ from .by_provider import PROVIDERS, command_problems, options_of, split_problems
 from .choosing import (
     CLUSTER_API,
     COMMAND,
+    DEFAULTS,
     LOCAL,
     ROLE,
     SUPPORTED,
     definition_problems,
     filled_in,
     member_settings,
+    one_topology_for_several,
     unfit_names,
     unsupported,
 )
@@ -130,8 +132,9 @@ def drivers_from(
         mine = [members[name] for name in used[COMMAND]]
         problems += command_problems(options[COMMAND], mine, f"drivers.{COMMAND}")
     if not problems and CLUSTER_API in used:
-        names, where = (members[name] for name in used[CLUSTER_API]), f"drivers.{CLUSTER_API}"
-        problems += unfit_names(options[CLUSTER_API], names, where)
+        mine, where = [members[name] for name in used[CLUSTER_API]], f"drivers.{CLUSTER_API}"
+        problems += unfit_names(options[CLUSTER_API], mine, where)
+        problems += one_topology_for_several(options[CLUSTER_API], mine, where)
     if problems:
         raise FleetError.of(problems)
     makers = {LOCAL: _local, COMMAND: _command, ROLE: _role}
@@ -291,8 +294,8 @@ def _cluster_api(given: Options, member: FleetMember, clients: Clients, place: O
         clients=clients,
         kubeconfig=str(_path(given["kubeconfig"], place.cwd)),
         context=given.get("context") or "",
-        namespace=filled_in(given.get("namespace") or "default", member),
-        name=filled_in(given.get("name") or "{member}", member),
+        namespace=filled_in(given.get("namespace") or DEFAULTS["namespace"], member),
+        name=filled_in(given.get("name") or DEFAULTS["name"], member),
         timeout=float(given.get("timeout") or 10.0),
     )
 
