@@ -14,6 +14,7 @@ import shutil
 import time
 from pathlib import Path
 
+from ..._kube.files import read_file
 from .host import BEGUN
 
 # In the folder of an operation, from when on somebody was told how it ended.
@@ -24,6 +25,7 @@ KEPT = 90 * 86400.0
 BEGINS = 86400.0
 _MOST_REMOVED = 100
 _GOING = ".going-"
+_LONGEST_REQUEST = 10_000_000  # bytes
 
 
 def remove_old(operations: Path) -> None:
@@ -76,7 +78,7 @@ def _unbegun_private(folder: Path, instant: float) -> tuple[str, ...]:
     try:
         if folder.is_symlink() or (folder / "process.json").exists() or request.lstat().st_mtime >= instant:
             return ()
-        names = json.loads(request.read_text(encoding="utf-8"))["private"]
+        names = json.loads(read_file(request, _LONGEST_REQUEST))["private"]
         return tuple(name for name in names if "/" not in name)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ()
