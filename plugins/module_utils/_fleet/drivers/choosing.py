@@ -85,29 +85,49 @@ def missing_settings(given: Options, members: t.Iterable[FleetMember], where: st
         yield Problem("bad-option", words, f"{where}.settings.{name}", hint)
 
 
-def one_for_several(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
-    """``bad-option`` where all settings of a good definition, but for its pace, are the same for several members: to
-    upgrade one of them would upgrade the cluster of another, before its turn."""
-    whose: dict[tuple[tuple[str, str | None], ...], list[str]] = {}
-    for member in members:
+def one_for_several(
+    given: Options, members: t.Sequence[FleetMember], fleet: t.Sequence[FleetMember], where: str
+) -> t.Iterator[Problem]:
+    """``bad-option`` where all settings of a good definition, but for its pace, are the same for one of the members and
+    for others, of them or of the ``fleet``: to upgrade that one would upgrade the cluster of another, before its
+    turn."""
+
+    def place(member: FleetMember) -> tuple[t.Any, ...]:
+        """The name of the cluster, and all other settings, by which it is found."""
         settings = {name: value for name, value in _filled(given, member).items() if name not in PACE}
-        whose.setdefault(tuple(sorted(settings.items())), []).append(member.name)
+        return settings["name"], *sorted(settings.items())
+
     hint = "write {member} in it, or give each its own in members"
-    for settings, names in whose.items():
-        if len(names) > 1:
-            yield _one_cluster(str(dict(settings)["name"]), names, f"{where}.settings.name", hint)
+    for (name, *_settings), names in _alike(members, fleet, place):
+        yield _one_cluster(str(name), names, f"{where}.settings.name", hint)
 
 
-def one_topology_for_several(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
-    """``bad-option`` where options ``namespace`` and ``name`` are, filled in, the same for several members, as of
-    ``one_for_several``."""
-    whose: dict[str, list[str]] = {}
-    for member in members:
-        namespace, name = (filled_in(given.get(key) or DEFAULTS[key], member) for key in DEFAULTS)
-        whose.setdefault(f"{namespace}/{name}", []).append(member.name)
-    for place, names in whose.items():
-        if len(names) > 1:
-            yield _one_cluster(place, names, f"{where}.name", "write {member} in it")
+def topology_problems(
+    given: Options, members: t.Sequence[FleetMember], fleet: t.Sequence[FleetMember], where: str
+) -> t.Iterator[Problem]:
+    """``bad-option`` as of ``unfit_names``, and where options ``namespace`` and ``name`` are, filled in, the same for
+    several, as of ``one_for_several``."""
+
+    def place(member: FleetMember) -> tuple[t.Any, ...]:
+        """Namespace and name of the Cluster."""
+        return tuple(filled_in(given.get(key) or DEFAULTS[key], member) for key in DEFAULTS)
+
+    yield from unfit_names(given, members, where)
+    for found, names in _alike(members, fleet, place):
+        yield _one_cluster("/".join(found), names, f"{where}.name", "write {member} in it")
+
+
+def _alike(
+    members: t.Sequence[FleetMember],
+    fleet: t.Sequence[FleetMember],
+    place: t.Callable[[FleetMember], tuple[t.Any, ...]],
+) -> t.Iterator[tuple[tuple[t.Any, ...], list[str]]]:
+    """Each place that one of the members and another, of them or of the fleet, have, with the names of who has it."""
+    mine = {each.name for each in members}
+    whose: dict[tuple[t.Any, ...], list[str]] = {}
+    for name, member in sorted({each.name: each for each in (*fleet, *members)}.items()):
+        whose.setdefault(place(member), []).append(name)
+    yield from ((at, names) for at, names in whose.items() if len(names) > 1 and mine.intersection(names))
 
 
 def _one_cluster(place: str, names: t.Sequence[str], where: str, hint: str) -> Problem:

@@ -95,6 +95,17 @@ def test_two_members_are_never_one_cluster(options: dict[str, t.Any], driver: st
     assert made({driver: options}, prod=driver)
 
 
+def test_a_run_of_one_member_does_not_upgrade_the_cluster_of_another_in_the_fleet():
+    """As far as these are known to whoever conducts it."""
+    members = {name: member(name, "command") for name in ("canary", "prod", "test")}
+    place = OptionPlace(operations=Path("/operations"), environ={"HOME": "/home/ann"}, cwd=Path("/base"))
+    own = {"canary": {"name": "prod"}}
+    options = {"command": {"definition": "az_aks", "settings": {"resource_group": "rg"}, "members": own}}
+    with pytest.raises(FleetError, match="canary, prod would all be one cluster"):
+        drivers_from(options, {"canary": members["canary"]}, Clients(members), place)
+    assert drivers_from(options, {"test": members["test"]}, Clients(members), place)
+
+
 def test_members_whose_clusters_have_one_name_in_several_places_are_told_apart():
     settings = {"name": "prod", "resource_group": "rg-{member}"}
     assert made({"command": {"definition": "az_aks", "settings": settings}}, a="command", b="command")
