@@ -121,8 +121,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         folder = os.path.dirname(os.path.abspath(path))
         paths = {key: os.path.join(folder, from_home(stack[key])) for key in PATHS if stack.get(key)}
         state = str(stack["backend_url"])
-        if state.startswith(FILES) and not state.startswith((FILES + "/", FILES + "~")):
-            paths["backend_url"] = f"{files_url(folder)}/{state.removeprefix(FILES)}"
+        named = state.removeprefix(FILES)
+        if state != named and named and not named.startswith(("/", "~", "?")):  # a path, and relative
+            paths["backend_url"] = f"{files_url(folder)}/{named}"
         name = stack.get("output") or "fleet_inventory"
         try:
             value = output({**stack, **paths}, name, os.environ, lambda _text: None)

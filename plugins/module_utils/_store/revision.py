@@ -54,9 +54,12 @@ def is_descendant(folder: str | Path, old: str, new: str, environ: t.Mapping[str
 
 def deepening(folder: str | Path, commit: str, environ: t.Mapping[str, str] | None = None) -> str:
     """The command, for people, that brings the history into this clone that ``is_descendant`` lacks: all of it for a
-    shallow clone, or where that cannot be told, else ``commit``. It is not run. ``environ`` as of ``asked_git``."""
+    shallow clone, or where that cannot be told, else ``commit``; what is no commit's whole name, as others may write it
+    into records, does not come into a command. It is not run. ``environ`` as of ``asked_git``."""
     where = f"git -C {shlex.quote(os.fspath(folder))} fetch"
-    return f"{where} --unshallow" if _is_shallow(folder, environ) else f"{where} origin {commit}"
+    if _is_shallow(folder, environ):
+        return f"{where} --unshallow"
+    return f"{where} origin {commit}" if is_commit(commit) else f"{where} origin"
 
 
 def is_commit(text: str) -> bool:

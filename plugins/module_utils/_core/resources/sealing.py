@@ -45,7 +45,7 @@ def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
 
     ``key`` is kept apart from the records; ValueError without one. FleetError ``not-json`` for a value or name of a
     Secret that cannot be written as JSON, such as half of a surrogate pair. ``source`` says where the content is, such
-    as ``git:<revision>:<path>``. Annotations of a Secret count as values: tools keep whole copies of the object in
+    as ``git:<revision>``. Annotations of a Secret count as values: tools keep whole copies of the object in
     them. So does what stands in ``metadata`` and is no field of it.
     """
     if not key:

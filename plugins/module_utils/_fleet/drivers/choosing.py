@@ -13,6 +13,7 @@ from ..._core.errors import Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.values.listed import listed
 from ..._store.kinds import is_label, is_name
+from .clouds.definition import PACE
 from .clouds.ready import DEFINITIONS, settings_of
 from .option_values import MOST_SECONDS, WANTED_SECONDS
 
@@ -26,6 +27,8 @@ _NAMES: t.Mapping[str, t.Callable[[FleetMember], str]] = {
 }
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(_NAMES) + r")\}")
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|^-")
+# Where the Cluster of a member is looked for, unless options say otherwise.
+DEFAULTS = {"namespace": "default", "name": "{member}"}
 _NAMED = 10
 Options = t.Mapping[str, t.Any]
 
@@ -80,6 +83,56 @@ def missing_settings(given: Options, members: t.Iterable[FleetMember], where: st
             hint += "; without it, what the FleetMember says counts"
         words = f"nothing says the {name} of {listed(names, _NAMED)}"
         yield Problem("bad-option", words, f"{where}.settings.{name}", hint)
+
+
+def one_for_several(
+    given: Options, members: t.Sequence[FleetMember], fleet: t.Sequence[FleetMember], where: str
+) -> t.Iterator[Problem]:
+    """``bad-option`` where all settings of a good definition, but for its pace, are the same for one of the members and
+    for others, of them or of the ``fleet``: to upgrade that one would upgrade the cluster of another, before its
+    turn."""
+
+    def place(member: FleetMember) -> tuple[t.Any, ...]:
+        """The name of the cluster, and all other settings, by which it is found."""
+        settings = {name: value for name, value in _filled(given, member).items() if name not in PACE}
+        return settings["name"], *sorted(settings.items())
+
+    hint = "write {member} in it, or give each its own in members"
+    for (name, *_settings), names in _alike(members, fleet, place):
+        yield _one_cluster(str(name), names, f"{where}.settings.name", hint)
+
+
+def topology_problems(
+    given: Options, members: t.Sequence[FleetMember], fleet: t.Sequence[FleetMember], where: str
+) -> t.Iterator[Problem]:
+    """``bad-option`` as of ``unfit_names``, and where options ``namespace`` and ``name`` are, filled in, the same for
+    several, as of ``one_for_several``."""
+
+    def place(member: FleetMember) -> tuple[t.Any, ...]:
+        """Namespace and name of the Cluster."""
+        return tuple(filled_in(given.get(key) or DEFAULTS[key], member) for key in DEFAULTS)
+
+    yield from unfit_names(given, members, where)
+    for found, names in _alike(members, fleet, place):
+        yield _one_cluster("/".join(found), names, f"{where}.name", "write {member} in it")
+
+
+def _alike(
+    members: t.Sequence[FleetMember],
+    fleet: t.Sequence[FleetMember],
+    place: t.Callable[[FleetMember], tuple[t.Any, ...]],
+) -> t.Iterator[tuple[tuple[t.Any, ...], list[str]]]:
+    """Each place that one of the members and another, of them or of the fleet, have, with the names of who has it."""
+    mine = {each.name for each in members}
+    whose: dict[tuple[t.Any, ...], list[str]] = {}
+    for name, member in sorted({each.name: each for each in (*fleet, *members)}.items()):
+        whose.setdefault(place(member), []).append(name)
+    yield from ((at, names) for at, names in whose.items() if len(names) > 1 and mine.intersection(names))
+
+
+def _one_cluster(place: str, names: t.Sequence[str], where: str, hint: str) -> Problem:
+    """The problem of members that would all be the cluster of that place."""
+    return Problem("bad-option", f"{listed(names, _NAMED)} would all be one cluster, {place!r:.80}", where, hint)
 
 
 def unfit_names(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:

@@ -7,7 +7,8 @@ stands, the last lines that it wrote. Linux.
 Each has a folder: ``request.json`` (what to run), ``process.json`` (who runs it; made by that process, once),
 ``output.log`` (what it writes), ``result.json`` (how it ended), ``told`` (somebody was told that). All are for the user
 alone (mode 0600). Beside these folders ``.begun`` keeps the names of all operations, for the case that somebody deletes
-one. Those that ended long ago, and were told, are removed here; their names stay.
+one. Those that ended long ago, and were told, are removed here, and private files of such as nobody came to begin;
+their names stay.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from .host import (
     machine,
     place_words,
 )
-from .old_operations import TOLD, remove_old
+from .old_operations import TOLD, remove_old, remove_unbegun_private
 
 SCRIPT = Path(__file__).with_name("detached_process.py")
 # Isolated from the user's settings of Python and without site packages: it needs none, and starts faster.
@@ -82,7 +83,7 @@ def folder_of(operations: Path, operation: str) -> Path:
 
 def start(folder: Path, request: Request) -> str:
     """Runs it detached, unless that was done before; the reference that finds it again. Folders of old operations are
-    removed before.
+    removed before, and private files of such as were never begun.
 
     It is in a session of its own, so signals to us and to our group do not reach it. FleetError ``linux-only``,
     ``cannot-start``, ``unwritable-folder``, ``unsafe-folder``; ``operation-in-progress`` if another one of this machine
@@ -97,6 +98,7 @@ def start(folder: Path, request: Request) -> str:
         return there.reference
     _refuse_twice(folder, request.member)
     remove_old(folder.parent)
+    remove_unbegun_private(folder.parent)
     try:
         _write_request(folder, request)
         command = [sys.executable, *_PYTHON_FLAGS, str(SCRIPT), str(folder)]
@@ -195,8 +197,8 @@ class _Process:
 
 
 def _write_request(folder: Path, request: Request) -> None:
-    """Makes the folder, notes the name, and writes what is to be run and its files. FleetError ``unwritable-folder``,
-    ``unsafe-folder``."""
+    """Makes the folder, writes what is to be run and then its files, and notes the name. FleetError
+    ``unwritable-folder``, ``unsafe-folder``."""
     document = {
         "argv": list(request.argv),
         "cwd": str(request.cwd),
@@ -208,9 +210,10 @@ def _write_request(folder: Path, request: Request) -> None:
     make_folder(folder.parent / BEGUN, 0o700)
     own_folder(make_folder(folder, 0o700))
     try:
+        # First of all: it says which files are private, whatever becomes of this process.
+        write_private(folder / "request.json", (json.dumps(document, indent=2) + "\n").encode())
         for name, text in request.files.items():
             write_private(folder / name, text.encode())
-        write_private(folder / "request.json", (json.dumps(document, indent=2) + "\n").encode())
         write_private(folder.parent / BEGUN / folder.name, b"")
     except OSError as error:
         raise FleetError("unwritable-folder", f"{folder} cannot be written: {error.strerror}") from None

@@ -38,9 +38,9 @@ def machine() -> str:
 
 def is_earlier_boot(place: str) -> bool:
     """Whether that, as of ``machine``, is this machine and namespace of processes before a restart, so that none of its
-    processes is left. False where Linux does not tell a part of it."""
+    processes is left. False where Linux did not tell a part of it, or does not now."""
     then, now = place.split("/"), machine().split("/")
-    return all(then) and then[::2] == now[::2] and len(then) == len(now) and then != now
+    return all((*then, *now)) and then[::2] == now[::2] and len(then) == len(now) and then != now
 
 
 def intent_reference(operations: Path) -> str:

@@ -25,13 +25,14 @@ from .by_provider import PROVIDERS, command_problems, options_of, split_problems
 from .choosing import (
     CLUSTER_API,
     COMMAND,
+    DEFAULTS,
     LOCAL,
     ROLE,
     SUPPORTED,
     definition_problems,
     filled_in,
     member_settings,
-    unfit_names,
+    topology_problems,
     unsupported,
 )
 from .clouds.ready import DEFINITIONS, argv_of, environ_of
@@ -119,19 +120,19 @@ def drivers_from(
                  ``stops_unattended_updates``, and ``executor`` with its ``kind`` and what ``JobSettings`` has.
 
     FleetError with problems, those of options for single members last, if there are no others: ``no-driver``,
-    ``driver-not-supported``, ``driver-without-options``, ``bad-option``; and as of ``connection_from_kubeconfig`` where
-    Jobs run in a cluster of their own.
+    ``driver-not-supported``, ``driver-without-options``, ``bad-option``, also where one of the ``members`` and another
+    of those of ``clients`` would be one cluster; and as of ``connection_from_kubeconfig`` where Jobs run in a cluster
+    of their own.
     """
     used: dict[str, list[str]] = {}
     for name in sorted(members):
         used.setdefault(members[name].spec.driver, []).append(name)
     problems = [*_choice_problems(options, used), *_option_problems(options, place.cwd, clients.hub is not None)]
-    if not problems and COMMAND in used:
-        mine = [members[name] for name in used[COMMAND]]
-        problems += command_problems(options[COMMAND], mine, f"drivers.{COMMAND}")
-    if not problems and CLUSTER_API in used:
-        names, where = (members[name] for name in used[CLUSTER_API]), f"drivers.{CLUSTER_API}"
-        problems += unfit_names(options[CLUSTER_API], names, where)
+    if not problems:
+        for driver, judge in ((COMMAND, command_problems), (CLUSTER_API, topology_problems)):
+            mine = [members[name] for name in used.get(driver, ())]
+            fleet = [each for each in clients.members.values() if each.spec.driver == driver]
+            problems += judge(options[driver], mine, fleet, f"drivers.{driver}") if mine else ()
     if problems:
         raise FleetError.of(problems)
     makers = {LOCAL: _local, COMMAND: _command, ROLE: _role}
@@ -291,8 +292,8 @@ def _cluster_api(given: Options, member: FleetMember, clients: Clients, place: O
         clients=clients,
         kubeconfig=str(_path(given["kubeconfig"], place.cwd)),
         context=given.get("context") or "",
-        namespace=filled_in(given.get("namespace") or "default", member),
-        name=filled_in(given.get("name") or "{member}", member),
+        namespace=filled_in(given.get("namespace") or DEFAULTS["namespace"], member),
+        name=filled_in(given.get("name") or DEFAULTS["name"], member),
         timeout=float(given.get("timeout") or 10.0),
     )
 

@@ -14,7 +14,7 @@ import re
 import sys
 import tempfile
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
@@ -27,19 +27,19 @@ from ..._store.yaml_documents import read_yaml
 Options = t.Mapping[str, t.Any]
 Config = t.Mapping[str, t.Any]
 # Of the caller's Pulumi: how one logs in to a backend that is a service.
-_KEPT = ("PULUMI_ACCESS_TOKEN",)
+ACCESS_TOKEN = "PULUMI_ACCESS_TOKEN"
 _MOST = 10_000_000
 _STACK = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class StackPlace:
-    """``project`` is the folder of the program, ``backend`` a URL; ``home`` is where the engine has its plugins;
-    ``python`` has the packages of the program; paths are absolute."""
+    """``project`` is the folder of the program, ``backend`` a URL, in which a password may stand; ``home`` is where the
+    engine has its plugins; ``python`` has the packages of the program; paths are absolute."""
 
     project: Path
     stack: str
-    backend: str
+    backend: str = field(repr=False)
     home: Path
     passphrase_file: Path | None
     python: Path
@@ -100,7 +100,9 @@ def place(options: Options) -> StackPlace:
 
 def _absolute(text: str) -> tuple[Path, str]:
     """The path, absolute and with ``~`` resolved, and what is wrong with it, empty if nothing is; if something is, the
-    path is not to be used."""
+    path is not to be used. An empty one is never the folder where the play runs: a variable has lost its content."""
+    if not text:
+        return Path(), "it names no path"
     if is_impossible(text):  # asked first: who looks for a home of such a name ends in another error
         return Path(), f"no file can be called {text!r:.200}"
     found = os.path.expanduser(text)
@@ -108,17 +110,18 @@ def _absolute(text: str) -> tuple[Path, str]:
 
 
 def _usable_backend(backend: str) -> tuple[str, str]:
-    """The URL, and what is wrong with it, empty if nothing is. That of a state in files gets an absolute path, since
-    the engine runs elsewhere, and ``metadata=skip`` unless it says something of ``metadata``: the engine else writes a
-    file of attributes beside each file, not in one step, and if killed then leaves a state that cannot be read."""
+    """The URL, and what is wrong with it, empty if nothing is; that does not show it, for a password may stand in it.
+    The URL of a state in files gets an absolute path, since the engine runs elsewhere, and ``metadata=skip`` unless it
+    says something of ``metadata``: the engine else writes a file of attributes beside each file, not in one step, and
+    if killed then leaves a state that cannot be read."""
     if is_impossible(backend):
-        return backend, f"no backend can be called {backend!r:.200}"
+        return backend, "there is a character in it that no backend can be called by"
     try:
         parts = urlsplit(backend)
     except ValueError:
-        return backend, f"{backend!r:.200} is no URL of a backend"
+        return backend, "it is no URL of a backend"
     if not parts.scheme:
-        return backend, f"{backend!r:.200} is no URL of a backend"
+        return backend, "it is no URL of a backend"
     if parts.scheme != "file":
         return backend, ""
     home, wrong = _absolute(_decoded(parts.netloc + parts.path))
@@ -141,7 +144,7 @@ def environment(where: StackPlace, engine: Engine, environ: t.Mapping[str, str])
     """The variables of the engine and of all that it starts: those of ``environ``, of ``PULUMI_*`` none but
     ``PULUMI_ACCESS_TOKEN``, and ours over them; the folders of ``python`` and of the engine stand first in ``PATH``.
     The passphrase is named by its file, never by itself."""
-    kept = {name: value for name, value in environ.items() if not name.startswith("PULUMI_") or name in _KEPT}
+    kept = {name: value for name, value in environ.items() if not name.startswith("PULUMI_") or name == ACCESS_TOKEN}
     passphrase = str(where.passphrase_file) if where.passphrase_file else ""
     return {
         **kept,

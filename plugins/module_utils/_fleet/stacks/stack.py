@@ -15,11 +15,22 @@ from dataclasses import dataclass, replace
 from ..._core.errors import FleetError, Problem
 from ..._core.values.canonical import is_unicode
 from ..._core.values.listed import listed
+from ..._kube.login.known_secrets import SHOWN, passwords_in
 from ..._local.pulumi_engine import get_engine
 from .alone import alone
 from .command import UNREADABLE, Commands, Say
 from .events import StackStep, Story
-from .place import StackPlace, as_json, environment, files_url, place, project_name, ready_folder, workspace
+from .place import (
+    ACCESS_TOKEN,
+    StackPlace,
+    as_json,
+    environment,
+    files_url,
+    place,
+    project_name,
+    ready_folder,
+    workspace,
+)
 
 Options = t.Mapping[str, t.Any]
 _MOST_NAMED = 20
@@ -78,8 +89,10 @@ def opened_stack(
     where: StackPlace, options: Options, environ: t.Mapping[str, str], say: Say, build: bool = True
 ) -> t.Iterator[Commands]:
     """Commands for a stack, with its settings in a folder that is gone afterwards. The folder of a state in files is
-    made if it is not there. Without ``build`` an engine that is not there is FleetError ``no-engine``, and nothing is
-    compiled; FleetError as of ``get_engine``, ``ready_folder`` and ``workspace``, and OSError as of that."""
+    made if it is not there. What the engine logs in with is hidden from now on in all that is shown: it tells whole
+    URLs. Without ``build`` an engine that is not there is FleetError ``no-engine``, and nothing is compiled; FleetError
+    as of ``get_engine``, ``ready_folder`` and ``workspace``, and OSError as of that."""
+    SHOWN.add(*filter(is_unicode, (*passwords_in(where.backend), environ.get(ACCESS_TOKEN, ""))))
     engine = get_engine(environ, say=say, build=build)
     ready_folder(where)
     with workspace(where, options.get("config") or {}) as folder:

@@ -35,8 +35,8 @@ def within_window(at: t.Any, windows: t.Any, governs: str = KUBERNETES) -> bool:
     and ``reasons`` are passed over); or it is a maintenance window (``schedule.weekly`` and the like, ``startTime``,
     ``durationHours``), alone or in its named configuration; or a FleetMaintenance, of which those windows count that
     govern ``kubernetes`` or ``nodeImage`` (without one it is any time), and its freezes. FleetError ``bad-argument``
-    without any window, for another ``governs`` and for another object, ``invalid-time``, or with all problems of the
-    first window that cannot be read, although the instant is in another.
+    without any window, for another ``governs`` and for another object of ours, ``invalid-time``, or with all problems
+    of the first window that cannot be read (``unknown-kind`` among them), although the instant is in another.
     """
     now = given_instant(at, "input")
     kind = GOVERNED[one_of(governs, tuple(GOVERNED), "governs")]
@@ -84,7 +84,7 @@ def _inside(spans: t.Iterable[tuple[datetime, datetime]], now: datetime) -> bool
 
 def _maintenance(document: Mapping[str, t.Any], place: str, inside: str) -> FleetMaintenance:
     """The FleetMaintenance; ``inside`` is cut off the paths of its problems, and ``place`` stands before them.
-    FleetError with all of them, ``bad-argument`` for another kind."""
+    FleetError with all of them, ``unknown-kind`` among them, ``bad-argument`` for another kind of ours."""
     judged = judge(document)
     if judged.object is None:
         raise FleetError.of(

@@ -183,7 +183,7 @@ SHOWN = KnownSecrets()
 def secrets_of(credential: Credential, connection: Connection) -> tuple[str, ...]:
     """Tokens and passwords that go to the server or to a proxy with this credential, in each form in which they are
     known here; some of the texts may be empty."""
-    return (*_authorization(credential.authorization), connection.token, *_userinfo(connection.proxy))
+    return (*_authorization(credential.authorization), connection.token, *passwords_in(connection.proxy))
 
 
 def private_to(connection: Connection, credential: Credential) -> tuple[str, ...]:
@@ -208,14 +208,17 @@ def _authorization(header: str) -> tuple[str, ...]:
     return value, pair, pair.partition(":")[2]
 
 
-def _userinfo(url: str) -> tuple[str, ...]:
-    """The password in the URL, as it is and percent-decoded; empty texts where there is none, nothing for what is no
-    URL."""
+def passwords_in(url: str) -> tuple[str, ...]:
+    """The passwords in the URL, that of its user and those of its query (``password``, ``sslpassword``), as they are
+    and percent-decoded; some of the texts may be empty, nothing for what is no URL."""
     try:
-        password = urlsplit(url).password or ""
+        parts = urlsplit(url)
+        own = parts.password or ""
     except ValueError:
         return ()
-    return password, unquote(password)
+    asked = (each.partition("=") for each in parts.query.split("&"))
+    found = (own, *(value for name, _is, value in asked if name.lower().endswith("password")))
+    return tuple(form for each in found for form in (each, unquote(each)))
 
 
 def _forms(secret: str) -> t.Iterator[SecretForm]:

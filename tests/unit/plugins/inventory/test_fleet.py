@@ -81,6 +81,8 @@ def test_options_of_a_stack_are_texts(monkeypatch: pytest.MonkeyPatch, key: str,
         ("file://../my%20state?metadata=", "file:///srv/100%25/../my%20state?metadata="),
         ("file:///srv/state", "file:///srv/state"),
         ("file://~/state", "file://~/state"),
+        ("file://", "file://"),
+        ("file://?no_tmp_dir=true", "file://?no_tmp_dir=true"),
         ("s3://bucket", "s3://bucket"),
     ],
 )

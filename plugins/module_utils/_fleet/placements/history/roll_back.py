@@ -106,11 +106,12 @@ def _earlier(session: Session, name: str, asked: RollBack) -> LoadedPlacement:
 
 def _chosen(name: str, kept: t.Sequence[KeptSnapshot], to: int | None) -> KeptSnapshot:
     """The snapshot asked for, without ``to`` the one before the latest. A roll back that was made already stays what it
-    is: one that was cut short goes on, and asking twice does not roll forward. FleetError ``no-such-snapshot``,
-    ``snapshot-not-whole``."""
+    is: one that was cut short goes on, and asking twice does not roll forward; of one that is not whole any more that
+    counts to which it was made. FleetError ``no-such-snapshot``, ``snapshot-not-whole``."""
     latest = kept[-1] if kept else None
     if latest is not None and latest.rolled_back and to in (None, latest.rolled_back.index, latest.index):
-        return require_whole(latest, name)
+        same = [each for each in kept if each.index == latest.rolled_back.index and to != latest.index]
+        return require_whole(next((each for each in (latest, *same) if each.is_whole), latest), name)
     there = [each.index for each in kept]
     if to is None and len(kept) < 2:
         text = "there is no snapshot before the latest one"
@@ -139,8 +140,8 @@ def content_of(
 ) -> tuple[Rendered, ...]:
     """The objects of a snapshot that is whole (``require_whole``), as they are sent, in its order. What Secrets hold is
     looked for in ``present`` (cleaned manifests by key, as of ``add_by_key``) and then in the revision that it came
-    from; only what has the recorded hash counts. FleetError ``no-key``, or ``secret-gone``, ``revision-gone`` and
-    ``no-checkout`` for every one that is not found, ``missing-library``, and of the records."""
+    from, in any of the checkouts; only what has the recorded hash counts. FleetError ``no-key``, or ``secret-gone``,
+    ``revision-gone`` and ``no-checkout`` for every one that is not found, ``missing-library``, and of the records."""
     again = _secrets(session, name, kept, asked, present or {})
     out = []
     for each in kept.manifests:
@@ -171,20 +172,26 @@ def _secrets(
     for source in sorted(set(left.values())):
         here = [each for each, one in left.items() if one == source]
         try:
-            read = _read_again(source, kept, asked, session.environ)
+            read, unread = _read_again(source, kept, asked, session.environ)
         except FleetError as error:
-            objects = ", ".join(map(str, here))
-            problems += [Problem(one.code, f"{objects}: {one.message}", name, one.hint) for one in error.problems]
+            problems += _told_of(", ".join(map(str, here)), error.problems, name)
             continue
         for each in here:
             same = [one for one in read.get(each.key, ()) if _is(one, wanted[each], key)]
             if same:
                 found[each] = same[0]
+            elif unread and not read.get(each.key):
+                problems += _told_of(str(each), unread, name)
             else:
                 problems.append(_gone(each, source, name, bool(read.get(each.key))))
     if problems:
         raise FleetError.of(problems)
     return found
+
+
+def _told_of(objects: str, problems: t.Iterable[Problem], name: str) -> list[Problem]:
+    """The problems of reading these objects again, with their names before them, at the placement's ``name``."""
+    return [Problem(each.code, f"{objects}: {each.message}", name, each.hint) for each in problems]
 
 
 def _is(found: Manifest, recorded: Manifest, key: bytes) -> bool:
@@ -205,10 +212,10 @@ def _gone(each: ObjectId, source: str, name: str, other: bool) -> Problem:
 
 def _read_again(
     source: str, kept: KeptSnapshot, asked: RollBack, environ: t.Mapping[str, str]
-) -> dict[t.Any, list[Manifest]]:
+) -> tuple[dict[t.Any, list[Manifest]], list[Problem]]:
     """All objects below the checkouts as they were in the revision that the source names, by key; documents that cannot
-    be read are passed over. FleetError ``secret-gone`` for a source that is not Git, ``no-checkout``,
-    ``revision-gone``, ``missing-library``."""
+    be read are passed over. And a problem ``revision-gone`` for each checkout in which it cannot be read. FleetError
+    ``secret-gone`` for a source that is not Git, ``no-checkout``, ``missing-library``."""
     if not source.startswith(GIT):
         text = f"snapshot {kept.index} has its content from {source or 'the hub'}, which does not keep what it was"
         raise FleetError("secret-gone", text, hint="only what came from a Git checkout can be read again: apply it")
@@ -217,16 +224,17 @@ def _read_again(
         raise FleetError("no-checkout", text, hint="give the folder of the resources with the option resources")
     revision = source.removeprefix(GIT)
     found: dict[t.Any, list[Manifest]] = {}
+    unread: list[Problem] = []
     for path in asked.checkouts:
         files = files_of(path, revision, environ)
         if files is None:
             hint = f"{deepening(path, revision, environ)} may bring it back; else choose another snapshot"
-            raise FleetError("revision-gone", f"revision {revision} cannot be read in {path}", hint=hint)
-        for file, text in files:
+            unread.append(Problem("revision-gone", f"revision {revision} cannot be read in {path}", hint=hint))
+        for file, text in files or ():
             for each in documents_of(text, file):
                 if not isinstance(each, Problem) and isinstance(each.value, dict):
                     add_by_key(found, each.value)
-    return found
+    return found, unread
 
 
 def add_by_key(found: dict[t.Any, list[Manifest]], document: Manifest) -> None:

@@ -32,10 +32,9 @@ def staged_run(
 ) -> StagedReport:
     """The run in this ``state``; strategies that were given are recorded with it, and terms of approvals that are
     wished. A new one that could not begin, and one of another digest, is refused before it is recorded, but for a stop;
-    without ``write`` nothing is, and the
-    report is of the run as it would be. FleetError as of ``wanted_run``, ``refuse_stop``, ``refuse_unfit``,
-    ``record_run``, ``keep_terms``, ``rehearse``, ``lay_out``, ``carry_on``, ``members_to_write``, ``keep`` and
-    ``user``."""
+    without ``write`` nothing is, and the report is of the run as it would be. FleetError as of ``wanted_run``,
+    ``refuse_stop``, ``refuse_unfit``, ``record_run``, ``keep_terms``, ``rehearse``, ``lay_out``, ``carry_on``,
+    ``members_to_write``, ``keep`` and ``user``."""
     wanted = wanted_run(session.records, name, given)
     if state == STOPPED:
         refuse_stop(wanted.run)

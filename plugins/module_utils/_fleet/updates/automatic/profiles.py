@@ -140,7 +140,8 @@ def evaluated(
     be made or started has that among its reasons, and stops no other. While somebody else evaluates nothing more is
     done, see ``held``.
 
-    FleetError ``no-such-profile``, ``record-damaged``, and those of ``known_releases``.
+    FleetError ``no-such-profile``, ``record-damaged``, those of ``known_releases``, and others of the records; runs
+    that were made or started by then stay so.
     """
     if not write:
         planned = tuple(_each(session, given, names, start, who, None))

@@ -150,7 +150,8 @@ class WholeUpgrade:
 
     def _over(self, todo: UpgradeWork, cluster: Cluster, only_follow: bool) -> Last | None:
         """The end, if there is nothing more to do, it cannot be done, or it has to wait; None if there is a step to
-        take. What attempts have left is ended before; errors as of ``_pooled``."""
+        take. Before there is nothing more to do of one that has begun, what attempts have left is ended, but not where
+        it fails or waits; errors as of ``_pooled``."""
         if todo.fail:
             return self._ended(cluster, states.FAILED, todo.fail.reason, todo.fail.message)
         if todo.skip or not (todo.steps or todo.obstacles):

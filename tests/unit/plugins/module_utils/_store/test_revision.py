@@ -100,3 +100,5 @@ def test_the_command_that_brings_the_missing_history(tmp_path: Path, checkout: P
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{checkout}", str(tmp_path / "a clone"))
     assert deepening(tmp_path / "a clone", first) == f"git -C '{tmp_path}/a clone' fetch --unshallow"
     assert deepening(checkout, "f" * 40) == f"git -C {checkout} fetch origin {'f' * 40}"
+    for foreign in ("main; rm -rf ~", "--upload-pack=./evil", "$(evil)", ""):
+        assert deepening(checkout, foreign) == f"git -C {checkout} fetch origin"

@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -19,8 +23,13 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     UNKNOWN,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import BEGUN, intent_reference
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.old_operations import remove_old
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.old_operations import (
+    remove_old,
+    remove_unbegun_private,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._local import processes
+
+COLLECTIONS = Path(__file__).resolve().parents[6] / ".cache" / "collections"
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 
@@ -119,6 +128,79 @@ def test_what_was_left_half_removed_goes_too(operations: Path):
     assert names(operations) == []
 
 
+def test_one_that_cannot_be_looked_at_or_removed_keeps_no_other(operations: Path, monkeypatch: pytest.MonkeyPatch):
+    """As a folder of another user, or one that another runner has just removed."""
+    folders = [ended(begun(operations / name)) for name in ("closed", "gone", "old")]
+    for each in folders:
+        aged(each, 91)
+    is_file, rename = Path.is_file, Path.rename
+
+    def closed(path: Path) -> bool:
+        if path.parent.name == "closed":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return is_file(path)
+
+    def gone(path: Path, target: Path) -> Path:
+        if path.name == "gone":
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "is_file", closed)
+    monkeypatch.setattr(Path, "rename", gone)
+    (operations / ".going-1").mkdir()
+    remove_old(operations)
+    assert names(operations) == [BEGUN, ".id", "closed", "gone"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached
+real = detached.write_private
+def killed(path, content):
+    real(path, content)
+    if path.name == sys.argv[3]:
+        os.kill(os.getpid(), signal.SIGKILL)
+detached.write_private = killed
+files = {"extra": "s3cret", "kept": "1"}
+request = detached.Request(
+    member="east", argv=("true",), environ={}, cwd=Path("/"), files=files, private=("extra",)
+)
+detached.start(Path(sys.argv[2]), request)
+"""
+
+
+@pytest.mark.parametrize("after", ["extra", "kept", "killed"])
+def test_what_is_private_does_not_stay_for_good_where_nobody_came_to_begin_it(operations: Path, after: str):
+    """Whoever was to begin it was killed once its files, or its name, were written, and the run never goes on."""
+    folder = operations / "killed"
+    command = [sys.executable, "-c", KILLED, str(COLLECTIONS), str(folder), after]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert (folder / "extra").exists()
+    ended(begun(operations / "soon"))
+    assert (folder / "extra").exists(), "it may be begun in this very moment"
+    aged(folder, 2)
+    ended(begun(operations / "late"))
+    assert not (folder / "extra").exists() and (folder / "kept").exists() == (after != "extra")
+    ended(begun(folder))
+    assert detached.look(folder).state == SUCCEEDED
+
+
+def test_what_is_private_to_one_that_goes_on_stays(operations: Path):
+    folder = begun(operations / "long", "sleep 60")
+    request = json.loads((folder / "request.json").read_text())
+    (folder / "request.json").write_text(json.dumps({**request, "private": ["extra", "../extra", 1]}))
+    (folder / "extra").touch()
+    aged(folder, 400)
+    try:
+        remove_unbegun_private(operations)
+        assert (folder / "extra").exists()
+    finally:
+        processes.stop(processes.processes_marked(str(folder)), grace=1)
+
+
 def test_without_a_folder_there_is_nothing_to_remove(operations: Path):
     remove_old(operations)
+    remove_unbegun_private(operations)
     assert not operations.exists()

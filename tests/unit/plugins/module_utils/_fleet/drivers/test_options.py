@@ -65,6 +65,54 @@ def test_a_role_may_be_a_name_in_a_collection():
     assert made({"role": {"role": "acme.ops.upgrade"}}, east="role")["east"].role == "acme.ops.upgrade"
 
 
+@pytest.mark.parametrize(
+    ("options", "driver", "where"),
+    [
+        ({"kubeconfig": "/m", "name": "prod"}, "cluster_api", "drivers.cluster_api.name"),
+        ({"kubeconfig": "/m", "name": "prod", "namespace": "fleet"}, "cluster_api", "drivers.cluster_api.name"),
+        ({"definition": "az_aks", "settings": {"name": "prod", "resource_group": "rg"}}, "command", "settings.name"),
+        (
+            {
+                "definition": "az_aks",
+                "settings": {"resource_group": "rg"},
+                "members": {"canary": {"name": "prod", "patience": 5}},
+            },
+            "command",
+            "settings.name",
+        ),
+        (
+            {"providers": {"": {"definition": "gcloud", "settings": {"name": "prod", "location": "eu"}}}},
+            "command",
+            "drivers.command.providers..settings.name",
+        ),
+    ],
+)
+def test_two_members_are_never_one_cluster(options: dict[str, t.Any], driver: str, where: str):
+    """The canary's turn would upgrade the cluster of all the others."""
+    ((code, place, message),) = refused({driver: options}, canary=driver, prod=driver)
+    assert (code, place.endswith(where)) == ("bad-option", True)
+    assert message.startswith("canary, prod would all be one cluster, '") and "prod'" in message
+    assert made({driver: options}, prod=driver)
+
+
+def test_a_run_of_one_member_does_not_upgrade_the_cluster_of_another_in_the_fleet():
+    """As far as these are known to whoever conducts it."""
+    members = {name: member(name, "command") for name in ("canary", "prod", "test")}
+    place = OptionPlace(operations=Path("/operations"), environ={"HOME": "/home/ann"}, cwd=Path("/base"))
+    own = {"canary": {"name": "prod"}}
+    options = {"command": {"definition": "az_aks", "settings": {"resource_group": "rg"}, "members": own}}
+    with pytest.raises(FleetError, match="canary, prod would all be one cluster"):
+        drivers_from(options, {"canary": members["canary"]}, Clients(members), place)
+    assert drivers_from(options, {"test": members["test"]}, Clients(members), place)
+
+
+def test_members_whose_clusters_have_one_name_in_several_places_are_told_apart():
+    settings = {"name": "prod", "resource_group": "rg-{member}"}
+    assert made({"command": {"definition": "az_aks", "settings": settings}}, a="command", b="command")
+    named = {"kubeconfig": "/m", "name": "prod", "namespace": "{member}"}
+    assert made({"cluster_api": named}, a="cluster_api", b="cluster_api")
+
+
 def test_all_problems_at_once_each_with_its_members():
     found = refused({"command": {}}, a="", b="helm", c="command", d="", e="role", f="cluster_api")
     assert [(code, where) for code, where, _message in found] == [

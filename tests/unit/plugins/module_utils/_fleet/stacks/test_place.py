@@ -35,6 +35,10 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path):
 @pytest.mark.parametrize(
     ("given", "code"),
     [
+        ({"project_dir": ""}, "bad-path"),
+        ({"backend_url": "file://"}, "bad-backend"),
+        ({"backend_url": "file:"}, "bad-backend"),
+        ({"backend_url": "file://?metadata=skip"}, "bad-backend"),
         ({"project_dir": "~nosuchuser/fleet"}, "bad-path"),
         ({"home": "~nosuchuser/.pulumi"}, "bad-path"),
         ({"python": "a\0b"}, "bad-path"),
@@ -62,6 +66,16 @@ def test_what_names_no_place_is_refused_with_its_option(options, given, code):
     with pytest.raises(FleetError) as found:
         place({**options, **given})
     assert [(each.code, each.where) for each in found.value.problems] == [(code, next(iter(given)))]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["postgres://ann:s3cr[et@db/x", "postgres://ann:s3cr]et@db/x", "//ann:s3cret@db/x", "postgres://ann:s3cret\0@db/x"],
+)
+def test_a_backend_that_is_refused_is_not_shown_for_a_password_may_stand_in_it(options, url):
+    with pytest.raises(FleetError) as found:
+        place({**options, "backend_url": url})
+    assert found.value.where == "backend_url" and "s3cr" not in str(found.value)
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,13 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet import showing
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks import stack as stack_module
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.alone import alone
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.events import StackStep
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.place import place
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.stack import StackReport, stack
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import KnownSecrets
 
 # Each resource is new; ``known`` are the stacks that there are. A file with the name of a command is run with it.
 ENGINE = """#!/bin/sh
@@ -196,3 +199,31 @@ def test_resources_of_one_name_are_told_apart_by_their_urns():
 def test_what_is_replaced_keeps_what_differs_though_the_old_one_is_deleted_after():
     steps = [step("create-replacement", "a:Network", "east", cidr=(1, 2)), step("delete-replaced", "a:Network", "east")]
     assert diff(*steps) == {"before": {"east": {"cidr": 1}}, "after": {"east": {"cidr": 2}}}
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "postgres://ann:s3cret%2Fword@db.example:5432/state",
+        "postgres://db.example/state?user=ann&password=s3cret%2Fword&sslmode=require",
+    ],
+)
+def test_what_the_engine_logs_in_with_is_in_nothing_that_is_shown(tmp_path, monkeypatch, backend):
+    """Where it cannot reach a state in PostgreSQL it tells the whole URL."""
+    secrets = KnownSecrets()
+    monkeypatch.setattr(showing, "SHOWN", secrets)
+    monkeypatch.setattr(stack_module, "SHOWN", secrets)
+    (tmp_path / "Pulumi.yaml").write_text("name: small\nruntime: python\n")
+    words = "unable to open state database $PULUMI_BACKEND_URL by $PULUMI_ACCESS_TOKEN, or s3cret/word"
+    script = f'#!/bin/sh\ncase "$1" in version) echo v3.259.0; exit ;; esac\necho "error: {words}" >&2\nexit 1\n'
+    for name in ("pulumi", "pulumi-language-python"):
+        (tmp_path / name).write_text(script)
+        (tmp_path / name).chmod(0o755)
+    options = {"project_dir": str(tmp_path), "stack": "dev", "backend_url": backend, "home": str(tmp_path / "home")}
+    environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PULUMI_ACCESS_TOKEN": "pul-canary"}
+    with pytest.raises(FleetError) as found:
+        stack({**options, "state": "present", "allow_delete": False}, False, environ, lambda _text: None)
+    told = showing.said(str(found.value))
+    assert "unable to open state database" in told and "db.example" in told
+    assert "s3cret" not in told and "canary" not in told
+    assert "s3cret" not in repr(place(options))

@@ -128,7 +128,7 @@ def test_a_member_whose_provider_no_options_are_for_is_blocked_for_its_run_is_re
     """Without any options those of the run are not known yet, which is only a remark."""
     spec = FleetMemberSpec(driver="command", provider="aks", connection=ClusterConnection())
     member = FleetMember(metadata=ObjectMeta(name="a"), spec=spec)
-    clients: t.Any = SimpleNamespace(hub=None)
+    clients: t.Any = SimpleNamespace(hub=None, members={"a": member})
     place = OptionPlace(operations=tmp_path, environ={}, cwd=tmp_path)
     wish = ConductOptions(drivers=drivers)
     seen, told = module._by_driver(clients, member, wish, place)

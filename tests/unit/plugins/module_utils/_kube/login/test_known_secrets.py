@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection, Credential
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import (
     KnownSecrets,
+    passwords_in,
     private_to,
     secrets_of,
 )
@@ -122,6 +123,20 @@ def test_what_is_known_of_a_connection():
     asked = Connection("https://a:6443", client_key=pem, impersonate=(("Impersonate-User", "jo"),))
     assert set(private_to(asked, Credential())) == {"AAAABBBBCCCC", "DDDDEEEEFFFF", "jo"}
     assert "-----BEGIN KEY-----" not in private_to(asked, Credential())
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        ("https://host/path", set()),
+        ("https://me@host", set()),
+        ("https://me:a%2Fb@host", {"a%2Fb", "a/b"}),
+        ("postgres://h/db?user=me&password=a%26b&sslPassword=c&sslkey=d", {"a%26b", "a&b", "c"}),
+        ("https://me:a[b@host", set()),
+    ],
+)
+def test_passwords_in_a_url(url, found):
+    assert set(passwords_in(url)) - {""} == found
 
 
 def test_a_credential_that_is_no_base64_harms_nobody():
