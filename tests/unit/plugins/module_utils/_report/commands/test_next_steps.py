@@ -58,6 +58,8 @@ from ansible_collections.gitops.fleet.tools import playbooks
 HUB = {"type": "hub", "kubeconfig": "/home/it's me/config", "context": "hub"}
 GIVES = "give them one (local, cluster_api, command, role)"
 DIGEST = "sha256:0123456789abcdef0123"
+# A text that says by itself with which marks its template is written.
+OTHER_MARKS = "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ lookup('pipe', 'id') ]]"
 
 
 def run(play: Play) -> UpdateRun:
@@ -98,7 +100,13 @@ def test_a_value_comes_through_a_shell_and_ansible_as_it_was(value: t.Any) -> No
     assert typed(command) == ("retry", {"run": value}) and "\n" not in command and "\u202e" not in command
 
 
-@pytest.mark.parametrize("value", ["{{ lookup('pipe', 'id') }}", "{% x %}", "{# x #}", ["{{ x }}"], {"{{ x }}": 1}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("{{ lookup('pipe', 'id') }}", "{% x %}", "{# x #}", ["{{ x }}"], {"{{ x }}": 1}),
+        *(OTHER_MARKS, [OTHER_MARKS], {"x": OTHER_MARKS}),
+    ],
+)
 def test_what_ansible_would_take_for_a_template_is_no_command(value: t.Any) -> None:
     assert playbook_command("retry", {"run": value}) == ""
     assert next_lines([NextStep(to="go on", playbook="retry", variables={"run": value})], {}) == []
