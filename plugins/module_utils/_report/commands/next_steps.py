@@ -244,14 +244,15 @@ def approval_lines(run: str, playbook: str, state: str, usual: bool) -> list[str
     return [f"whoever conducts {run} {words}{f': {command}' if command else ''}"]
 
 
-def after_join(given: Variables, without_driver: t.Sequence[str]) -> list[NextStep]:
+def after_join(given: Variables, without_driver: t.Sequence[str], others: bool) -> list[NextStep]:
     """The step that gives the members ``without_driver`` one, if there are any: by the pattern that was ``given``, by
-    the names of at most ``MOST``, or as they were listed."""
+    the names of at most ``MOST``, or as people list them. Not by the pattern where ``others`` that it matches have a
+    driver already, for it would become theirs too."""
     if not without_driver:
         return []
     blanks = {"driver": "DRIVER"}
     variables: dict[str, t.Any] = {}
-    if given.get("context_pattern") and not given.get("members"):
+    if given.get("context_pattern") and not given.get("members") and not others:
         variables = {"kubeconfig": given.get("kubeconfig"), "pattern": given["context_pattern"]}
     elif len(without_driver) <= MOST:
         variables = {"members": [{"name": name} for name in without_driver]}

@@ -56,6 +56,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._report.co
 from ansible_collections.gitops.fleet.tools import playbooks
 
 HUB = {"type": "hub", "kubeconfig": "/home/it's me/config", "context": "hub"}
+BY_PATTERN = {"kubeconfig": "/k", "context_pattern": "p-*"}
 GIVES = "give them one (local, cluster_api, command, role)"
 DIGEST = "sha256:0123456789abcdef0123"
 # A text that says by itself with which marks its template is written.
@@ -322,22 +323,25 @@ def test_a_rebuilt_cluster_is_accepted_by_joining_it_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "lacking", "typed", "asked"),
+    ("given", "lacking", "others", "typed", "asked"),
     [
-        ({"kubeconfig": "/k", "context_pattern": "p-*"}, "ab", {"kubeconfig": "/k", "pattern": "p-*"}, {"driver"}),
-        ({"members": [{"name": "a", "kubeconfig": "/a"}]}, "a", {"members": [{"name": "a"}]}, {"driver"}),
-        ({"kubeconfig": "/k", "context_pattern": "*"}, "abcdef", {"kubeconfig": "/k", "pattern": "*"}, {"driver"}),
-        ({"members": ["as they were given"]}, "abcdef", {}, {"members", "driver"}),
+        (BY_PATTERN, "ab", False, {"kubeconfig": "/k", "pattern": "p-*"}, {"driver"}),
+        ({"members": [{"name": "a", "kubeconfig": "/a"}]}, "a", True, {"members": [{"name": "a"}]}, {"driver"}),
+        (BY_PATTERN, "abcdef", False, {"kubeconfig": "/k", "pattern": "p-*"}, {"driver"}),
+        ({"members": ["as they were given"]}, "abcdef", False, {}, {"members", "driver"}),
+        (BY_PATTERN, "ab", True, {"members": [{"name": "a"}, {"name": "b"}]}, {"driver"}),
+        (BY_PATTERN, "abcdef", True, {}, {"members", "driver"}),
     ],
 )
 def test_members_without_a_driver_are_given_one_by_joining_them_again(
-    given: dict[str, t.Any], lacking: str, typed: dict[str, t.Any], asked: set[str]
+    given: dict[str, t.Any], lacking: str, others: bool, typed: dict[str, t.Any], asked: set[str]
 ) -> None:
-    (step,) = after_join(given, tuple(lacking))
+    """A pattern would give it to ``others`` that have a driver, too."""
+    (step,) = after_join(given, tuple(lacking), others)
     assert (step.to, step.playbook, step.variables, set(step.blanks)) == (GIVES, "join", typed, asked)
     assert {*typed, *asked} <= set(playbooks.variables(Path(PLAYBOOKS) / "join.yml"))
     (line,) = next_lines([step], {})
-    assert line.endswith(" -e driver=DRIVER") and after_join(given, ()) == []
+    assert line.endswith(" -e driver=DRIVER") and after_join(given, (), others) == []
 
 
 def test_a_rotation_that_waits_is_carried_on() -> None:
