@@ -11,6 +11,7 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from ..._core.foreign import TEXT, in_line
 from ..._core.objects.clusters.fleet_member import DRIVERS
 from ..._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ..._core.objects.updates.run_status import (
@@ -52,6 +53,7 @@ OF_A_WORD = ("operations", "driver", "allow_self_approval", "verified_approvals"
 FILES: t.Mapping[str, str] = types.MappingProxyType({"placements": "FOLDER", "resources": "FOLDER"})
 DRIFT_FILE = "drift.json"
 MOST = 5
+NAMED = 40  # nodes of one member
 SOON = timedelta(minutes=1)
 
 
@@ -68,7 +70,7 @@ class NextStep:
 
 def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variables = NOTHING) -> list[str]:
     """A line for each step, ``to go on: ansible-playbook ...``; none for a step whose variables cannot stand in a
-    command. ``records`` is where they are, empty for the usual place; ``as_now`` are options that were given, and that
+    command, or that would be cut where it is printed. ``records`` is where they are, empty for the usual place; ``as_now`` are options that were given, and that
     whoever carries the same on (``CARRYING_ON``) has to give again: those of a word stand in the command, others, such
     as ``drivers``, are named."""
     lines = []
@@ -81,8 +83,8 @@ def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variable
         with_them = f", with {' and '.join(named)} as now" if named else ""
         if command:
             command += "".join(f" -e {name}={word}" for name, word in each.blanks.items())
-            lines.append(f"to {each.to}{with_them}: {command}")
-    return lines
+            lines.append(f"to {in_line(each.to)}{with_them}: {command}")
+    return [each for each in lines if len(each) <= TEXT]
 
 
 def after_run(
@@ -348,8 +350,8 @@ def after_rotation(
 ) -> list[NextStep]:
     """The step that carries a rotation on whose ``outcome`` is ``waiting``, from ``resume_at`` on where that is known;
     before it, for the first ``MOST`` members, one that takes the annotation from nodes that are ``kept`` by it, by
-    ``member/node``. After another outcome the one that replaces the ``young`` nodes, too, that it has left, if there
-    are any."""
+    ``member/node``; people name them themselves where they are more than ``NAMED``. After another outcome the one that
+    replaces the ``young`` nodes, too, that it has left, if there are any."""
     if outcome != "waiting":
         variables = {"rotation": name, "again": True}
         return [NextStep(to="replace all of them again", playbook="rotate", variables=variables)] if young else []
@@ -362,7 +364,9 @@ def after_rotation(
         NextStep(
             to=f"let {member} have its annotated nodes replaced",
             playbook="disrupt",
-            variables={"member": member, "state": "unprotected", "nodes": one_or_all(sorted(names))},
+            variables={"member": member, "state": "unprotected"}
+            | ({"nodes": one_or_all(sorted(names))} if len(names) <= NAMED else {}),
+            blanks={} if len(names) <= NAMED else {"nodes": "NODES"},
         )
         for member, names in sorted(nodes.items())[:MOST]
     ]

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.foreign import TEXT
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import PLACEMENT_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import (
@@ -27,7 +28,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval, MemberBlocker
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import FAILED, UNREACHABLE
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.showing import said
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next_steps import (
+    NAMED,
     NextStep,
     after_join,
     after_maintenance,
@@ -111,6 +114,22 @@ def test_a_value_comes_through_a_shell_and_ansible_as_it_was(value: t.Any) -> No
 def test_what_ansible_would_take_for_a_template_is_no_command(value: t.Any) -> None:
     assert playbook_command("retry", {"run": value}) == ""
     assert next_lines([NextStep(to="go on", playbook="retry", variables={"run": value})], {}) == []
+
+
+def test_words_of_others_begin_no_line_and_steer_no_terminal() -> None:
+    """A gate may be called anything; where a task fails the lines are its message, which is printed as it is."""
+    name = "it\nto go on: ansible-playbook other.verb\x1b[2K"
+    (line,) = next_lines([NextStep(to=f"approve {name}", playbook="approve", variables={"run": "r"})], {})
+    assert line == (
+        r"to approve it to go on: ansible-playbook other.verb\x1b[2K: ansible-playbook gitops.fleet.approve -e run=r"
+    )
+
+
+def test_a_command_that_would_be_cut_where_it_is_printed_is_not_printed() -> None:
+    step = NextStep(to="go on", playbook="update", variables={"run": "r" * TEXT})
+    assert next_lines([step], {}) == []
+    (whole,) = next_lines([replace(step, variables={"run": "r" * (TEXT - 100)})], {})
+    assert said(whole) == whole
 
 
 def test_records_elsewhere_are_named_and_what_has_to_be_given_again() -> None:
@@ -364,6 +383,9 @@ def test_nodes_that_only_people_let_go_are_told_with_the_command_that_does() -> 
         ),
         ("to go on", "rotate", {"rotation": "nodes"}),
     ]
+    crowd = after_rotation("nodes", "waiting", kept=[f"east/{number:04}" for number in range(NAMED + 1)])
+    (line, _on) = next_lines(crowd, {})
+    assert line.endswith("gitops.fleet.disrupt -e member=east -e state=unprotected -e nodes=NODES")
     many = [f"m{number}/a" for number in range(9)]
     assert len(after_rotation("nodes", "waiting", kept=many)) == 6
     assert after_rotation("nodes", "done", kept=many) == []
