@@ -24,7 +24,7 @@ from ..._core.rollout.staged.standing import RunStanding
 from ..._core.rollout.staged.way_back import AGAIN, BACK, MENDED, run_after
 from ..._core.updates.retry import is_left_behind
 from ..._core.values.approved_digest import ALGORITHM
-from ..._core.values.instants import SECONDS, write_local, write_time
+from ..._core.values.instants import SECONDS, later, write_local, write_time
 from ..._core.values.update_states import (
     COMPLETED,
     FAILED,
@@ -137,9 +137,10 @@ def _by_the_clock(member: MemberUpdateStatus) -> bool:
 
 
 def _next_minute(instant: datetime) -> datetime:
-    """The instant, moved on to the next full minute unless it is one."""
+    """The instant, moved on to the next full minute unless it is one; the last minute of the calendar for what is in
+    that."""
     minute = instant.replace(second=0, microsecond=0)
-    return minute if minute == instant else minute + timedelta(minutes=1)
+    return minute if minute == instant else later(minute, timedelta(minutes=1)) or minute
 
 
 def _skip(run: str, members: t.Sequence[MemberUpdateStatus], state: str) -> list[NextStep]:
@@ -355,7 +356,7 @@ def after_rotation(
     if outcome != "waiting":
         variables = {"rotation": name, "again": True}
         return [NextStep(to="replace all of them again", playbook="rotate", variables=variables)] if young else []
-    to = f"go on from {write_local(resume_at, UTC)}" if resume_at else "go on"
+    to = f"go on from {write_local(_next_minute(resume_at), UTC)}" if resume_at else "go on"
     nodes: dict[str, list[str]] = {}
     for each in kept:
         member, _slash, node = each.partition("/")

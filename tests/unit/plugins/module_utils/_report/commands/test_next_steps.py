@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -366,6 +366,15 @@ def test_members_without_a_driver_are_given_one_by_joining_them_again(
 def test_a_rotation_that_waits_is_carried_on() -> None:
     assert told(after_rotation("nodes", "waiting")) == [("to go on", "rotate", {"rotation": "nodes"})]
     assert after_rotation("nodes", "partial") == []
+    freeze_ends = datetime(2026, 11, 28, 21, 0, 1, tzinfo=UTC)
+    later, sharp = (after_rotation("nodes", "waiting", freeze_ends - timedelta(seconds=each)) for each in (0, 1))
+    assert [each[0] for each in told([*later, *sharp])] == [
+        "to go on from Sat 2026-11-28 21:01 UTC",
+        "to go on from Sat 2026-11-28 21:00 UTC",
+    ], "a minute in which it is closed yet is too early"
+    assert [each[0] for each in told(after_rotation("nodes", "waiting", datetime.max.replace(tzinfo=UTC)))] == [
+        "to go on from Fri 9999-12-31 23:59 UTC"
+    ]
 
 
 def test_nodes_that_only_people_let_go_are_told_with_the_command_that_does() -> None:
