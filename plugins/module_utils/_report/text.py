@@ -140,10 +140,7 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
     for clusters, changed in unseen(plan, outcomes):
         lines += folded(f"on {listed(clusters)}, since the last apply:", INDENT)
         lines += [part for line in changed for part in folded(line, "    ")]
-    told = _members_lines(outcomes)
-    lines += [line for found in told[:SHOWN] for line in found]
-    if len(told) > SHOWN:
-        lines.append(f"  {number_of(len(told) - SHOWN, 'more member')} with something to tell")
+    lines += _members_lines(outcomes)
     lines += [part for line in reached_lines(plan, outcomes) for part in folded(line, INDENT)]
     for brake in plan.brakes:
         if brake.tripped:
@@ -171,17 +168,19 @@ def waves_lines(plan: PlacementPlan) -> list[str]:
 
 
 def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
-    """How far it is: applied, available, what is waited for and how to look again; nothing where nobody has looked,
-    nothing is to be applied, no cluster is to hold it, or nothing was done and nothing is waited for."""
+    """How far it is: applied, available, what is waited for and how to look again, for the first ``SHOWN`` groups of
+    clusters that wait for the same; nothing where nobody has looked, nothing is to be applied, no cluster is to hold
+    it, or nothing was done and nothing is waited for."""
     far = reached(plan, outcomes)
     if far is None or not (far.waiting or any(each.done for each in outcomes.values())):
         return []
-    lines = [far.sentence]
     groups: dict[tuple[str, ...], list[str]] = {}
     for cluster, objects in far.waiting.items():
         groups.setdefault(tuple(map(str, objects)), []).append(cluster)
-    lines += [f"not available yet on {listed(clusters)}: {listed(late)}" for late, clusters in groups.items()]
-    return lines + ([LOOK_AGAIN] if far.waiting else [])
+    waits = [f"not available yet on {listed(clusters)}: {listed(late)}" for late, clusters in groups.items()]
+    left = sum(map(len, list(groups.values())[SHOWN:]))
+    waits[SHOWN:] = [f"not available yet on {number_of(left, 'more cluster')}"] if left else []
+    return [far.sentence, *waits, *([LOOK_AGAIN] if waits else [])]
 
 
 def folded(text: str, indent: str = "", most: int = LINE, further: str | None = None) -> list[str]:
@@ -226,15 +225,19 @@ def notes_text(findings: t.Sequence[Problem]) -> list[str]:
     return [part for note in notes for part in folded(note, INDENT)]
 
 
-def _members_lines(outcomes: t.Mapping[str, MemberOutcome]) -> list[list[str]]:
-    """The lines of ``member_lines`` for each group of clusters of which the same is to be told; one that could not be
-    read stands alone. Clusters with nothing to tell are left out."""
+def _members_lines(outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
+    """The lines of ``member_lines`` for each of the first ``SHOWN`` groups of clusters of which the same is to be told,
+    and how many more clusters there are; one that could not be read stands alone. Clusters with nothing to tell are
+    left out."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for cluster, outcome in outcomes.items():
         alike = tuple(member_lines("", outcome)) if outcome.error is None else (cluster,)
         if alike:
             groups.setdefault(alike, []).append(cluster)
-    return [member_lines(listed(clusters), outcomes[clusters[0]]) for clusters in groups.values()]
+    told = list(groups.values())
+    lines = [line for clusters in told[:SHOWN] for line in member_lines(listed(clusters), outcomes[clusters[0]])]
+    left = sum(map(len, told[SHOWN:]))
+    return lines + ([f"  {number_of(left, 'more member')} with something to tell"] if left else [])
 
 
 def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
