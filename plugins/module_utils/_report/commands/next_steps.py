@@ -70,9 +70,9 @@ class NextStep:
 
 def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variables = NOTHING) -> list[str]:
     """A line for each step, ``to go on: ansible-playbook ...``; none for a step whose variables cannot stand in a
-    command, or that would be cut where it is printed. ``records`` is where they are, empty for the usual place; ``as_now`` are options that were given, and that
-    whoever carries the same on (``CARRYING_ON``) has to give again: those of a word stand in the command, others, such
-    as ``drivers``, are named."""
+    command, or that would be cut where it is printed. ``records`` is where they are, empty for the usual place;
+    ``as_now`` are options that were given, and that whoever carries the same on (``CARRYING_ON``) has to give again:
+    those of a word stand in the command, others, such as ``drivers``, are named."""
     lines = []
     for each in steps:
         again = {name: as_now[name] for name in as_now if each.playbook in CARRYING_ON and name not in each.variables}
