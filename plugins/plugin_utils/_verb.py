@@ -178,9 +178,11 @@ class Verb(ActionBase):
         return result
 
     def _kept(self, result: dict[str, t.Any], place: str) -> dict[str, t.Any]:
-        """Writes the result to the file, unless that is empty. What is other in the result where it cannot be written:
-        it has failed and says so, behind what came of the task, which nobody is to lose for that."""
+        """Writes the result to the file, unless that is empty. What is other in the result where it cannot be written,
+        or the task has written something else there: it has failed and says so, behind what came of the task, which
+        nobody is to lose for that."""
         try:
+            _clear(place)
             if place:
                 write_file(place, json.dumps(_plain(result), indent=1, sort_keys=True) + "\n")
         except FleetError as error:

@@ -207,6 +207,19 @@ def test_a_file_that_is_no_result_is_neither_taken_away_nor_written_over(
     assert file.read_text() == content
 
 
+def test_what_the_task_itself_writes_there_is_not_written_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A plan and its result, for example, whose names are the same by mistake."""
+    file = tmp_path / "plan.json"
+
+    def work(_run: Run) -> Answer:
+        file.write_text('{"digest": "x"}')
+        return Answer(changed=True, message="as planned")
+
+    result, _heard = carried_out(monkeypatch, work, result_file=str(file))
+    assert result["failed"] and "as planned" in result["msg"] and "no result of ours" in result["msg"]
+    assert file.read_text() == '{"digest": "x"}'
+
+
 def test_an_empty_file_is_written_and_behind_a_link_only_the_link_goes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
