@@ -27,10 +27,10 @@ from ..module_utils._fleet.files import from_home, json_file, refuse_unwritable,
 from ..module_utils._fleet.keeping import INTERRUPTED
 from ..module_utils._fleet.members.connection_notes import connection_notes
 from ..module_utils._fleet.session import Session, open_session, present, silent
-from ..module_utils._fleet.showing import plain_json
+from ..module_utils._fleet.showing import hidden, plain_json
 from ..module_utils._fleet.templates.present import utc_text
 from ..module_utils._report.commands.next_steps import NextStep, next_lines
-from ..module_utils._report.text import fitting
+from ..module_utils._report.widths import fitting
 from ._libraries import SERVERS, check_libraries
 from ._variables import check_extra_variables, given_as, is_of_ours
 from ._voice import heard, is_brief, say, warn, width
@@ -230,7 +230,7 @@ class Verb(ActionBase):
         results with ``failed``, and so are the outcomes partial, failed and those in ``fail_on``. Keeps the answer's
         ``brief``."""
         try:
-            with fitting(width()):
+            with fitting(width(), hidden):
                 answer = self.carry_out(_plain(options), run)
         except FleetError as error:
             return refused(error, run.places) | self._noted()

@@ -6,15 +6,13 @@ and what was done or seen on members."""
 
 from __future__ import annotations
 
-import contextlib
 import typing as t
-from contextvars import ContextVar
 from dataclasses import replace
 
 from .._core.cluster.facts.prices import CURRENCY, PERIOD, UNITS
 from .._core.cluster.facts.snapshot import FactsSnapshot
 from .._core.errors import Problem
-from .._core.foreign import LINE, in_line
+from .._core.foreign import LINE
 from .._core.objects.clusters.member_cluster import MemberCluster
 from .._core.overview.clusters import UNREADABLE
 from .._core.plan.document import (
@@ -36,10 +34,8 @@ from .._core.plan.waves import reached_at_once, waves
 from .._core.schema.meta import find_condition
 from .._core.values.listed import listed, number_of
 from .changes import field_lines, rendered_lines, unseen
-from .widths import columns_of, padded, wrapped
+from .widths import columns, columns_of, padded, told_line, wrapped
 
-WIDTH = 80
-_COLUMNS = ContextVar("columns", default=WIDTH)
 MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}
 SHOWN = 40
 KINDS = 10
@@ -63,21 +59,6 @@ INDENT, DETAIL = "  ", "      "
 VALUE, CELL = 120, 1_000
 
 
-def columns() -> int:
-    """How many columns text may take now: ``WIDTH``, or as ``fitting`` says in this thread."""
-    return _COLUMNS.get()
-
-
-@contextlib.contextmanager
-def fitting(width: int) -> t.Iterator[None]:
-    """While entered, in this thread, text is made for ``width`` columns."""
-    before = _COLUMNS.set(width)
-    try:
-        yield
-    finally:
-        _COLUMNS.reset(before)
-
-
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
     """The lines of a table: left-aligned columns; the last one is wrapped below itself; after a long cell a new line
     begins. Cells may be foreign, and are cut at about ``CELL`` characters, the header not; without rows it is the
@@ -88,7 +69,7 @@ def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: st
 def table_rows(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[list[str]]:
     """The lines that ``table`` gives, those of each row for themselves and those of the header first; an empty list for
     an empty row. ValueError as there."""
-    body = [tuple(header), *(tuple(in_line(str(cell), CELL) for cell in row) for row in rows)]
+    body = [tuple(header), *(tuple(told_line(str(cell), CELL) for cell in row) for row in rows)]
     widths = _widths([max(map(columns_of, column)) for column in zip(*body, strict=True)], len(indent))
     return [_row_lines(row, widths, indent) for row in body]
 
@@ -187,7 +168,7 @@ def folded(text: str, indent: str = "", most: int = LINE, further: str | None = 
     """The text in lines that fit ``columns``, the first behind ``indent``, those after it behind ``further``, which is
     four columns more where it is None; what is beyond about ``most`` characters is only counted. One empty line for an
     empty text."""
-    return wrapped(in_line(text, most), columns(), indent, indent + "    " if further is None else further) or [""]
+    return wrapped(told_line(text, most), columns(), indent, indent + "    " if further is None else further) or [""]
 
 
 def first_rows(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
