@@ -8,6 +8,7 @@ import typing as t
 from ..module_utils._fleet.files import refuse_empty
 from ..module_utils._fleet.placements.placement import PlacementRequest
 from ..module_utils._fleet.placements.recovery.recovering import recover_records
+from ..module_utils._report.members_text import recovered_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -18,8 +19,8 @@ class ActionModule(Verb):
     LIBRARIES = SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        """Rebuilds the records of the placements that the files describe, by what the members hold; in check mode it
-        only says which. FleetError ``bad-option`` for empty lists of paths, and as of ``recover_records``."""
+        """Rebuilds the records of the placements that the files describe, by what the members hold, and says which; in
+        check mode it only says so. FleetError ``bad-option`` for empty lists, and as of ``recover_records``."""
         refuse_empty(options, "src", "resources")
         asked = PlacementRequest(
             src=tuple(options["src"] or ()),
@@ -29,6 +30,8 @@ class ActionModule(Verb):
         )
         with run.open(options) as session:
             found = recover_records(session, asked, options["former"])
+        for line in recovered_text(found.recovered, found.unknown, asked.write):
+            run.say(line)
         return Answer(
             changed=bool(found.recovered),
             data={

@@ -59,7 +59,8 @@ def _joined(options: dict[str, t.Any], session: Session, run: Run) -> Answer:
         },
         diff=outcome.diff,
     )
-    steps = [] if run.check_mode else after_join(run.given, outcome.without_driver)
+    others = len(outcome.without_driver) < len(wishes)
+    steps = [] if run.check_mode else after_join(run.given, outcome.without_driver, others)
     return run.with_next(answer, steps, fails=False)
 
 

@@ -47,10 +47,13 @@ class ActionModule(Verb):
 
 
 def _refuse_blank(options: t.Mapping[str, t.Any]) -> None:
-    """FleetError ``nothing-asked`` for a placement, or clusters, that are given and empty, as of a variable that lost
-    its content: without both all evictions of files and records would be carried out."""
+    """FleetError ``nothing-asked`` for a placement, or clusters, that are given and empty, or of which the other is
+    None, as of a variable that lost its content: without both all evictions of files and records would be carried
+    out."""
     placement, clusters = options["placement"], options["clusters"]
-    if placement is not None and not (placement.strip() and clusters and all(each.strip() for each in clusters)):
+    if placement is None and clusters is None:
+        return
+    if not ((placement or "").strip() and clusters and all(each.strip() for each in clusters)):
         hint = "leave both out to carry out the evictions of files and records"
         text = "no placement, or no cluster that it is to leave"
         raise FleetError("nothing-asked", text, "placement, clusters", hint)

@@ -38,6 +38,7 @@ options:
         key: interval
 """
 
+import contextlib
 import os
 import sys
 import threading
@@ -122,7 +123,7 @@ class CallbackModule(CallbackBase):
         now = time.monotonic()
         left = self._pace.left(far, now)
         if self._has_bar():
-            self._under = drawn_bar(far, left, max(COLUMNS, int(self._display.columns or 0)) - 1)
+            self._under = drawn_bar(far, left, _room())
             return
         at, percent = self._told.get(far.subject, (float("-inf"), -1))
         if far.percent != percent and (far.percent == 100 or now >= at + self.get_option("interval")):
@@ -154,3 +155,11 @@ class CallbackModule(CallbackBase):
         if self._under:
             sys.stdout.write(self._under)
             sys.stdout.flush()
+
+
+def _room() -> int:
+    """Columns that a bar may take: one less than standard output has now, by ``COLUMNS`` where that is no terminal."""
+    columns = 0
+    with contextlib.suppress(OSError, ValueError):
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
+    return (columns or COLUMNS) - 1

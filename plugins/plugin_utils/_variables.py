@@ -42,9 +42,9 @@ _CONDITIONS = ("when", "that", "failed_when", "changed_when", "until")
 def check_extra_variables(task_path: str, loader: DataLoader) -> None:
     """FleetError ``unknown-variable`` for variables of the command line that the playbook of the task does not use;
     those of runners (``ansible_`` and the like) and the user's own, listed in ``extra_variables``, pass. ``task_path``
-    is ``file:line``; tasks of other playbooks are none of our business. Where ours is part of a larger playbook, only
-    those are refused that are nearly one of its names. ``bad-option`` where the user's own are not listed as a list or
-    a text."""
+    as of ``is_of_ours``; other tasks are none of our business. Where ours is part of a larger playbook, only those are
+    refused that are nearly one of its names. ``bad-option`` where the user's own are not listed as a list or a
+    text."""
     if not is_of_ours(task_path):
         return
     file = _file(task_path)
@@ -70,13 +70,14 @@ def _listed(names: t.Any) -> list[t.Any]:
 
 def is_of_ours(task_path: str) -> bool:
     """Whether the task stands in a playbook of this collection, and not in one of a user or in a role. ``task_path`` is
-    ``file:line``."""
+    ``file:line``, empty where the task stands in no file."""
     return os.path.dirname(_file(task_path)) == PLAYBOOKS
 
 
 def _file(task_path: str) -> str:
-    """The file of ``file:line``, its links resolved."""
-    return os.path.realpath(task_path.rpartition(":")[0])
+    """The file of ``file:line``, its links resolved; empty for an empty text, as of ``ansible -m``."""
+    file = task_path.rpartition(":")[0]
+    return os.path.realpath(file) if file else ""
 
 
 def unknown(
@@ -144,7 +145,7 @@ def passed_as(playbook: str) -> t.Mapping[str, str]:
 
 def given_as(task_path: str, message: str) -> str:
     """Which variables set the options that a ``message`` on missing ones names, where these have other names than the
-    options; empty if none has, and for tasks of other playbooks. ``task_path`` is ``file:line``."""
+    options; empty if none has, and for tasks of other playbooks. ``task_path`` as of ``is_of_ours``."""
     _before, _colon, missing = message.partition("missing required arguments: ")
     if not missing or not is_of_ours(task_path):
         return ""

@@ -27,10 +27,10 @@ from ..module_utils._fleet.files import from_home, json_file, refuse_unwritable,
 from ..module_utils._fleet.keeping import INTERRUPTED
 from ..module_utils._fleet.members.connection_notes import connection_notes
 from ..module_utils._fleet.session import Session, open_session, present, silent
-from ..module_utils._fleet.showing import plain_json
+from ..module_utils._fleet.showing import hidden, plain_json
 from ..module_utils._fleet.templates.present import utc_text
 from ..module_utils._report.commands.next_steps import NextStep, next_lines
-from ..module_utils._report.text import fitting
+from ..module_utils._report.widths import fitting
 from ._libraries import SERVERS, check_libraries
 from ._variables import check_extra_variables, given_as, is_of_ours
 from ._voice import heard, is_brief, say, warn, width
@@ -178,9 +178,11 @@ class Verb(ActionBase):
         return result
 
     def _kept(self, result: dict[str, t.Any], place: str) -> dict[str, t.Any]:
-        """Writes the result to the file, unless that is empty. What is other in the result where it cannot be written:
-        it has failed and says so, behind what came of the task, which nobody is to lose for that."""
+        """Writes the result to the file, unless that is empty. What is other in the result where it cannot be written,
+        or the task has written something else there: it has failed and says so, behind what came of the task, which
+        nobody is to lose for that."""
         try:
+            _clear(place)
             if place:
                 write_file(place, json.dumps(_plain(result), indent=1, sort_keys=True) + "\n")
         except FleetError as error:
@@ -228,7 +230,7 @@ class Verb(ActionBase):
         results with ``failed``, and so are the outcomes partial, failed and those in ``fail_on``. Keeps the answer's
         ``brief``."""
         try:
-            with fitting(width()):
+            with fitting(width(), hidden):
                 answer = self.carry_out(_plain(options), run)
         except FleetError as error:
             return refused(error, run.places) | self._noted()

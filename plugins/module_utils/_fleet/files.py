@@ -125,10 +125,16 @@ def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
 
 def refuse_unwritable(*paths: str | None) -> None:
     """FleetError ``unwritable-file`` before anything is done, for the first path that could not be written in the end:
-    what is there is no regular file, or in the folder, or the nearest one above that exists, nothing may be written.
-    Empty paths and None are passed over; nothing is made."""
+    what is there is no regular file, in the folder, or the nearest one above that exists, nothing may be written, or a
+    path before it names the same file. Empty paths and None are passed over; nothing is made."""
+    before: set[str] = set()
     for path in filter(None, paths):
-        folder = os.path.dirname(os.path.abspath(path))
+        folder, name = os.path.split(os.path.abspath(path))
+        place = os.path.join(files.real_path(folder), name)
+        if place in before:
+            text = "another option names the same file, and one of both would be lost"
+            raise FleetError("unwritable-file", text, path, "give another path")
+        before.add(place)
         while not os.path.exists(folder):
             folder = os.path.dirname(folder)
         try:

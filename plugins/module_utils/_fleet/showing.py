@@ -13,6 +13,11 @@ from .._core.foreign import in_data, in_document, in_lines
 from .._kube.login.known_secrets import SHOWN
 
 
+def hidden(text: str) -> str:
+    """The text without credentials that we know."""
+    return SHOWN.taken_out(text)
+
+
 def said(text: str) -> str:
     """What is said while a verb works, without credentials that we know, cut as of ``in_lines``; each line but the
     first stands behind a mark."""

@@ -13,14 +13,17 @@ from .._core.plan.changes import (
     CHANGED,
     LEFT_OUT,
     NEW,
+    UNKNOWN,
     FieldChange,
     ObjectChange,
 )
 from .._core.plan.document import PlacementPlan
+from .._core.plan.member import ADOPT, CREATE, REPAIR, UPDATE, MemberStep
 from .._core.plan.outcome import MemberOutcome
 from .._core.values.listed import number_of
 
 FIELDS, OBJECTS, VALUE = 20, 40, 120
+_COMING = (CREATE, ADOPT, UPDATE, REPAIR)
 NOT_KNOWN = "may change: what was applied is not known to its fields"
 
 
@@ -53,11 +56,18 @@ def field_lines(fields: t.Sequence[FieldChange]) -> list[str]:
 
 
 def seen_changes(outcome: MemberOutcome) -> tuple[ObjectChange, ...]:
-    """What a look at the member found would change there, by fields, in the order of its steps; objects of which no
-    field is known are left out, so it is empty where fields were not asked for."""
-    return tuple(
-        ObjectChange(id=each.id, action=CHANGED, fields=each.changes) for each in outcome.steps if each.changes
-    )
+    """What a look at the member found would change there, in the order of its steps: objects by fields, and beside them
+    those that are new, or of which no field is known. Empty where it tells no field, as where these were not asked
+    for."""
+    if not any(each.changes for each in outcome.steps):
+        return ()
+    coming = (each for each in outcome.steps if each.changes or each.action in _COMING)
+    return tuple(ObjectChange(id=each.id, action=_action(each), fields=each.changes) for each in coming)
+
+
+def _action(step: MemberStep) -> str:
+    """What the step, which writes an object, makes of it, as ``ObjectChange`` names it."""
+    return CHANGED if step.changes else NEW if step.action == CREATE else UNKNOWN
 
 
 def unseen(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[tuple[list[str], list[str]]]:

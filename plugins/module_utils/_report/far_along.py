@@ -14,8 +14,8 @@ BAR = 20  # characters
 NAME = 60  # characters of a subject
 # The words of updates/progress.py, placements/apply.py, compile_progress.py and downloads.py. What members and records
 # say comes behind the part that counts, or not at all.
-# Numbers have commas from a thousand on.
-_N = r"\d[\d,]*"
+# Numbers have commas from a thousand on; longer ones are none of ours, and beyond what a float holds.
+_N = r"\d[\d,]{0,14}"
 _STAGE = re.compile(
     rf"  (?P<subject>stage \d+/\d+ \S+), (?P<done>{_N}) of (?P<whole>{_N}) done"
     rf"(?P<over>(?:, {_N} (?:failed|skipped))*): "
@@ -26,8 +26,12 @@ _RUN = re.compile(
 )
 _PLACEMENT = re.compile(rf"(?P<subject>[\w./-]+): (?P<done>{_N}) of (?P<whole>{_N}) (?P<unit>clusters?) done")
 _OVER = re.compile(rf"({_N}) (?:failed|skipped)")
-_BUILD = re.compile(r"(?P<subject>building [\w. -]+): (?P<done>\d+) of (?P<whole>\d+) (?P<unit>packages) are compiled")
-_DOWNLOAD = re.compile(r"(?P<subject>downloading [\w.-]+): (?P<done>\d+) % of [^,]+, about (?P<left>\d+) s left")
+_BUILD = re.compile(
+    r"(?P<subject>building [\w. -]+): (?P<done>\d{1,9}) of (?P<whole>\d{1,9}) (?P<unit>packages) are compiled"
+)
+_DOWNLOAD = re.compile(
+    r"(?P<subject>downloading [\w.-]+): (?P<done>\d{1,3}) % of [^,]+, about (?P<left>\d{1,9}) s left"
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class FarAlong:
 
 def far_along(line: str) -> FarAlong | None:
     """How far the work is that a line of a verb tells of, those that failed or were skipped being done with; the
-    subject is cut at about ``NAME`` characters. None if it tells of none."""
+    subject is cut at about ``NAME`` characters. None if it tells of none, or in numbers that no fleet has."""
     for pattern in (_STAGE, _RUN, _PLACEMENT, _BUILD, _DOWNLOAD):
         found = pattern.match(line)
         if found is None:

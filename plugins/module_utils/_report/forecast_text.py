@@ -180,6 +180,6 @@ def _again(starts: t.Sequence[datetime]) -> str:
 
 
 def _minutes(length: timedelta) -> str:
-    """``119 s``; from two minutes on whole minutes, rounded down: ``12 min``."""
+    """``119 s``, rounded; from two minutes on the whole minutes in that: ``12 min``."""
     seconds = round(length.total_seconds())
     return f"{seconds // 60} min" if seconds >= 120 else f"{seconds} s"

@@ -17,8 +17,8 @@ from .._core.overview.history import JOURNAL, RECORD, HistoryRow
 from .._core.values.instants import SECONDS, write_time
 from .._core.values.listed import listed
 from .markdown import as_code, escaped
-from .text import columns, folded
-from .widths import columns_of, padded, wrapped
+from .text import folded
+from .widths import columns, columns_of, padded, told_line, wrapped
 
 NAMED, SHORT, MOST = 6, 12, 4_000
 BELOW = " " * 4
@@ -118,7 +118,7 @@ def _line(when: str, who: str, what: str, about: str) -> list[str]:
     room, begin a line below."""
     lines, line = list[str](), ""
     for cell, width in ((when, WHEN), (who, WHO), (what, WHAT), (about, columns() - WHEN - WHO - WHAT - 6)):
-        cell = in_line(cell, 400)
+        cell = told_line(cell, 400)
         if columns_of(cell) > width and line:
             lines += [line.rstrip()]
             line = BELOW

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members that join and leave, as text: who, at which version, and what becomes of what was placed there."""
+"""Members that join and leave, as text: who, at which version, and what becomes of what was placed there; and what is
+rebuilt of lost records by what members hold."""
 
 from __future__ import annotations
 
@@ -22,6 +23,23 @@ def joined_text(
     words = dict.fromkeys(unchanged, "as it was") | dict.fromkeys(changed, "changed") | dict.fromkeys(joined, "joins")
     rows = [(name, words[name], versions.get(name, "-")) for name in sorted(words)]
     return table(["CLUSTER", "MEMBER", "VERSION"], first_rows(rows)) if rows else []
+
+
+def recovered_text(
+    recovered: t.Mapping[str, t.Sequence[str]], unknown: t.Mapping[str, t.Sequence[str]], written: bool
+) -> list[str]:
+    """A table with a row for each placement, by name, and the clusters that hold it, of which the first six are named:
+    those ``recovered``, or which would be where nothing is ``written``, then those ``unknown`` to all manifests. Of
+    each at most 40, and how many more there are; a sentence where there are none."""
+    told = {"are rebuilt" if written else "would be rebuilt": recovered, "no manifest describes it": unknown}
+    rows = [
+        row
+        for words, found in told.items()
+        for row in first_rows([(name, words, listed(clusters)) for name, clusters in sorted(found.items())])
+    ]
+    if not rows:
+        return folded("no member holds a placement of which records are lost")
+    return table(["PLACEMENT", "ITS RECORDS", "HELD BY"], rows)
 
 
 def without_driver_text(names: t.Sequence[str]) -> list[str]:

@@ -10,7 +10,6 @@ import types
 import typing as t
 from datetime import UTC
 
-from .._core.foreign import in_line
 from .._core.objects.staged.strategy import TIMED_WAIT, StageConfig
 from .._core.objects.staged.update_run import (
     DELETE_STAGE,
@@ -27,6 +26,7 @@ from .._core.schema.meta import Condition, find_condition
 from .._core.updates.record.summary import TAKEN_UP
 from .._core.values.instants import SECONDS, write_local, write_time
 from .text import table
+from .widths import told_line
 
 _WANTED = {INITIALIZE: "not told to run yet", RUN: "told to run", STOP: "told to stop"}
 SHOWN, NAME, WHY = 40, 80, 200
@@ -84,7 +84,7 @@ def _stage(
     )
     for each in shown:
         word, since = _cluster(each), in_flight_since(each)
-        why = in_line(lacks.get(each.cluster_name, ""), WHY) if word == IN_FLIGHT else ""
+        why = told_line(lacks.get(each.cluster_name, ""), WHY) if word == IN_FLIGHT else ""
         begun = f"since {write_local(since, UTC)}" if since else ""
         rows.append((f"    {each.cluster_name}", word, ": ".join(filter(None, (begun, why)))))
     if len(stage.clusters) > len(shown):
@@ -105,7 +105,7 @@ def _task(task: StageTaskStatus, timing: str, config: StageConfig | None, approv
     word = "approved" if approved and approved.status == "True" else "asked for" if asked else ""
     when = approved.last_transition_time if approved and word == "approved" else None
     name = task.approval_request_name
-    by = f"by {in_line(approvers[name], NAME)} " if name in approvers else ""
+    by = f"by {told_line(approvers[name], NAME)} " if name in approvers else ""
     if by and not when:
         return f"    approval {timing}", word, f"approved {by.rstrip()}: {name}; {TAKEN_UP}"
     return f"    approval {timing}", word, f"{by}at {write_time(when, SECONDS)}: {name}" if when else name

@@ -6,15 +6,13 @@ and what was done or seen on members."""
 
 from __future__ import annotations
 
-import contextlib
 import typing as t
-from contextvars import ContextVar
 from dataclasses import replace
 
 from .._core.cluster.facts.prices import CURRENCY, PERIOD, UNITS
 from .._core.cluster.facts.snapshot import FactsSnapshot
 from .._core.errors import Problem
-from .._core.foreign import LINE, in_line
+from .._core.foreign import LINE
 from .._core.objects.clusters.member_cluster import MemberCluster
 from .._core.overview.clusters import UNREADABLE
 from .._core.plan.document import (
@@ -36,10 +34,8 @@ from .._core.plan.waves import reached_at_once, waves
 from .._core.schema.meta import find_condition
 from .._core.values.listed import listed, number_of
 from .changes import field_lines, rendered_lines, unseen
-from .widths import columns_of, padded, wrapped
+from .widths import columns, columns_of, padded, told_line, wrapped
 
-WIDTH = 80
-_COLUMNS = ContextVar("columns", default=WIDTH)
 MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}
 SHOWN = 40
 KINDS = 10
@@ -63,21 +59,6 @@ INDENT, DETAIL = "  ", "      "
 VALUE, CELL = 120, 1_000
 
 
-def columns() -> int:
-    """How many columns text may take now: ``WIDTH``, or as ``fitting`` says in this thread."""
-    return _COLUMNS.get()
-
-
-@contextlib.contextmanager
-def fitting(width: int) -> t.Iterator[None]:
-    """While entered, in this thread, text is made for ``width`` columns."""
-    before = _COLUMNS.set(width)
-    try:
-        yield
-    finally:
-        _COLUMNS.reset(before)
-
-
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
     """The lines of a table: left-aligned columns; the last one is wrapped below itself; after a long cell a new line
     begins. Cells may be foreign, and are cut at about ``CELL`` characters, the header not; without rows it is the
@@ -88,7 +69,7 @@ def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: st
 def table_rows(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[list[str]]:
     """The lines that ``table`` gives, those of each row for themselves and those of the header first; an empty list for
     an empty row. ValueError as there."""
-    body = [tuple(header), *(tuple(in_line(str(cell), CELL) for cell in row) for row in rows)]
+    body = [tuple(header), *(tuple(told_line(str(cell), CELL) for cell in row) for row in rows)]
     widths = _widths([max(map(columns_of, column)) for column in zip(*body, strict=True)], len(indent))
     return [_row_lines(row, widths, indent) for row in body]
 
@@ -140,10 +121,7 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
     for clusters, changed in unseen(plan, outcomes):
         lines += folded(f"on {listed(clusters)}, since the last apply:", INDENT)
         lines += [part for line in changed for part in folded(line, "    ")]
-    told = _members_lines(outcomes)
-    lines += [line for found in told[:SHOWN] for line in found]
-    if len(told) > SHOWN:
-        lines.append(f"  {number_of(len(told) - SHOWN, 'more member')} with something to tell")
+    lines += _members_lines(outcomes)
     lines += [part for line in reached_lines(plan, outcomes) for part in folded(line, INDENT)]
     for brake in plan.brakes:
         if brake.tripped:
@@ -171,24 +149,26 @@ def waves_lines(plan: PlacementPlan) -> list[str]:
 
 
 def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
-    """How far it is: applied, available, what is waited for and how to look again; nothing where nobody has looked,
-    nothing is to be applied, no cluster is to hold it, or nothing was done and nothing is waited for."""
+    """How far it is: applied, available, what is waited for and how to look again, for the first ``SHOWN`` groups of
+    clusters that wait for the same; nothing where nobody has looked, nothing is to be applied, no cluster is to hold
+    it, or nothing was done and nothing is waited for."""
     far = reached(plan, outcomes)
     if far is None or not (far.waiting or any(each.done for each in outcomes.values())):
         return []
-    lines = [far.sentence]
     groups: dict[tuple[str, ...], list[str]] = {}
     for cluster, objects in far.waiting.items():
         groups.setdefault(tuple(map(str, objects)), []).append(cluster)
-    lines += [f"not available yet on {listed(clusters)}: {listed(late)}" for late, clusters in groups.items()]
-    return lines + ([LOOK_AGAIN] if far.waiting else [])
+    waits = [f"not available yet on {listed(clusters)}: {listed(late)}" for late, clusters in groups.items()]
+    left = sum(map(len, list(groups.values())[SHOWN:]))
+    waits[SHOWN:] = [f"not available yet on {number_of(left, 'more cluster')}"] if left else []
+    return [far.sentence, *waits, *([LOOK_AGAIN] if waits else [])]
 
 
 def folded(text: str, indent: str = "", most: int = LINE, further: str | None = None) -> list[str]:
     """The text in lines that fit ``columns``, the first behind ``indent``, those after it behind ``further``, which is
     four columns more where it is None; what is beyond about ``most`` characters is only counted. One empty line for an
     empty text."""
-    return wrapped(in_line(text, most), columns(), indent, indent + "    " if further is None else further) or [""]
+    return wrapped(told_line(text, most), columns(), indent, indent + "    " if further is None else further) or [""]
 
 
 def first_rows(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -226,15 +206,19 @@ def notes_text(findings: t.Sequence[Problem]) -> list[str]:
     return [part for note in notes for part in folded(note, INDENT)]
 
 
-def _members_lines(outcomes: t.Mapping[str, MemberOutcome]) -> list[list[str]]:
-    """The lines of ``member_lines`` for each group of clusters of which the same is to be told; one that could not be
-    read stands alone. Clusters with nothing to tell are left out."""
+def _members_lines(outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
+    """The lines of ``member_lines`` for each of the first ``SHOWN`` groups of clusters of which the same is to be told,
+    and how many more clusters there are; one that could not be read stands alone. Clusters with nothing to tell are
+    left out."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for cluster, outcome in outcomes.items():
         alike = tuple(member_lines("", outcome)) if outcome.error is None else (cluster,)
         if alike:
             groups.setdefault(alike, []).append(cluster)
-    return [member_lines(listed(clusters), outcomes[clusters[0]]) for clusters in groups.values()]
+    told = list(groups.values())
+    lines = [line for clusters in told[:SHOWN] for line in member_lines(listed(clusters), outcomes[clusters[0]])]
+    left = sum(map(len, told[SHOWN:]))
+    return lines + ([f"  {number_of(left, 'more member')} with something to tell"] if left else [])
 
 
 def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:

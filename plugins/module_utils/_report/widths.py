@@ -2,19 +2,51 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """How many columns of a terminal a text takes, and text padded, or wrapped into lines, by that: East Asian letters and
-emoji take two, combining marks none (Unicode Standard Annex 11)."""
+emoji take two, combining marks none (Unicode Standard Annex 11). And for how many columns text is made now, and what is
+taken out of foreign text before it is cut or wrapped."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import textwrap
+import typing as t
 import unicodedata
+from contextvars import ContextVar
+
+from .._core.foreign import LINE, in_line
+
+WIDTH = 80
+_COLUMNS = ContextVar("columns", default=WIDTH)
+_HIDE: ContextVar[t.Callable[[str], str]] = ContextVar("hide", default=str)
 
 # Asks for the coloured form of the sign before it, which takes two columns.
 _AS_EMOJI = "\N{VARIATION SELECTOR-16}"
 # Stands for the second column while lines are broken; no text that is shown has one.
 _SECOND = "\0"
 _PATH = re.compile(r"(?<=/)(?=[^/])")
+
+
+def columns() -> int:
+    """How many columns text may take now: ``WIDTH``, or as ``fitting`` says in this thread."""
+    return _COLUMNS.get()
+
+
+@contextlib.contextmanager
+def fitting(width: int, hide: t.Callable[[str], str] = str) -> t.Iterator[None]:
+    """While entered, in this thread, text is made for ``width`` columns, and ``hide`` takes secrets out of what others
+    wrote: of one that is cut, or in two lines, nobody would know it again."""
+    before, shown = _COLUMNS.set(width), _HIDE.set(hide)
+    try:
+        yield
+    finally:
+        _COLUMNS.reset(before)
+        _HIDE.reset(shown)
+
+
+def told_line(text: str, most: int = LINE) -> str:
+    """Foreign text as of ``in_line``, without what ``fitting`` hides."""
+    return in_line(_HIDE.get()(text), most)
 
 
 def columns_of(text: str) -> int:

@@ -54,9 +54,11 @@ class ProtectedNode:
 
     @property
     def freed_by(self) -> str:
-        """The command that takes the annotation away, with what others have named quoted for a shell."""
+        """The command that takes the annotation away, with what others have named quoted for a shell, and, behind a
+        ``--``, no option of it."""
         namespace, _slash, pod = self.pod.partition("/")
-        what = ["pod", "-n", namespace, pod] if self.pod else ["node", self.node]
+        kind, name = (["pod", "-n", namespace], pod) if self.pod else (["node"], self.node)
+        what = [*kind, *(["--"] if name.startswith("-") else []), name]
         return shlex.join(["kubectl", *self.reached_by, "annotate", *what, f"{DO_NOT_DISRUPT}-"])
 
 

@@ -117,8 +117,9 @@ def is_disruptable(
 
     Pods and PodDisruptionBudgets are looked at for a Node, ``nodes`` and ``reason`` for a NodePool, which is refused
     without ``nodes`` and, with ``reason`` None, has to be free for every reason; NodeClaims for both. Without them
-    (None) a Node counts as managed, and is on its way out if it has Karpenter's taint. A Node of no pool is no
-    hindrance. FleetError ``bad-argument``, ``invalid-time``, and those of documents that cannot be read.
+    (None) a Node counts as managed, and is on its way out if it has Karpenter's taint. It has to have the label of a
+    pool; that nothing else is known of that is no hindrance. FleetError ``bad-argument``, ``invalid-time``, and those
+    of documents that cannot be read.
     """
     at = given_instant(now)
     document, *more = objects(value, "input") or [{}]

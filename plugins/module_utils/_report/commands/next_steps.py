@@ -11,6 +11,7 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from ..._core.foreign import TEXT, in_line
 from ..._core.objects.clusters.fleet_member import DRIVERS
 from ..._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ..._core.objects.updates.run_status import (
@@ -23,7 +24,7 @@ from ..._core.rollout.staged.standing import RunStanding
 from ..._core.rollout.staged.way_back import AGAIN, BACK, MENDED, run_after
 from ..._core.updates.retry import is_left_behind
 from ..._core.values.approved_digest import ALGORITHM
-from ..._core.values.instants import SECONDS, write_local, write_time
+from ..._core.values.instants import SECONDS, later, write_local, write_time
 from ..._core.values.update_states import (
     COMPLETED,
     FAILED,
@@ -52,6 +53,7 @@ OF_A_WORD = ("operations", "driver", "allow_self_approval", "verified_approvals"
 FILES: t.Mapping[str, str] = types.MappingProxyType({"placements": "FOLDER", "resources": "FOLDER"})
 DRIFT_FILE = "drift.json"
 MOST = 5
+NAMED = 40  # nodes of one member
 SOON = timedelta(minutes=1)
 
 
@@ -68,9 +70,9 @@ class NextStep:
 
 def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variables = NOTHING) -> list[str]:
     """A line for each step, ``to go on: ansible-playbook ...``; none for a step whose variables cannot stand in a
-    command. ``records`` is where they are, empty for the usual place; ``as_now`` are options that were given, and that
-    whoever carries the same on (``CARRYING_ON``) has to give again: those of a word stand in the command, others, such
-    as ``drivers``, are named."""
+    command, or that would be cut where it is printed. ``records`` is where they are, empty for the usual place;
+    ``as_now`` are options that were given, and that whoever carries the same on (``CARRYING_ON``) has to give again:
+    those of a word stand in the command, others, such as ``drivers``, are named."""
     lines = []
     for each in steps:
         again = {name: as_now[name] for name in as_now if each.playbook in CARRYING_ON and name not in each.variables}
@@ -81,8 +83,8 @@ def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variable
         with_them = f", with {' and '.join(named)} as now" if named else ""
         if command:
             command += "".join(f" -e {name}={word}" for name, word in each.blanks.items())
-            lines.append(f"to {each.to}{with_them}: {command}")
-    return lines
+            lines.append(f"to {in_line(each.to)}{with_them}: {command}")
+    return [each for each in lines if len(each) <= TEXT]
 
 
 def after_run(
@@ -135,9 +137,10 @@ def _by_the_clock(member: MemberUpdateStatus) -> bool:
 
 
 def _next_minute(instant: datetime) -> datetime:
-    """The instant, moved on to the next full minute unless it is one."""
+    """The instant, moved on to the next full minute unless it is one; the last minute of the calendar for what is in
+    that."""
     minute = instant.replace(second=0, microsecond=0)
-    return minute if minute == instant else minute + timedelta(minutes=1)
+    return minute if minute == instant else later(minute, timedelta(minutes=1)) or minute
 
 
 def _skip(run: str, members: t.Sequence[MemberUpdateStatus], state: str) -> list[NextStep]:
@@ -244,14 +247,15 @@ def approval_lines(run: str, playbook: str, state: str, usual: bool) -> list[str
     return [f"whoever conducts {run} {words}{f': {command}' if command else ''}"]
 
 
-def after_join(given: Variables, without_driver: t.Sequence[str]) -> list[NextStep]:
+def after_join(given: Variables, without_driver: t.Sequence[str], others: bool) -> list[NextStep]:
     """The step that gives the members ``without_driver`` one, if there are any: by the pattern that was ``given``, by
-    the names of at most ``MOST``, or as they were listed."""
+    the names of at most ``MOST``, or as people list them. Not by the pattern where ``others`` that it matches have a
+    driver already, for it would become theirs too."""
     if not without_driver:
         return []
     blanks = {"driver": "DRIVER"}
     variables: dict[str, t.Any] = {}
-    if given.get("context_pattern") and not given.get("members"):
+    if given.get("context_pattern") and not given.get("members") and not others:
         variables = {"kubeconfig": given.get("kubeconfig"), "pattern": given["context_pattern"]}
     elif len(without_driver) <= MOST:
         variables = {"members": [{"name": name} for name in without_driver]}
@@ -347,12 +351,12 @@ def after_rotation(
 ) -> list[NextStep]:
     """The step that carries a rotation on whose ``outcome`` is ``waiting``, from ``resume_at`` on where that is known;
     before it, for the first ``MOST`` members, one that takes the annotation from nodes that are ``kept`` by it, by
-    ``member/node``. After another outcome the one that replaces the ``young`` nodes, too, that it has left, if there
-    are any."""
+    ``member/node``; people name them themselves where they are more than ``NAMED``. After another outcome the one that
+    replaces the ``young`` nodes, too, that it has left, if there are any."""
     if outcome != "waiting":
         variables = {"rotation": name, "again": True}
         return [NextStep(to="replace all of them again", playbook="rotate", variables=variables)] if young else []
-    to = f"go on from {write_local(resume_at, UTC)}" if resume_at else "go on"
+    to = f"go on from {write_local(_next_minute(resume_at), UTC)}" if resume_at else "go on"
     nodes: dict[str, list[str]] = {}
     for each in kept:
         member, _slash, node = each.partition("/")
@@ -361,7 +365,9 @@ def after_rotation(
         NextStep(
             to=f"let {member} have its annotated nodes replaced",
             playbook="disrupt",
-            variables={"member": member, "state": "unprotected", "nodes": one_or_all(sorted(names))},
+            variables={"member": member, "state": "unprotected"}
+            | ({"nodes": one_or_all(sorted(names))} if len(names) <= NAMED else {}),
+            blanks={} if len(names) <= NAMED else {"nodes": "NODES"},
         )
         for member, names in sorted(nodes.items())[:MOST]
     ]

@@ -12,8 +12,9 @@ import typing as t
 
 # What stands in a shell, and behind the = of Ansible's -e, for itself.
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/+-]+")
-# What Ansible would take for a template of the caller's.
-_TEMPLATE = re.compile(r"\{\{|\{%|\{#")
+# What Ansible would take, in JSON, for a template of the caller's. A text that begins with ``#jinja2:`` names its own
+# marks (https://docs.ansible.com/ansible/latest/collections/ansible/builtin/template_module.html), in variables too.
+_TEMPLATE = re.compile(r"\{\{|\{%|\{#|\"#jinja2:")
 Variables = t.Mapping[str, t.Any]
 
 

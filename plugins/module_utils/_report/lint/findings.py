@@ -11,8 +11,8 @@ import typing as t
 
 from ..._core.disruption.budgets.lint import ERROR, NOTE, WARNING
 from ..._core.lint.remark import LONGEST, LintProblem
-from ..text import columns, folded
-from ..widths import columns_of
+from ..text import folded
+from ..widths import columns, columns_of
 
 # Texts that YAML reads as themselves without quotes.
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")

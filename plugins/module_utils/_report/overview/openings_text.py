@@ -20,8 +20,8 @@ from ..._core.overview.openings import (
 from ..._core.values.instants import write_local
 from ..._core.values.listed import listed, number_of
 from ..nodes.budgets_text import budgets_text
-from ..text import GAP, columns, folded
-from ..widths import columns_of, padded
+from ..text import GAP, folded
+from ..widths import columns, columns_of, padded
 from .openings_words import against_words, closes, minute, moved_lines, opens, others_counted, span_rows
 
 SHOWN, LISTED, SPANS = 40, 3, 8

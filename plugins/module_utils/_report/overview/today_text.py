@@ -11,7 +11,6 @@ from collections import Counter
 from datetime import timedelta
 
 from ..._core.errors import Problem
-from ..._core.foreign import in_line
 from ..._core.overview.clusters import READY
 from ..._core.overview.drift import DriftKnown
 from ..._core.overview.run_needs import (
@@ -40,6 +39,7 @@ from ..._core.overview.upkeep import CLIENT, SERVER, SOON
 from ..._core.values.instants import SECONDS, write_time
 from ..._core.values.listed import listed, number_of
 from ..text import INDENT, SHOWN, folded, notes_text, table, table_rows
+from ..widths import told_line
 
 CERTIFICATES = {SERVER: "the API server's certificate", CLIENT: "the client certificate"}
 HEADER = ("CLUSTER", "STATE", "READ", "SERVER", "KUBELET", "IMG", "CERT", "HELD", "DRIFT")
@@ -87,7 +87,7 @@ def today_text(today: FleetToday, place: str, notes: t.Sequence[Problem] = ()) -
 def _images(images: t.Mapping[str, int], uncounted: t.Sequence[int]) -> list[str]:
     """A sentence, folded: the first ``IMAGES`` images with how many nodes have them, and how many nodes are not
     counted; nothing if there is neither."""
-    named = [f"{in_line(name, NAME)} ({number_of(count, 'node')})" for name, count in images.items()]
+    named = [f"{told_line(name, NAME)} ({number_of(count, 'node')})" for name, count in images.items()]
     parts = [*([listed(named, IMAGES, "; ")] if named else []), *uncounted_text(uncounted)]
     return folded(f"images: {'; '.join(parts)}") if parts else []
 

@@ -93,6 +93,9 @@ def test_what_a_member_says_itself_goes_before_what_is_said_of_all(joining: Join
 
 
 def test_members_without_a_driver_are_named_with_the_command_that_gives_one(joining: Joining) -> None:
+    answer, said = joining(context_pattern="*")
+    assert answer.data["without_driver"] == ["prod-1", "prod-2", "test-1"]
+    assert json.dumps({"pattern": "*"}) in said[-1]
     joining(context_pattern="prod-1", driver="local")
     answer, said = joining(context_pattern="*")
     assert answer.data["without_driver"] == ["prod-2", "test-1"]
@@ -101,7 +104,8 @@ def test_members_without_a_driver_are_named_with_the_command_that_gives_one(join
     assert command.startswith(
         "to give them one (local, cluster_api, command, role): ansible-playbook gitops.fleet.join -e "
     )
-    assert json.dumps({"pattern": "*"}) in command and list(answer.next_lines) == [command]
+    assert list(answer.next_lines) == [command]
+    assert json.dumps({"members": [{"name": "prod-2"}, {"name": "test-1"}]}) in command, "prod-1 keeps its own"
     answer, said = joining(check=True, context_pattern="*")
     assert answer.data["without_driver"] == ["prod-2", "test-1"] and said[-1] == named, "nothing is recorded yet"
 

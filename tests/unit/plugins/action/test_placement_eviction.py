@@ -20,8 +20,14 @@ def evict(run: t.Any, placement: str | None, clusters: list[str] | None) -> None
     ActionModule.carry_out(t.cast(t.Any, None), {**OPTIONS, "placement": placement, "clusters": clusters}, run)
 
 
-@pytest.mark.parametrize(("placement", "clusters"), [("", ["m1"]), (" ", ["m1"]), ("web", []), ("web", [""]), ("", [])])
-def test_an_empty_name_never_means_all_evictions(placement: str, clusters: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("placement", "clusters"),
+    [
+        *(("", ["m1"]), (" ", ["m1"]), ("web", []), ("web", [""]), ("", [])),
+        *((None, ["m1"]), (None, []), (None, [""]), ("web", None)),
+    ],
+)
+def test_an_empty_name_never_means_all_evictions(placement: str | None, clusters: list[str] | None) -> None:
     run = mock.Mock()
     with pytest.raises(FleetError) as refused:
         evict(run, placement, clusters)

@@ -19,6 +19,7 @@ from ansible_collections.gitops.fleet.plugins.plugin_utils import _variables
 from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import (
     check_extra_variables,
     given_as,
+    is_of_ours,
     known,
     passed_as,
     unknown,
@@ -128,6 +129,13 @@ def test_a_value_whose_blanks_ansible_took_for_ends_is_told_how_to_be_written() 
     assert "-e reason=\"'it loses requests'\"" in found.message
     first, _other = unknown({"reason"}, ["Reasom", "_raw_params"], alone=True)
     assert first == found, "it comes before what may have come of it"
+
+
+def test_a_task_of_no_file_is_of_no_playbook_wherever_it_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``ansible -m`` has no file, and the folder that it is started in may be one of ours."""
+    monkeypatch.chdir(Path(_variables.PLAYBOOKS) / "files")
+    assert not is_of_ours("") and given_as("", "missing required arguments: placement") == ""
+    check_extra_variables("", DataLoader())
 
 
 def test_a_missing_option_is_told_with_the_variable_that_sets_it() -> None:

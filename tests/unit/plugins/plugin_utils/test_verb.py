@@ -18,7 +18,9 @@ from ansible.errors import AnsibleAction
 from ansible.plugins.action import ActionBase
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.keeping import INTERRUPTED
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import SHOWN
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next_steps import NextStep
+from ansible_collections.gitops.fleet.plugins.module_utils._report.text import folded, table
 from ansible_collections.gitops.fleet.plugins.plugin_utils import _verb, _voice
 from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import PLAYBOOKS
 from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Answer, Run, Verb
@@ -205,6 +207,37 @@ def test_a_file_that_is_no_result_is_neither_taken_away_nor_written_over(
     result, _heard = carried_out(monkeypatch, work, result_file=str(file))
     assert result["failed"] and result["fleet"]["code"] == "unwritable-file" and not done
     assert file.read_text() == content
+
+
+def test_a_credential_that_a_server_gives_back_is_in_no_line_and_no_part_of_it_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A token is longer than a line; of one that was cut or wrapped before, nobody would know it again."""
+    token = "".join(f"{number:03}x" for number in range(250))
+    SHOWN.add(token)
+
+    def work(run: Run) -> Answer:
+        lines = [*table(("NODE", "HELD BY"), [(token, f"pod {token}")]), *folded(f"note: {token}")]
+        for line in lines:
+            run.say(line)
+        return Answer(changed=False, data={"table": lines})
+
+    result, heard = carried_out(monkeypatch, work)
+    shown = json.dumps([result, heard])
+    assert shown.count("(hidden)") >= 6 and not any(token[at : at + 8] in shown for at in range(len(token) - 8))
+
+
+def test_what_the_task_itself_writes_there_is_not_written_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A plan and its result, for example, whose names are the same by mistake."""
+    file = tmp_path / "plan.json"
+
+    def work(_run: Run) -> Answer:
+        file.write_text('{"digest": "x"}')
+        return Answer(changed=True, message="as planned")
+
+    result, _heard = carried_out(monkeypatch, work, result_file=str(file))
+    assert result["failed"] and "as planned" in result["msg"] and "no result of ours" in result["msg"]
+    assert file.read_text() == '{"digest": "x"}'
 
 
 def test_an_empty_file_is_written_and_behind_a_link_only_the_link_goes(

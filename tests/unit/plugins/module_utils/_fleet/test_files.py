@@ -155,6 +155,17 @@ def test_a_folder_that_cannot_have_its_name_is_not_made(tmp_path: Path, writes: 
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("other", ["out.json", "./out.json", "a/../out.json", "linked/out.json"])
+def test_two_options_do_not_name_one_file(tmp_path: Path, other: str) -> None:
+    """One of both would be lost, and nobody told so."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path)
+    error = refusal(refuse_unwritable, str(tmp_path / "out.json"), None, str(tmp_path / other))
+    assert error.code == "unwritable-file" and "the same file" in error.message and error.hint
+    (tmp_path / "link.json").symlink_to("out.json")
+    refuse_unwritable(str(tmp_path / "out.json"), str(tmp_path / "link.json"), "", "", None)  # the link is replaced
+
+
 def test_nothing_is_left_of_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F24"""
     path = tmp_path / "plan.json"

@@ -99,3 +99,20 @@ def test_a_bar_and_a_line() -> None:
     )
     assert drawn_bar(FarAlong("run none", 0, 0), None, 80).startswith("[####################] 100 %")
     assert drawn_bar(FarAlong("x", 42, 100, "%"), 0.2, 80) == "[########............] 42 % x, about 1 s left"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "run r: x; {} of 1 clusters done",
+        "run r: x; 1 of {} clusters done",
+        "web: {} of 3 clusters done",
+        "  stage 1/2 canary, {} of 3 done: x",
+        "building x: {} of 3 packages are compiled",
+        "downloading x: 5 % of 1 MB, about {} s left",
+    ],
+)
+@pytest.mark.parametrize("digits", [400, 5_000])
+def test_a_number_that_no_fleet_has_tells_nothing(line: str, digits: int) -> None:
+    """An error would end the thread that prints, and the play would wait for it without an end."""
+    assert far_along(line.format("9" * digits)) is None

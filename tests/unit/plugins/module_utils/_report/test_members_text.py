@@ -1,13 +1,17 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who joins or leaves is read before it is done: the same lines in check mode."""
+"""Who joins or leaves, and what is recovered, is read before it is done: the same lines in check mode."""
 
 from __future__ import annotations
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import PRUNE, MemberStep
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
-from ansible_collections.gitops.fleet.plugins.module_utils._report.members_text import joined_text, left_text
+from ansible_collections.gitops.fleet.plugins.module_utils._report.members_text import (
+    joined_text,
+    left_text,
+    recovered_text,
+)
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import CONFIG
 
 
@@ -46,3 +50,19 @@ def test_what_two_placements_share_goes_once():
     both = {name: MemberOutcome(cluster="a", steps=(MemberStep(id=CONFIG, action=PRUNE),)) for name in ("app", "web")}
     lines = left_text(["a"], {"a": both}, set(), set(), {})
     assert lines == ["a leaves, and holds app, web", f"  app: prune {CONFIG}"]
+
+
+def test_what_no_manifest_describes_is_told_beside_what_is_rebuilt():
+    """Who then deletes the old records has to know of it."""
+    lines = recovered_text({"web": ("a", "b"), "app": ("a",)}, {"jobs": ("b",)}, True)
+    assert [" ".join(line.split()) for line in lines] == [
+        "PLACEMENT ITS RECORDS HELD BY",
+        "app are rebuilt a",
+        "web are rebuilt a, b",
+        "jobs no manifest describes it b",
+    ]
+    many = recovered_text({f"p{number:02}": ("a",) for number in range(50)}, {"jobs": ("b",)}, True)
+    assert [" ".join(line.split()) for line in many[-2:]] == ["10 more", "jobs no manifest describes it b"]
+    (_head, row) = recovered_text({"web": ("a",)}, {}, False)
+    assert row.split() == ["web", "would", "be", "rebuilt", "a"]
+    assert recovered_text({}, {}, True) == ["no member holds a placement of which records are lost"]

@@ -31,6 +31,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member imp
     MemberStep,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome, ObjectFailure
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.availability import NOT_YET
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import FieldDiff
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.ownership import FieldDrift
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
@@ -108,6 +109,25 @@ def test_a_thousand_clusters_are_cut_and_what_changes_comes_first() -> None:
     assert fits(lines) and len(lines) < 60
     assert lines[2].split()[:2] == ["-", next(each.cluster for each in made.clusters if each.change == "lost")]
     assert "     960 more" in lines
+
+
+def test_of_many_groups_of_members_the_others_are_counted_by_member() -> None:
+    """Two members share what is to be told of them, and wait for the same object."""
+    names = [f"m{number:03}" for number in range(120)]
+    fleet = facts(*names)
+    made = plan(wanted(pick_all()), fleet, placed(pick_all(), fleet))
+    waits = [replace(CONFIG, name=f"c{number // 2:02}") for number in range(120)]
+    outcomes = {
+        name: MemberOutcome(
+            cluster=name, done=True, steps=(MemberStep(id=late, action=REPAIR),), availability={late: NOT_YET}
+        )
+        for name, late in zip(names, waits, strict=True)
+    }
+    lines = plan_text(made, outcomes)
+    assert [line for line in lines if "more member" in line] == ["  40 more members with something to tell"]
+    late = [line for line in lines if "not available yet on" in line]
+    assert (len(late), late[-1]) == (41, "  not available yet on 40 more clusters")
+    assert fits(lines) and "m078, m079: repair ConfigMap test/c39" in "\n".join(lines)
 
 
 def test_a_plan_reads_like_this() -> None:

@@ -151,3 +151,11 @@ def test_a_command_to_type_runs_nothing_that_a_member_has_named(name: str) -> No
         kubectl, annotate, *_what, last = shlex.split(node.freed_by)
         assert (kubectl, annotate, last) == ("kubectl", "annotate", "karpenter.sh/do-not-disrupt-")
         assert name in shlex.split(node.freed_by) and shlex.quote(name) in node.freed_by
+
+
+def test_a_name_that_a_member_has_made_up_is_no_option_of_the_command() -> None:
+    """kubectl takes words that begin with a dash for options until ``--``, wherever they stand."""
+    for node in (ProtectedNode(node="--all"), ProtectedNode(node="n", pod="ns/--all")):
+        words = shlex.split(node.freed_by)
+        assert words[words.index("--") :] == ["--", "--all", "karpenter.sh/do-not-disrupt-"]
+    assert "--" not in shlex.split(ProtectedNode(node="n", pod="ns/p").freed_by)

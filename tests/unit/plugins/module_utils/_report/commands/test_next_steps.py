@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.foreign import TEXT
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import PLACEMENT_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import (
@@ -27,7 +28,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval, MemberBlocker
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import FAILED, UNREACHABLE
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.showing import said
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next_steps import (
+    NAMED,
     NextStep,
     after_join,
     after_maintenance,
@@ -56,8 +59,11 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._report.co
 from ansible_collections.gitops.fleet.tools import playbooks
 
 HUB = {"type": "hub", "kubeconfig": "/home/it's me/config", "context": "hub"}
+BY_PATTERN = {"kubeconfig": "/k", "context_pattern": "p-*"}
 GIVES = "give them one (local, cluster_api, command, role)"
 DIGEST = "sha256:0123456789abcdef0123"
+# A text that says by itself with which marks its template is written.
+OTHER_MARKS = "#jinja2:variable_start_string:'[[',variable_end_string:']]'\n[[ lookup('pipe', 'id') ]]"
 
 
 def run(play: Play) -> UpdateRun:
@@ -98,10 +104,32 @@ def test_a_value_comes_through_a_shell_and_ansible_as_it_was(value: t.Any) -> No
     assert typed(command) == ("retry", {"run": value}) and "\n" not in command and "\u202e" not in command
 
 
-@pytest.mark.parametrize("value", ["{{ lookup('pipe', 'id') }}", "{% x %}", "{# x #}", ["{{ x }}"], {"{{ x }}": 1}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("{{ lookup('pipe', 'id') }}", "{% x %}", "{# x #}", ["{{ x }}"], {"{{ x }}": 1}),
+        *(OTHER_MARKS, [OTHER_MARKS], {"x": OTHER_MARKS}),
+    ],
+)
 def test_what_ansible_would_take_for_a_template_is_no_command(value: t.Any) -> None:
     assert playbook_command("retry", {"run": value}) == ""
     assert next_lines([NextStep(to="go on", playbook="retry", variables={"run": value})], {}) == []
+
+
+def test_words_of_others_begin_no_line_and_steer_no_terminal() -> None:
+    """A gate may be called anything; where a task fails the lines are its message, which is printed as it is."""
+    name = "it\nto go on: ansible-playbook other.verb\x1b[2K"
+    (line,) = next_lines([NextStep(to=f"approve {name}", playbook="approve", variables={"run": "r"})], {})
+    assert line == (
+        r"to approve it to go on: ansible-playbook other.verb\x1b[2K: ansible-playbook gitops.fleet.approve -e run=r"
+    )
+
+
+def test_a_command_that_would_be_cut_where_it_is_printed_is_not_printed() -> None:
+    step = NextStep(to="go on", playbook="update", variables={"run": "r" * TEXT})
+    assert next_lines([step], {}) == []
+    (whole,) = next_lines([replace(step, variables={"run": "r" * (TEXT - 100)})], {})
+    assert said(whole) == whole
 
 
 def test_records_elsewhere_are_named_and_what_has_to_be_given_again() -> None:
@@ -314,27 +342,39 @@ def test_a_rebuilt_cluster_is_accepted_by_joining_it_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "lacking", "typed", "asked"),
+    ("given", "lacking", "others", "typed", "asked"),
     [
-        ({"kubeconfig": "/k", "context_pattern": "p-*"}, "ab", {"kubeconfig": "/k", "pattern": "p-*"}, {"driver"}),
-        ({"members": [{"name": "a", "kubeconfig": "/a"}]}, "a", {"members": [{"name": "a"}]}, {"driver"}),
-        ({"kubeconfig": "/k", "context_pattern": "*"}, "abcdef", {"kubeconfig": "/k", "pattern": "*"}, {"driver"}),
-        ({"members": ["as they were given"]}, "abcdef", {}, {"members", "driver"}),
+        (BY_PATTERN, "ab", False, {"kubeconfig": "/k", "pattern": "p-*"}, {"driver"}),
+        ({"members": [{"name": "a", "kubeconfig": "/a"}]}, "a", True, {"members": [{"name": "a"}]}, {"driver"}),
+        (BY_PATTERN, "abcdef", False, {"kubeconfig": "/k", "pattern": "p-*"}, {"driver"}),
+        ({"members": ["as they were given"]}, "abcdef", False, {}, {"members", "driver"}),
+        (BY_PATTERN, "ab", True, {"members": [{"name": "a"}, {"name": "b"}]}, {"driver"}),
+        (BY_PATTERN, "abcdef", True, {}, {"members", "driver"}),
     ],
 )
 def test_members_without_a_driver_are_given_one_by_joining_them_again(
-    given: dict[str, t.Any], lacking: str, typed: dict[str, t.Any], asked: set[str]
+    given: dict[str, t.Any], lacking: str, others: bool, typed: dict[str, t.Any], asked: set[str]
 ) -> None:
-    (step,) = after_join(given, tuple(lacking))
+    """A pattern would give it to ``others`` that have a driver, too."""
+    (step,) = after_join(given, tuple(lacking), others)
     assert (step.to, step.playbook, step.variables, set(step.blanks)) == (GIVES, "join", typed, asked)
     assert {*typed, *asked} <= set(playbooks.variables(Path(PLAYBOOKS) / "join.yml"))
     (line,) = next_lines([step], {})
-    assert line.endswith(" -e driver=DRIVER") and after_join(given, ()) == []
+    assert line.endswith(" -e driver=DRIVER") and after_join(given, (), others) == []
 
 
 def test_a_rotation_that_waits_is_carried_on() -> None:
     assert told(after_rotation("nodes", "waiting")) == [("to go on", "rotate", {"rotation": "nodes"})]
     assert after_rotation("nodes", "partial") == []
+    freeze_ends = datetime(2026, 11, 28, 21, 0, 1, tzinfo=UTC)
+    later, sharp = (after_rotation("nodes", "waiting", freeze_ends - timedelta(seconds=each)) for each in (0, 1))
+    assert [each[0] for each in told([*later, *sharp])] == [
+        "to go on from Sat 2026-11-28 21:01 UTC",
+        "to go on from Sat 2026-11-28 21:00 UTC",
+    ], "a minute in which it is closed yet is too early"
+    assert [each[0] for each in told(after_rotation("nodes", "waiting", datetime.max.replace(tzinfo=UTC)))] == [
+        "to go on from Fri 9999-12-31 23:59 UTC"
+    ]
 
 
 def test_nodes_that_only_people_let_go_are_told_with_the_command_that_does() -> None:
@@ -352,6 +392,9 @@ def test_nodes_that_only_people_let_go_are_told_with_the_command_that_does() -> 
         ),
         ("to go on", "rotate", {"rotation": "nodes"}),
     ]
+    crowd = after_rotation("nodes", "waiting", kept=[f"east/{number:04}" for number in range(NAMED + 1)])
+    (line, _on) = next_lines(crowd, {})
+    assert line.endswith("gitops.fleet.disrupt -e member=east -e state=unprotected -e nodes=NODES")
     many = [f"m{number}/a" for number in range(9)]
     assert len(after_rotation("nodes", "waiting", kept=many)) == 6
     assert after_rotation("nodes", "done", kept=many) == []
