@@ -70,7 +70,7 @@ RunChange = Change[RunState]
 class ExecutorLike(t.Protocol):
     """What is wanted of an executor, by the conductor's thread alone; see ``conductor.executor.Executor``."""
 
-    def begin(self, work: Work, resumed: bool, only_follow: bool = False) -> None:
+    def begin(self, work: Work, *, resumed: bool, only_follow: bool = False) -> None:
         """Begins it, or takes it up, as of ``Executor.begin``; returns at once. What comes of it, errors too, is told
         by ``events``. Nothing if it is followed already, or after ``close``."""
 

@@ -46,7 +46,7 @@ class Works:
         self.told = told
         self.begun: list[tuple[str, bool, bool]] = []
 
-    def begin(self, work: Work, resumed: bool, only_follow: bool = False) -> None:
+    def begin(self, work: Work, *, resumed: bool, only_follow: bool = False) -> None:
         self.begun.append((work.operation, resumed, only_follow))
 
     def events(self) -> tuple[Event, ...]:
