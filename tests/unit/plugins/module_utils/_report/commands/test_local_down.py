@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, trust_as_template
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next_steps import (
     after_local_down,
     next_lines,
@@ -21,3 +24,14 @@ def test_clusters_that_others_made_are_taken_away_by_a_command_that_names_them()
     (elsewhere,) = after_local_down(["north"], "/srv/local")
     assert set(elsewhere.variables) <= set(playbooks.variables(Path(PLAYBOOKS) / "local_down.yml"))
     assert elsewhere.variables["local_root"] == "/srv/local" and after_local_down([], "/srv/local") == []
+
+
+@pytest.mark.parametrize("names", [["010", "8"], ["no", "on", "007"], ["0x1f", "2026-11-28"], [" north", "south "], []])
+def test_the_playbook_takes_away_the_clusters_of_just_these_names(names: list[str]) -> None:
+    """YAML would take ``010`` for the number 8, which is the name of another cluster, and ``no`` for false."""
+    (task,) = playbooks.play(Path(PLAYBOOKS) / "local_down.yml")["tasks"]
+    own = {name: trust_as_template(each) for name, each in (task.get("vars") or {}).items()}
+    for clusters in (names, *([",".join(names)] if names else [])):
+        templar = Templar(DataLoader(), variables={**own, "clusters": clusters})
+        found = templar.template(trust_as_template(task["gitops.fleet.local_cluster"]["clusters"]))
+        assert found == [{"name": each.strip()} for each in names]
