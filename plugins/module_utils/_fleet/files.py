@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shlex
 import typing as t
 from collections import Counter
@@ -31,6 +32,8 @@ PRICES_FOLDER = Path(__file__).resolve().parents[3] / "playbooks" / "prices"
 SHIPPED_PRICES = ("aws", "azure", "gce")
 # Bytes. A plan of a thousand placements on a thousand clusters has a third of it.
 MAX_JSON = 1_000_000_000
+# A text that begins with ``#jinja2:`` names marks of its own.
+_TEMPLATE = re.compile(r"\{[{%#]|^#jinja2:")
 
 
 def facts_file(path: str, now: datetime, *, for_plan: bool = False) -> FactsSnapshot:
@@ -58,7 +61,9 @@ def drift_file(path: str, now: datetime) -> DriftLook:
 
 
 def path_option(name: str, path: str) -> str:
-    """``-e`` with what gives a playbook the path under that name, quoted for a shell and for Ansible behind it."""
+    """``-e`` with what gives a playbook the path under that name, quoted for a shell and for Ansible behind it; the
+    word PATH in place of one that Ansible would take for a template, which others may have named."""
+    path = "PATH" if _TEMPLATE.search(path) else path
     plain = shlex.quote(path) == path
     return f"-e {name}={path}" if plain else f"-e {shlex.quote(json.dumps({name: path}))}"
 

@@ -16,6 +16,7 @@ from ..._kube.files import read_file
 from ..._local import state as states
 from ..._local.locks import make_folder, unwritable_as_error
 from ..._local.private import write_private
+from ..files import path_option
 
 _MARK, _MOST = "fleet", 4096
 # Binaries may be built under the lock of a cluster.
@@ -67,9 +68,10 @@ def refuse_foreign(root: Path, name: str, owners: t.Container[str]) -> None:
     folder = states.cluster_dir(root, name)
     whose = _made_for(folder) or ("others, for its mark cannot be read" if os.path.lexists(folder / _MARK) else "")
     if whose and whose not in owners:
+        below = path_option("local_root", str(root))
         hint = (
             "give this stack a folder of its own (its setting folder), or remove that cluster first, with all that is"
-            f" in it: ansible-playbook gitops.fleet.local_down -e clusters={name} -e local_root={root}"
+            f" in it: ansible-playbook gitops.fleet.local_down -e clusters={name} {below}"
         )
         text = f"a cluster of this name in {root} was made for {whose}, and is left alone"
         raise FleetError("cluster-of-others", text, name, hint)

@@ -30,6 +30,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.files import (
     approved_plan,
     drift_file,
     facts_file,
+    path_option,
     prices_file,
     refuse_unwritable,
     write_file,
@@ -64,6 +65,13 @@ def test_the_command_that_writes_a_missing_file_can_be_pasted_for_that_very_path
     ):
         words = shlex.split(refusal(read, path, NOW).hint)
         assert words[:4] == ["ansible-playbook", f"gitops.fleet.{playbook}", "-e", given]
+
+
+@pytest.mark.parametrize(
+    "path", ["/a/{{ lookup('pipe', 'id') }}", "{%x%}", "{#", "#jinja2:variable_start_string:'[['\n[[ x ]]"]
+)
+def test_a_path_that_ansible_would_take_for_a_template_is_in_no_command(path: str) -> None:
+    assert path_option("dest", path) == "-e dest=PATH"
 
 
 def test_facts_are_known_by_the_digest_of_their_file_with_their_nodes_and_without(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import typing as t
 from pathlib import Path
 
@@ -99,6 +101,17 @@ def test_a_cluster_is_claimed_once_and_one_that_does_not_tell_whose_it_is_become
     (tmp_path / "damaged" / "fleet").mkdir(parents=True)
     with pytest.raises(FleetError, match="its mark cannot be read"):
         made_for.claim(tmp_path, "damaged", "stack dev in /a")
+
+
+def test_the_command_that_removes_the_cluster_of_others_is_quoted_whatever_its_folder_is_called(tmp_path: Path):
+    """The folder is a setting of a stack, which stands in a project of several people."""
+    root = tmp_path / "it's $(id); here"
+    made_for.claim(root, "hub", "stack dev in /a")
+    with pytest.raises(FleetError) as refused:
+        made_for.refuse_foreign(root, "hub", ())
+    command = shlex.split(refused.value.hint.partition("ansible-playbook ")[2])
+    assert command[:3] == ["gitops.fleet.local_down", "-e", "clusters=hub"]
+    assert json.loads(command[4]) == {"local_root": str(root)}
 
 
 def test_of_the_fleet_of_a_playbook_the_command_is_told_and_no_word_beside_it(tmp_path: Path):
