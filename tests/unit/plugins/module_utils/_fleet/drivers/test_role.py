@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import os
+import typing as t
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, trust_as_template
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import (
     CONTROL_PLANE_ONLY,
@@ -58,3 +61,18 @@ def test_the_ready_made_role_takes_each_type_of_run_in_which_control_planes_are_
     told = variables(replace(WORK, upgrade_type=run_type), None, {})
     assert told.keys() <= options.keys()
     assert told["cluster_upgrade_type"] in options["cluster_upgrade_type"]["choices"]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["upgrade", "--taint", "None", "null"], ["upgrade", "--taint", "None", "null"]),
+        ("upgrade", ["upgrade"]),
+        (None, []),
+        ([], []),
+    ],
+)
+def test_the_ready_made_role_leaves_no_word_of_the_command_out(command: t.Any, words: list[str]):
+    file = Path(__file__).parents[6] / "roles" / "cluster_upgrade" / "vars" / "main.yml"
+    template = trust_as_template(yaml.safe_load(file.read_text(encoding="utf-8"))["_cluster_upgrade_argv"])
+    assert Templar(DataLoader(), variables={"cluster_upgrade_command": command}).template(template) == words
