@@ -51,8 +51,11 @@ AT_LEAST_ONE = (
     "settle",
     "lost_after",
     "approval_expires",
+    "command_timeout",
+    "node_timeout",
 )
-AT_LEAST_ZERO = ("max_idle", "removal_timeout")
+AT_LEAST_ZERO = ("max_idle", "removal_timeout", "look_again")
+AT_MOST = 1_000_000_000  # seconds; nine times that is more than Python can wait
 APPROVALS = ("digest", "approved_plan")
 # Options without which a command that carries a run on would not do the same again.
 AS_NOW = ("drivers", "operations", "driver", "command", "allow_self_approval", "verified_approvals", "approval_expires")
@@ -353,12 +356,14 @@ def _options(documented: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 def _refuse_too_small(options: t.Mapping[str, t.Any]) -> None:
     """FleetError with a problem ``bad-option`` for each option that is too small: without a thread, or a second to
-    wait, nothing would ever be done; and nobody waits for less than no time. Options that are None or absent are passed
-    over."""
+    wait, nothing would ever be done; and nobody waits for less than no time. So for each beyond ``AT_MOST``. Options
+    that are None or absent are passed over."""
     least = dict.fromkeys(AT_LEAST_ONE, 1) | dict.fromkeys(AT_LEAST_ZERO, 0)
-    low = [name for name in least if isinstance(options.get(name), int) and options[name] < least[name]]
-    if low:
-        raise FleetError.of(Problem("bad-option", f"{options[name]} is less than {least[name]}", name) for name in low)
+    given = {name: options[name] for name in least if isinstance(options.get(name), int)}
+    wrong = {name: f"less than {least[name]}" for name, value in given.items() if value < least[name]}
+    wrong |= {name: f"more than {AT_MOST:,}" for name, value in given.items() if value > AT_MOST}
+    if wrong:
+        raise FleetError.of(Problem("bad-option", f"{given[name]} is {why}", name) for name, why in wrong.items())
 
 
 def _refuse_unsaid(given: t.Mapping[str, t.Any]) -> None:
