@@ -119,13 +119,16 @@ class ActionModule(Verb):
 def _made(
     session: Session, name: str, given: UpdateManifests, options: t.Mapping[str, t.Any], write: bool, who: str = ""
 ) -> Outcome:
-    """The run as it is defined, with the windows and releases beside it; all are recorded if it is to ``write``, with
-    evidence. FleetError as of ``define_run`` and ``keep``."""
-    digest = options["digest"]
-    made = define_run(session.records, name, given, write, digest, who, session.clock())
-    defined(session, made, write, options["src"], digest)
+    """The run as it is defined, with the windows and releases beside it; all are recorded if it is to ``write``, the
+    run and windows with evidence, and the run last: whoever finds it there finds its freezes too. FleetError as of
+    ``define_run`` and ``keep``."""
+    digest, now = options["digest"], session.clock()
+    made = define_run(session.records, name, given, False, digest, who, now)
     windows = record_with_evidence(session, given.maintenance.values(), write, options["src"])
     releases = keep(session.records, given.catalogues.values(), write)
+    if write and made.changed:
+        made = define_run(session.records, name, given, write, digest, who, now)
+    defined(session, made, write, options["src"], digest)
     return Outcome(run=made.run, changed=made.changed or windows or releases, notes=made.notes)
 
 
