@@ -28,7 +28,7 @@ class ActionModule(Verb):
         """Tells how many nodes of each pool may be disrupted now, and when that changes, from members or a
         ``snapshot``; writes what was read to ``dest``, not in check mode; and gives the wished ``window`` as budgets.
         What cannot be read fails nothing: it is in ``problems``. FleetError ``unwritable-file``, and as of
-        ``budget_report`` and ``compiled``."""
+        ``node_manifests``, ``budget_report`` and ``compiled``."""
         window = compiled(options["window"], options["window_nodes"], run.now) if options["window"] else None
         refuse_unwritable(options["dest"])
         asked = BudgetQuestion(

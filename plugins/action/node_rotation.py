@@ -39,7 +39,8 @@ class ActionModule(Verb):
         """Conducts, stops or deletes the rotation, and says how it goes on; in check mode nothing is written, and
         ``conducted`` is planned, from a ``snapshot`` if one is given. The outcome is that of ``rotation_verdict``,
         ``done`` after a stop, ``planned`` in check mode. FleetError ``bad-option`` for a snapshot without check mode,
-        and as of ``rotation_name``, ``conducted``, ``planned``, ``stopped`` and ``delete_rotation``."""
+        and as of ``refuse_empty``, ``node_manifests``, ``rotation_name``, ``conducted``, ``planned``, ``stopped`` and
+        ``delete_rotation``."""
         refuse_empty(options, "src")
         if options["snapshot"] and not run.check_mode:
             raise FleetError("bad-option", "a snapshot is planned from only", "snapshot", "run it in check mode")

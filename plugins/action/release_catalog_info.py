@@ -15,7 +15,7 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Gives each catalogue of these ``names``, or all, with what its locations offer now; nothing is written.
-        FleetError as of ``told``."""
+        FleetError as of ``catalogue_rows``."""
         with run.open(options, writes=False) as session:
             found = catalogue_rows(session.records, options["names"], session.clock())
         lines = catalogue_text(found)

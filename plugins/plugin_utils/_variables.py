@@ -43,8 +43,8 @@ def check_extra_variables(task_path: str, loader: DataLoader) -> None:
     """FleetError ``unknown-variable`` for variables of the command line that the playbook of the task does not use;
     those of runners (``ansible_`` and the like) and the user's own, listed in ``extra_variables``, pass. ``task_path``
     as of ``is_of_ours``; other tasks are none of our business. Where ours is part of a larger playbook, only those are
-    refused that are nearly one of its names. ``bad-option`` where the user's own are not listed as a list or a
-    text."""
+    refused that are nearly one of its names, and words without a variable. ``bad-option`` where the user's own are not
+    listed as a list or a text."""
     if not is_of_ours(task_path):
         return
     file = _file(task_path)
@@ -85,8 +85,8 @@ def unknown(
 ) -> list[Problem]:
     """A problem ``unknown-variable`` for each of the names that were given and not known, by name, that of words
     without a variable first. ``alone``: nobody else can mean them; otherwise those that are near no known name are
-    passed over. ``options`` are variables by the option of the verb that they set: one that is given in its variable's
-    place is a problem in any case, and the hint names the variable."""
+    passed over, but for such words. ``options`` are variables by the option of the verb that they set: one that is
+    given in its variable's place is a problem in any case, and the hint names the variable."""
     problems = []
     for name in sorted(set(given) - set(known_names), key=lambda each: (each != _WORDS, each)):
         near = [options[name]] if name in options else _near(name, known_names)

@@ -94,8 +94,8 @@ class Run:
         return next_lines(steps, self.given.get("records") or {}, as_now)
 
     def with_next(self, answer: Answer, steps: t.Iterable[NextStep], fails: bool) -> Answer:
-        """The answer with what to type next: behind the message of one that ``fails``, else it is said at once, and the
-        answer given back as it is."""
+        """The answer with what to type next: behind the message of one that ``fails``, else it is said at once, and
+        kept as its ``next_lines``."""
         lines = self.next_lines(steps)
         if fails:
             return replace(answer, message="\n".join([answer.message, *lines]))
