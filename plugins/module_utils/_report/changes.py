@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import typing as t
+from dataclasses import replace
 
 from .._core.plan.changes import (
     CHANGED,
@@ -21,6 +22,7 @@ from .._core.plan.document import PlacementPlan
 from .._core.plan.member import ADOPT, CREATE, REPAIR, UPDATE, MemberStep
 from .._core.plan.outcome import MemberOutcome
 from .._core.values.listed import number_of
+from .widths import told_data, told_text
 
 FIELDS, OBJECTS, VALUE = 20, 40, 120
 _COMING = (CREATE, ADOPT, UPDATE, REPAIR)
@@ -51,7 +53,8 @@ def rendered_lines(plan: PlacementPlan, most: int) -> list[tuple[list[str], list
 def field_lines(fields: t.Sequence[FieldChange]) -> list[str]:
     """A line for each field: what it was and what it becomes, or what happens to one that is given up; values are cut
     at ``VALUE`` characters. At most ``FIELDS``, then how many more there are."""
-    lines = [each.in_words(VALUE) for each in fields[:FIELDS]]
+    shown = (replace(each, old=told_data(each.old), new=told_data(each.new)) for each in fields[:FIELDS])
+    lines = [each.in_words(VALUE) for each in shown]
     return lines + ([number_of(len(fields) - FIELDS, "more field")] if len(fields) > FIELDS else [])
 
 
@@ -138,5 +141,5 @@ def _looked(outcome: MemberOutcome) -> bool:
 
 def _value(value: t.Any) -> str:
     """The value as JSON; of more than ``VALUE`` characters the first, and how many more there are."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = told_text(json.dumps(value, ensure_ascii=False, default=str))
     return text if len(text) <= VALUE else f"{text[:VALUE]}... ({number_of(len(text) - VALUE, 'more character')})"

@@ -12,13 +12,12 @@ import re
 import typing as t
 from dataclasses import replace
 
-from .._core.foreign import in_line
 from .._core.overview.history import JOURNAL, RECORD, HistoryRow
 from .._core.values.instants import SECONDS, write_time
 from .._core.values.listed import listed
 from .markdown import as_code, escaped
 from .text import folded
-from .widths import columns, columns_of, padded, told_line, wrapped
+from .widths import columns, columns_of, padded, told_data, told_line, wrapped
 
 NAMED, SHORT, MOST = 6, 12, 4_000
 BELOW = " " * 4
@@ -140,7 +139,7 @@ def _csv_rows(rows: t.Iterable[HistoryRow]) -> t.Iterator[list[str]]:
             "versions": "; ".join(row.versions),
         }
         texts = [str(found[name]) for name in FIELDS]
-        yield [in_line(each, max(4_000, len(each))) for each in texts]
+        yield [told_line(each, max(4_000, len(each))) for each in texts]
 
 
 def _csv(rows: t.Sequence[HistoryRow]) -> str:
@@ -158,8 +157,8 @@ def _cell(text: str) -> str:
 
 
 def _json(rows: t.Sequence[HistoryRow]) -> str:
-    """JSON with all rows under ``entries``, as of ``HistoryRow.as_dict``."""
-    return json.dumps({"entries": [row.as_dict() for row in rows]}, indent=1, sort_keys=True) + "\n"
+    """JSON with all rows under ``entries``, as of ``HistoryRow.as_dict`` and ``told_data``."""
+    return json.dumps({"entries": [told_data(row.as_dict()) for row in rows]}, indent=1, sort_keys=True) + "\n"
 
 
 def _markdown(rows: t.Sequence[HistoryRow]) -> str:

@@ -13,6 +13,7 @@ from datetime import datetime
 
 from .._core.forecast.appointments import FREEZE, OPEN, STAGE, TAKEN, WAIT, Appointment
 from .._core.values.instants import without_instants, write_time
+from .widths import told_text
 
 _FOLD = 75  # octets, section 3.1
 _WORDS = {OPEN: "may begin", FREEZE: "frozen", TAKEN: "closed", WAIT: "waits", STAGE: "expected"}
@@ -62,9 +63,9 @@ def _instant(at: datetime) -> str:
 
 
 def _text(value: str) -> str:
-    """A value as iCalendar has it: backslashes, ``;``, ``,`` and line feeds are escaped, spaces of other kinds and tabs
-    become the common one; what else is not printable to Python is dropped."""
-    escaped = value.translate(_ESCAPES)
+    """A value as iCalendar has it, as of ``told_text``: backslashes, ``;``, ``,`` and line feeds are escaped, spaces of
+    other kinds and tabs become the common one; what else is not printable to Python is dropped."""
+    escaped = told_text(value).translate(_ESCAPES)
     return "".join(" " if each.isspace() else each for each in escaped if each.isprintable() or each.isspace())
 
 

@@ -10,7 +10,6 @@ import re
 import typing as t
 
 from .._core.errors import Problem
-from .._core.foreign import in_line
 from .._core.plan.document import (
     GAINED,
     KEPT,
@@ -22,6 +21,7 @@ from .._core.plan.document import (
 from .._core.values.listed import number_of
 from .changes import rendered_lines, unseen
 from .text import GOING, KINDS, waves_lines
+from .widths import told_line, told_text
 
 MARKS = re.compile(r"[&<>|`*_~\[\]()!#@\\]")
 # Code hosts make links of these: mentions, numbers of issues and requests, addresses.
@@ -179,12 +179,13 @@ def markdown_table(header: tuple[str, ...], rows: t.Sequence[tuple[str, ...]]) -
 def as_code(value: str) -> str:
     """A foreign name, such as ``ann@host``, as code, where code hosts make no mention of it and readers of the file see
     it as it is; one that is not plain is ``escaped``."""
-    return f"`{value}`" if PLAIN.fullmatch(value) else escaped(value)
+    shown = told_text(value)
+    return f"`{shown}`" if PLAIN.fullmatch(shown) else escaped(shown)
 
 
 def escaped(value: str, most: int = CELL) -> str:
     """Foreign text for one line of Markdown: it cannot break out of a table cell or become markup or a link. It is cut
     at about ``most`` characters, white space becomes single spaces, every mark is a character reference, and behind
     what begins a link stands a character without width."""
-    line = LINKS.sub(rf"\g<0>{BREAK}", " ".join(in_line(value, most).split()))
+    line = LINKS.sub(rf"\g<0>{BREAK}", " ".join(told_line(value, most).split()))
     return MARKS.sub(lambda found: f"&#{ord(found[0])};", line).replace(BREAK, f"&#{ord(BREAK)};")

@@ -34,7 +34,7 @@ from .._core.plan.waves import reached_at_once, waves
 from .._core.schema.meta import find_condition
 from .._core.values.listed import listed, number_of
 from .changes import field_lines, rendered_lines, unseen
-from .widths import columns, columns_of, padded, told_line, wrapped
+from .widths import columns, columns_of, padded, told_line, told_text, wrapped
 
 MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}
 SHOWN = 40
@@ -377,5 +377,5 @@ def _drift_lines(step: MemberStep) -> list[str]:
 
 def _value(value: t.Any) -> str:
     """The value as Python writes it, the first ``VALUE`` characters and ``...`` of a longer one."""
-    text = repr(value)
+    text = told_text(repr(value))
     return text if len(text) <= VALUE else f"{text[:VALUE]}..."

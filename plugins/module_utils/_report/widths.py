@@ -14,7 +14,7 @@ import typing as t
 import unicodedata
 from contextvars import ContextVar
 
-from .._core.foreign import LINE, in_line
+from .._core.foreign import LINE, in_data, in_line
 
 WIDTH = 80
 _COLUMNS = ContextVar("columns", default=WIDTH)
@@ -44,9 +44,19 @@ def fitting(width: int, hide: t.Callable[[str], str] = str) -> t.Iterator[None]:
         _HIDE.reset(shown)
 
 
+def told_text(text: str) -> str:
+    """Foreign text without what ``fitting`` hides."""
+    return _HIDE.get()(text)
+
+
+def told_data(value: t.Any) -> t.Any:
+    """JSON data as of ``in_data``, without what ``fitting`` hides."""
+    return in_data(value, told_text)
+
+
 def told_line(text: str, most: int = LINE) -> str:
     """Foreign text as of ``in_line``, without what ``fitting`` hides."""
-    return in_line(_HIDE.get()(text), most)
+    return in_line(told_text(text), most)
 
 
 def columns_of(text: str) -> int:

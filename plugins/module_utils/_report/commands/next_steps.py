@@ -11,7 +11,7 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from ..._core.foreign import TEXT, in_line
+from ..._core.foreign import TEXT
 from ..._core.objects.clusters.fleet_member import DRIVERS
 from ..._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ..._core.objects.updates.run_status import (
@@ -38,6 +38,7 @@ from ..._core.values.update_states import (
     WAITING_FOR_SLOT,
     WINDOW_CLOSED,
 )
+from ..widths import told_line
 from .named_gates import NamedGate, named_gates
 from .playbook_command import Variables, playbook_command
 
@@ -83,7 +84,7 @@ def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variable
         with_them = f", with {' and '.join(named)} as now" if named else ""
         if command:
             command += "".join(f" -e {name}={word}" for name, word in each.blanks.items())
-            lines.append(f"to {in_line(each.to)}{with_them}: {command}")
+            lines.append(f"to {told_line(each.to)}{with_them}: {command}")
     return [each for each in lines if len(each) <= TEXT]
 
 
