@@ -29,7 +29,9 @@ class ActionModule(Verb):
         ``snapshot``; writes what was read to ``dest``, not in check mode; and gives the wished ``window`` as budgets.
         What cannot be read fails nothing: it is in ``problems``. FleetError ``unwritable-file``, and as of
         ``node_manifests``, ``budget_report`` and ``compiled``."""
-        window = compiled(options["window"], options["window_nodes"], run.now) if options["window"] else None
+        window = None
+        if options["window"]:
+            window = compiled(options["window"], options["window_nodes"], run.now, options["now"] or "")
         refuse_unwritable(options["dest"])
         asked = BudgetQuestion(
             given=node_manifests(options["src"], options["definition"], options["strict"]),

@@ -120,12 +120,13 @@ def _of(
     return tuple(each for each in answers if each.pool.member in names), only
 
 
-def compiled(window: str, nodes: str, now: datetime) -> Compiled:
-    """A window in the words of people as budgets of NodePools, which allow ``nodes`` inside of it. FleetError of
-    ``wished`` and ``as_utc_budgets``, ``bad-option`` for nodes that no budget can have."""
+def compiled(window: str, nodes: str, present: datetime, now: str = "") -> Compiled:
+    """A window in the words of people as budgets of NodePools, which allow ``nodes`` inside of it, as its clocks are at
+    ``now``, the ``present`` if that is empty. FleetError of ``wished`` and ``as_utc_budgets``, ``bad-option`` for nodes
+    that no budget can have, and for a ``now`` that is no instant."""
     if not re.fullmatch(COUNT["pattern"], nodes):
         raise FleetError("bad-option", f"{nodes!r:.60} is not {COUNT['form']}", "window_nodes")
-    return as_utc_budgets(wished(window), nodes, now)
+    return as_utc_budgets(wished(window), nodes, _instant(now, present))
 
 
 def compiled_data(found: Compiled) -> dict[str, t.Any]:
