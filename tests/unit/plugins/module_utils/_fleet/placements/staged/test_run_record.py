@@ -35,6 +35,7 @@ RUN = {
     "metadata": {"name": "r", "generation": 1},
     "spec": {"placementName": "web", "stagedRolloutStrategyName": "rings"},
 }
+DOCUMENT = {"apiVersion": PLACEMENT_API, "kind": "ClusterStagedUpdateRun", **RUN}
 
 
 class Appearing:
@@ -95,6 +96,54 @@ def test_a_run_names_who_made_it_and_who_first_told_it_to_run(tmp_path: Path) ->
         at_once = staged_manifests((), ({**manifest, "metadata": {"name": "q"}},), [])
         made = record_run(records, wanted_run(records, "q", at_once, "Run"), "mia")
         assert dict(made.metadata.annotations) == {MADE_BY: "mia", STARTED_BY: "mia"}
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
+    with contextlib.closing(SqliteRecords(tmp_path / "records.db", lambda: NOW)) as made:
+        made.create(DOCUMENT)
+        yield made
+
+
+def told(records: SqliteRecords, state: str) -> None:
+    record_run(records, wanted_run(records, "r", StagedManifests(), state), "dora")
+
+
+def made_anew(records: SqliteRecords) -> None:
+    records.delete("ClusterStagedUpdateRun", "r")
+    records.create({**DOCUMENT, "spec": {**RUN["spec"], "placementName": "shop"}})
+
+
+def started_and_stopped(records: SqliteRecords) -> None:
+    told(records, "Run")
+    told(records, "Stop")
+
+
+@pytest.mark.parametrize("others", [started_and_stopped, made_anew])
+def test_what_others_told_a_run_since_it_was_read_is_not_written_over(
+    records: SqliteRecords, others: t.Callable[[SqliteRecords], None]
+) -> None:
+    """Members are asked in between, which takes its time: whoever stops a run meanwhile has stopped it."""
+    wanted = wanted_run(records, "r", StagedManifests(), "Run")
+    others(records)
+    before = read_run(records, "r")
+    with pytest.raises(FleetError) as refused:
+        record_run(records, wanted, "stan")
+    assert refused.value.code == "conflict" and "since it was read" in refused.value.message
+    assert read_run(records, "r") == before
+
+
+def test_what_others_told_a_run_as_well_is_no_conflict_nor_is_how_far_it_is(records: SqliteRecords) -> None:
+    first = wanted_run(records, "r", StagedManifests(), "Run")
+    told(records, "Run")
+    assert record_run(records, first, "stan") == read_run(records, "r")
+    stop = wanted_run(records, "r", StagedManifests(), "Stop")
+    document = records.get("ClusterStagedUpdateRun", "r")
+    assert document is not None
+    records.replace({**document, "status": {"resourceSnapshotIndexUsed": "3"}})
+    stopped = record_run(records, stop, "stan")
+    assert (stopped.spec.state, stopped.status.resource_snapshot_index_used) == ("Stop", "3")
+    assert stopped.metadata.annotations[STARTED_BY] == "dora"
 
 
 @pytest.mark.parametrize("looks", [0, 1])
