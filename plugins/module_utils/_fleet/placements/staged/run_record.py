@@ -23,6 +23,7 @@ from ...._store.kinds import record_name
 from ...._store.records import Lease, Record, Records, replaced
 from ... import kept_terms
 from ...conductor.journal import Book, Journal
+from ...recorded import delete_as_read
 from ...session import Session
 from .sources import StagedManifests
 from .typed_records import recorded_run
@@ -201,8 +202,9 @@ def keep_terms(session: Session, run: ClusterStagedUpdateRun, given: Terms) -> C
 
 def delete_run(records: Records, name: str, force: bool, write: bool) -> bool:
     """Deletes the run with its approval requests, if it is to ``write``; whether there is one. Clusters in flight stay
-    as they are, which ``force`` has to say is meant; so has it of a run that cannot be read (``record-damaged``).
-    FleetError ``run-in-flight``, and of the records; requests that were deleted before are gone then."""
+    as they are, which ``force`` has to say is meant; so has it of a run that cannot be read (``record-damaged``), or
+    that is written meanwhile (``conflict``). FleetError ``run-in-flight``, and of the records; requests that were
+    deleted before are gone then."""
     key = RunKey.of(name)
     document = records.get(key.kinds.run, name)
     if document is None:
@@ -219,7 +221,7 @@ def delete_run(records: Records, name: str, force: bool, write: bool) -> bool:
     if write:
         for each in records.list(key.kinds.approval, key.labels, key.namespace):
             records.delete(key.kinds.approval, record_name(each))
-        records.delete(key.kinds.run, name)
+        delete_as_read(records, key.kinds.run, document, force)
     return True
 
 

@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms, kept_terms
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import (
+    delete_run,
     keep_terms,
     read_run,
     record_run,
@@ -144,6 +145,30 @@ def test_what_others_told_a_run_as_well_is_no_conflict_nor_is_how_far_it_is(reco
     stopped = record_run(records, stop, "stan")
     assert (stopped.spec.state, stopped.status.resource_snapshot_index_used) == ("Stop", "3")
     assert stopped.metadata.annotations[STARTED_BY] == "dora"
+
+
+class Begun:
+    """Records in which a conductor begins a cluster of the run while its approval requests are listed."""
+
+    def __init__(self, records: SqliteRecords) -> None:
+        self._records = records
+
+    def __getattr__(self, name: str) -> t.Any:
+        return getattr(self._records, name)
+
+    def list(self, kind: str, *which: t.Any) -> t.Any:
+        document = self._records.get("ClusterStagedUpdateRun", "r")
+        if document is not None:
+            self._records.replace({**document, "status": {"resourceSnapshotIndexUsed": "1"}})
+        return self._records.list(kind, *which)
+
+
+def test_a_run_that_is_carried_on_just_then_is_deleted_by_force_alone(records: SqliteRecords) -> None:
+    with pytest.raises(FleetError) as refused:
+        delete_run(Begun(records), "r", force=False, write=True)
+    assert refused.value.code == "conflict" and refused.value.hint
+    assert delete_run(Begun(records), "r", force=True, write=True)
+    assert not delete_run(records, "r", force=False, write=True)
 
 
 @pytest.mark.parametrize("looks", [0, 1])
