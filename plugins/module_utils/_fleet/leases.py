@@ -79,7 +79,7 @@ def has_ended(holder: str) -> bool:
         return False
     pid = int(found["pid"])
     started = _started(pid)
-    return not _exists(pid) if started is None else started != int(found["started"])
+    return not process_exists(pid) if started is None else started != int(found["started"])
 
 
 def is_alive(lease: Lease, now: datetime) -> bool:
@@ -100,7 +100,7 @@ def _machine() -> str:
     return hashlib.sha256(f"{platform.node()} {boot} {namespace}".encode()).hexdigest()[:8]
 
 
-def _exists(pid: int) -> bool:
+def process_exists(pid: int) -> bool:
     """Whether there is such a process, also one of another user, which /proc may hide (``hidepid``)."""
     try:
         os.kill(pid, 0)

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Any object out of the records as its dataclass, judged by the rules for manifests or only decoded; refused where
-others have damaged it."""
+others have damaged it; deleted as it was read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._core.schema.codec import decode
 from .._core.schema.fields import fields_of
 from .._core.schema.rules import Found
 from .._store.kinds import record_name
-from .._store.records import Record
+from .._store.records import Record, Records
 
 DAMAGED = "record-damaged"
 _TOLD = 5
@@ -72,6 +72,19 @@ def all_decoded(cls: type[T], documents: t.Iterable[Record]) -> dict[str, T]:
     if problems:
         raise FleetError.of(problems)
     return found
+
+
+def delete_as_read(records: Records, kind: str, document: Record, force: bool) -> None:
+    """Deletes the record of something that is carried on. With ``force`` whatever it is by now; else only as it was
+    looked at, for a conductor may have begun something since: FleetError ``conflict``. Others of the records."""
+    name = record_name(document)
+    try:
+        records.delete(kind, name, "" if force else document["metadata"]["resourceVersion"])
+    except FleetError as error:
+        if error.code != "conflict":
+            raise
+        hint = "try again: it tells then what is in flight"
+        raise FleetError("conflict", "somebody has just carried it on", f"{kind}/{name}", hint) from None
 
 
 def _problems(cls: type, document: Record) -> list[Found]:

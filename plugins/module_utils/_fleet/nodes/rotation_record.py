@@ -19,7 +19,7 @@ from ..._core.objects.clusters.node_rotation import NodeRotation, NodeRotationSt
 from ..._core.schema.codec import encode
 from ..._core.schema.record_size import LIMIT
 from ..._store.records import Record, Records, replaced
-from ..recorded import DAMAGED, recorded
+from ..recorded import DAMAGED, delete_as_read, recorded
 from .sources import KIND
 
 STOPPED_PHASE = "Stopped"
@@ -210,18 +210,5 @@ def delete_rotation(records: Records, name: str, force: bool, write: bool) -> bo
         hint = "state stopped, conducted to its end, lets them go; force: true leaves them as they are"
         raise FleetError("rotation-in-flight", f"nodes are in flight: {', '.join(flying)}", f"{KIND}/{name}", hint)
     if write:
-        _deleted(records, document, force)
+        delete_as_read(records, KIND, document, force)
     return True
-
-
-def _deleted(records: Records, document: Record, force: bool) -> None:
-    """With ``force`` whatever it is by now; else only as it was looked at, for a conductor may have begun nodes since:
-    FleetError ``conflict``."""
-    metadata = document["metadata"]
-    try:
-        records.delete(KIND, metadata["name"], "" if force else metadata["resourceVersion"])
-    except FleetError as error:
-        if error.code != "conflict":
-            raise
-        hint = "try again: it tells then what is in flight"
-        raise FleetError("conflict", "somebody has just carried it on", f"{KIND}/{metadata['name']}", hint) from None

@@ -330,7 +330,7 @@ def plan_request(
     write. ``beside`` are manifests among which the placements were found, as overrides may be there too. FleetError as
     of ``read_manifests``, ``overrides_in``, ``overrides_on``, ``digest_key``."""
     src = asked.src if asked.roll_back is None else ()  # what is rolled back came from elsewhere
-    folder = src[0] if src else ""
+    folder, origin = (src[0], f"{FROM_FILES}{','.join(src)}") if src else ("", "")
     revision = source_revision(folder, session.environ) if folder else ""
     age = asked.max_facts_age or (APPLY_AGE if asked.write and not asked.approved else FILE_AGE)
     files = read_manifests(asked.resources) if asked.resources is not None else None
@@ -344,7 +344,7 @@ def plan_request(
         resources=catalogued(files) if files is not None else None,
         facts=facts,
         limits=replace(asked.limits, max_facts_age=age),
-        source=Source(name=f"{FROM_FILES}{','.join(src)}" if src else "", revision=revision, folder=folder),
+        source=Source(name=origin, revision=revision, folder=folder, environ=session.environ),
         members={name: each.cluster for name, each in members.items()},
         credentials=held.credentials if held else credentials_of(fleet.values()),
         prune_kinds=asked.ways.prune_kinds,

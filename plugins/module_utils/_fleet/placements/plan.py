@@ -65,11 +65,12 @@ RESPECIFIED, GONE = "its spec was changed since it was planned", "somebody has d
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """Where placements come from: ``name`` marks their origin in the records, ``revision`` is a Git commit or empty,
-    ``folder`` the checkout that can tell whether one commit descends from another."""
+    ``folder`` the checkout that can tell whether one commit descends from another, asked as of ``asked_git``."""
 
     name: str = ""
     revision: str = ""
     folder: str = ""
+    environ: t.Mapping[str, str] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -388,7 +389,7 @@ def _of_content(selected: Selected, request: PlanRequest) -> t.Iterator[Problem]
 def _older(name: str, record: RecordedPlacement, request: PlanRequest) -> Brake | None:
     """The brake ``allow_older`` of ``older_revision``, for the request's source."""
     source = request.source
-    return older_revision(name, record, source.revision, source.folder, request.limits.allow_older)
+    return older_revision(name, record, source.revision, source.folder, request.limits.allow_older, source.environ)
 
 
 def _refuse_half_recovered(recorded: t.Mapping[str, RecordedPlacement]) -> None:

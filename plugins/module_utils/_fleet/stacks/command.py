@@ -21,12 +21,13 @@ from pathlib import Path
 
 from ..._core.errors import FleetError, Problem
 from ..._core.values.listed import listed
+from ..leases import process_exists
 from .events import Story
 
 # Tells people a line of what goes on.
 Say = t.Callable[[str], None]
 NO_SUCH_STACK, UNREADABLE = "no-such-stack", "stack-unreadable"
-_LOCK = re.compile(r"created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)")
+_LOCK = re.compile(r"created by (\S+)@(\S+) \(pid ([0-9]{1,20})\) at (\S+)")
 # What the engine says where it lacks the passphrase, or has another one, and what that means.
 _PASSPHRASE = {
     "passphrase must be set with": "secrets of the stack are encrypted by a passphrase, and none is given",
@@ -273,8 +274,9 @@ def _locked(output: str, where: str) -> FleetError:
 
 
 def _holder(user: str, host: str, pid: str, since: str) -> str:
-    """Who holds the lock since when, for people; on this machine also whether that process has ended."""
+    """Who holds the lock since when, for people; for a host of this machine's name also whether that process has ended,
+    as far as this machine sees: others may have that name."""
     told = f"{user} on {host} since {since} (process {pid})"
-    if host != socket.gethostname():
+    if host != socket.gethostname() or process_exists(int(pid)):
         return told
-    return told if Path(f"/proc/{pid}").exists() else f"{told}, which has ended without giving it back"
+    return f"{told}, which has ended without giving it back, unless another machine or container is called {host}, too"

@@ -160,9 +160,9 @@ def environment(where: StackPlace, engine: Engine, environ: t.Mapping[str, str])
 
 @contextlib.contextmanager
 def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
-    """A folder with the project's file and the stack's settings: those of the project, and over them ``config``, whose
-    names get the project's namespace if they have none. They lie side by side, also where the project has a folder for
-    settings (``stackConfigDir``).
+    """A folder with the project's file and the stack's settings: those of the project, and over them ``config``. Names
+    of both get the project's namespace if they have none. They lie side by side, also where the project has a folder
+    for settings (``stackConfigDir``).
 
     The engine writes into it what it would write into the project, which stays as it is; it is gone afterwards.
     FleetError ``bad-config``, ``unreadable-file``, ``no-project``, ``missing-library``, and those of YAML that cannot
@@ -177,7 +177,8 @@ def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
         known = settings.get("config") or {}
         if not isinstance(known, dict):
             raise FleetError("bad-config", "config is no mapping", str(file))
-        values = {**known, **{_full(where, name): value for name, value in config.items()}}
+        # Of one setting under both forms of its name the engine takes either.
+        values = {_full(where, name): value for name, value in (*known.items(), *config.items())}
         document = {**settings, **({"config": values} if values else {})}
         write_file(made / file.name, as_json(document, f"config and {file}"), 0o600)
         yield made

@@ -58,7 +58,10 @@ def _poll(tool: Tool, settings: Settings, reference: str) -> OperationProgress:
     if told["status"] != "DONE":
         message = f"{reference} is {told['status']}: {told.get('detail') or ''}".removesuffix(": ")
         return OperationProgress(state=IN_PROGRESS, message=message)
-    wrong = (told.get("error") or {}).get("message") or told.get("statusMessage") or ""
+    error = told.get("error") or {}
+    wrong = error.get("message") or told.get("statusMessage") or ""
+    if error and not wrong:
+        wrong = f"{reference} ended with the error code {error.get('code')}, without a message"
     return OperationProgress(state=FAILED if wrong else SUCCEEDED, message=wrong)
 
 

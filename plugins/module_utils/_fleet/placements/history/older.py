@@ -28,15 +28,22 @@ def _last_revision(record: RecordedPlacement) -> str:
     return str(annotations.get(REVISION, ""))
 
 
-def older_revision(name: str, record: RecordedPlacement, revision: str, folder: str, allow: bool) -> Brake | None:
+def older_revision(
+    name: str,
+    record: RecordedPlacement,
+    revision: str,
+    folder: str,
+    allow: bool,
+    environ: t.Mapping[str, str] | None = None,
+) -> Brake | None:
     """The brake ``allow_older``, as of ``older_source``: an old checkout undoes newer work. It has not tripped for a
-    ``revision`` that descends from the one applied last, as the checkout in ``folder`` tells. None where one of the two
-    is not known, or both are the same."""
+    ``revision`` that descends from the one applied last, as the checkout in ``folder`` tells; ``environ`` as of
+    ``asked_git``. None where one of the two is not known, or both are the same."""
     last = _last_revision(record)
     if not last or not revision or last == revision:
         return None
-    descends = is_descendant(folder, last, revision)
-    deepen = deepening(folder, last) if descends is None else ""
+    descends = is_descendant(folder, last, revision, environ)
+    deepen = deepening(folder, last, environ) if descends is None else ""
     return older_source(name, revision, last, None if descends is None else not descends, allow, deepen)
 
 

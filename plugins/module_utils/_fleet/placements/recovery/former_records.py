@@ -103,14 +103,15 @@ def named_apart(placement: str, sets: t.Mapping[str, ApplySet], policy_hash: str
 
 
 def _policy_apart(placement: str, sets: t.Collection[ApplySet], policy_hash: str) -> str:
-    """The one name of today's policy; empty where each may keep its own."""
+    """The one name of today's policy: the latest that it has, if that is after all others, or a new one where another
+    has one of its names; empty where each may keep its own."""
     today = {each.policy_snapshot for each in sets if each.policy_hash == policy_hash}
     others = {each.policy_snapshot for each in sets if each.policy_hash != policy_hash}
-    if not today & others:
-        return ""
-    latest = max(today, key=snapshot_index)
+    latest = max(today, key=snapshot_index, default="")
     after = next_index(map(snapshot_index, others))
-    return latest if snapshot_index(latest) >= after else policy_snapshot_name(placement, after)
+    if today and snapshot_index(latest) >= after:
+        return latest
+    return policy_snapshot_name(placement, after) if today & others else ""
 
 
 def _own(placement: str, each: ApplySet) -> ApplySet:

@@ -193,8 +193,8 @@ def seen_requests(
 ) -> tuple[ClusterApprovalRequest, ...]:
     """The requests that count, by name. One that was made for another run of this name, or for other work, counts for
     nothing and is deleted, so that it is asked for anew; so is one that cannot be read, and one whose approval does not
-    count. ``tell`` is told of each before it is deleted; without it nothing is. FleetError of the records, and what
-    ``judge`` raises."""
+    count. ``tell`` is told of each before it is deleted, as it was judged: one that somebody writes meanwhile is left
+    to the next look. Without it nothing is. FleetError of the records, and what ``judge`` raises."""
     key = run.key
     kind = key.kinds.approval
     documents = {record_name(each): each for each in records.list(kind, key.labels, key.namespace)}
@@ -218,7 +218,11 @@ def seen_requests(
                 continue
         if tell is not None:
             tell(_uncounted(key, name, document, request, digest, why))
-            records.delete(kind, name)
+            try:
+                records.delete(kind, name, document["metadata"]["resourceVersion"])
+            except FleetError as error:
+                if error.code != "conflict":
+                    raise
     return tuple(out)
 
 

@@ -23,6 +23,7 @@ from ...._store.kinds import record_name
 from ...._store.records import Lease, Record, Records, replaced
 from ... import kept_terms
 from ...conductor.journal import Book, Journal
+from ...recorded import delete_as_read
 from ...session import Session
 from .sources import StagedManifests
 from .typed_records import recorded_run
@@ -73,11 +74,17 @@ class HeldJournal(Journal[StagedState]):
 
 @dataclass(frozen=True, kw_only=True)
 class Commanded:
-    """A run as it is wanted: ``changed`` says that it is to be written, ``is_new`` that it is not recorded yet."""
+    """A run as it is wanted: ``changed`` says that it is to be written; ``before`` is the recorded one that it was made
+    from, None for one that is not recorded yet."""
 
     run: ClusterStagedUpdateRun
     changed: bool
-    is_new: bool = False
+    before: ClusterStagedUpdateRun | None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it is not recorded yet."""
+        return self.before is None
 
 
 def run_document(records: Records, name: str) -> Record:
@@ -120,7 +127,7 @@ def wanted_run(records: Records, name: str, given: StagedManifests, state: str =
     defined, stored = given.runs.get(name), records.get(key.kinds.run, name)
     if stored is None and defined is not None:
         fresh = replace(defined, metadata=replace(defined.metadata, generation=1))
-        return Commanded(run=_with_state(fresh, state), changed=True, is_new=True)
+        return Commanded(run=_with_state(fresh, state), changed=True, before=None)
     before = recorded_run(key, stored or run_document(records, name))
     wanted = before if defined is None else replace(before, spec=_merged(before, defined))
     if is_over(before):
@@ -132,22 +139,23 @@ def wanted_run(records: Records, name: str, given: StagedManifests, state: str =
         raise FleetError.of(problems)
     generation = before.metadata.generation + (wanted.spec != before.spec)
     wanted = replace(wanted, metadata=replace(wanted.metadata, generation=generation))
-    return Commanded(run=wanted, changed=wanted.spec != before.spec)
+    return Commanded(run=wanted, changed=wanted.spec != before.spec, before=before)
 
 
 def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUpdateRun:
-    """Writes the run as it is wanted, if it is ``changed``. It takes no lease: a conductor, if there is one, meets the
-    change and goes on.
+    """Writes the run as it is wanted, if it is ``changed``, and others have not told it the same. It takes no lease: a
+    conductor, if there is one, meets the change and goes on.
 
     ``who`` is recorded as its maker if it is new, and as who started it if it is told to run for the first time; empty
-    for nobody. FleetError ``conflict`` if others write it at every attempt, ``already-exists`` if they made one of its
-    name meanwhile, ``no-such-run`` if they deleted it, ``record-damaged``, and others of the records.
+    for nobody. FleetError ``conflict`` if others have told it something else since it was read, or made another of its
+    name, or write it at every attempt, ``already-exists`` if they made one of the name of a new one, ``no-such-run`` if
+    they deleted it, ``record-damaged``, and others of the records.
     """
-    run, key = wanted.run, wanted.run.key
+    run, key, before = wanted.run, wanted.run.key, wanted.before
     if not wanted.changed:
         return run
     spec = {**encode(run.spec), "state": run.spec.state}
-    if wanted.is_new:
+    if before is None:
         annotations = {name: each for name, each in run.metadata.annotations.items() if name != STARTED_BY}
         annotations |= {**({MADE_BY: who} if who else {}), **_start(INITIALIZE, run, who)}
         parts = {"labels": dict(run.metadata.labels), "annotations": annotations}
@@ -156,8 +164,14 @@ def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUp
         return recorded_run(key, made)
     for _attempt in range(_ATTEMPTS):
         document = run_document(records, str(key))
-        metadata, before = document["metadata"], document["spec"].get("state", INITIALIZE)
-        annotations = {**(metadata.get("annotations") or {}), **_start(before, run, who)}
+        metadata, found = document["metadata"], recorded_run(key, document)
+        is_same = found.metadata.uid == before.metadata.uid
+        if is_same and found.spec == run.spec:
+            return found
+        if not is_same or found.spec != before.spec:
+            message = "somebody else has commanded it, or made another of its name, since it was read"
+            raise FleetError("conflict", message, key.title, "see how it stands, and try again if it is still meant")
+        annotations = {**(metadata.get("annotations") or {}), **_start(found.spec.state, run, who)}
         metadata = {**metadata, **({"annotations": annotations} if annotations else {})}
         kept = replaced(records, {**document, "metadata": metadata, "spec": spec})
         if kept is not None:
@@ -188,8 +202,9 @@ def keep_terms(session: Session, run: ClusterStagedUpdateRun, given: Terms) -> C
 
 def delete_run(records: Records, name: str, force: bool, write: bool) -> bool:
     """Deletes the run with its approval requests, if it is to ``write``; whether there is one. Clusters in flight stay
-    as they are, which ``force`` has to say is meant; so has it of a run that cannot be read (``record-damaged``).
-    FleetError ``run-in-flight``, and of the records; requests that were deleted before are gone then."""
+    as they are, which ``force`` has to say is meant; so has it of a run that cannot be read (``record-damaged``), or
+    that is written meanwhile (``conflict``). FleetError ``run-in-flight``, and of the records; requests that were
+    deleted before are gone then."""
     key = RunKey.of(name)
     document = records.get(key.kinds.run, name)
     if document is None:
@@ -206,7 +221,7 @@ def delete_run(records: Records, name: str, force: bool, write: bool) -> bool:
     if write:
         for each in records.list(key.kinds.approval, key.labels, key.namespace):
             records.delete(key.kinds.approval, record_name(each))
-        records.delete(key.kinds.run, name)
+        delete_as_read(records, key.kinds.run, document, force)
     return True
 
 

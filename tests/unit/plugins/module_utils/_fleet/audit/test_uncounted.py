@@ -172,6 +172,24 @@ def test_a_look_that_tells_nobody_deletes_nothing(session: Session) -> None:
     assert session.records.get("ClusterApprovalRequest", "web-before-prod") is not None
 
 
+def test_a_request_that_is_answered_anew_while_its_approval_is_judged_is_looked_at_again(session: Session) -> None:
+    request(session, APPROVED)
+    told: list[str] = []
+
+    def answered(found: t.Any) -> None:
+        told.append(found.line)
+        document = session.records.get("ClusterApprovalRequest", "web-before-prod")
+        if document and len(told) == 1:
+            answer = said("Approved", signature("zoe", DIGEST, "ticket 7"))
+            session.records.replace({**document, "status": {"conditions": [answer]}})
+
+    for left in (True, False):
+        judge = judge_of(session, RUN, DIGEST, FOUR_EYES)
+        assert seen_requests(session.records, RUN, DIGEST, judge, answered) == ()
+        assert bool(session.records.get("ClusterApprovalRequest", "web-before-prod")) is left
+    assert "it is of ann" in told[0] and "it is of zoe" in told[1]
+
+
 @pytest.mark.parametrize(("by", "count"), [("ann", 2), ("", 2), (None, 1)])
 def test_an_approval_of_a_gate_that_does_not_count_is_told_as_such(
     session: Session, by: str | None, count: int

@@ -175,7 +175,7 @@ def test_a_placement_that_is_gone_from_its_source_ends_only_while_it_is_of_that_
 @pytest.fixture
 def older(monkeypatch: pytest.MonkeyPatch) -> str:
     """A commit, of which all others are said to be no descendants."""
-    monkeypatch.setattr(older_module, "is_descendant", lambda _folder, old, new: old == new)
+    monkeypatch.setattr(older_module, "is_descendant", lambda _folder, old, new, _environ: old == new)
     return "c" * 40
 
 

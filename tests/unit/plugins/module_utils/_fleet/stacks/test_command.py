@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import typing as t
 from pathlib import Path
@@ -99,6 +100,24 @@ def test_what_its_words_mean(commands, tmp_path, words, code, told):
     (tmp_path / "words").write_text(words)
     found = refused(lambda: commands(f"cat {tmp_path}/words; exit 1").told("export"))
     assert found.code == code and told in str(found)
+
+
+def test_the_process_of_another_user_has_not_ended_where_proc_hides_it(commands, tmp_path, monkeypatch):
+    """Whoever takes its lock away has two engines write one state (``hidepid``)."""
+    (tmp_path / "words").write_text(LOCK.format(socket.gethostname(), os.getpid()))
+    locked = commands(f"cat {tmp_path}/words; exit 1")
+    exists = Path.exists
+    monkeypatch.setattr(Path, "exists", lambda path: not str(path).startswith("/proc/") and exists(path))
+    found = refused(lambda: locked.told("export"))
+    assert found.code == "stack-locked" and "has ended" not in found.message
+
+
+@pytest.mark.parametrize("pid", [4194304, 10**19])
+def test_that_a_process_has_ended_is_said_of_this_machine_alone(commands, tmp_path, pid):
+    """A lock names its host and no more: containers and machines of one name see different processes."""
+    (tmp_path / "words").write_text(LOCK.format(socket.gethostname(), pid))
+    found = refused(lambda: commands(f"cat {tmp_path}/words; exit 1").told("export"))
+    assert "which has ended without giving it back, unless another machine or container" in found.message
 
 
 def test_a_stack_is_known_by_its_name_alone_or_whole(commands, tmp_path):

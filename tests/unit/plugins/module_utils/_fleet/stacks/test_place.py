@@ -141,6 +141,14 @@ def test_settings_lie_over_those_of_the_project_which_stays_as_it_is(options, tm
     assert sorted(each.name for each in tmp_path.iterdir()) == before and not folder.exists()
 
 
+def test_settings_lie_over_those_of_the_project_that_have_no_namespace(options, tmp_path):
+    """The engine gives these the project's namespace, too: of two of one name it would take either."""
+    (tmp_path / "Pulumi.dev.yaml").write_text("config:\n  a: 1\n  small:b: [x]\n  other:a: 3\n")
+    with workspace(place(options), {"a": 2, "small:c": 4}) as folder:
+        document = json.loads((folder / "Pulumi.dev.yaml").read_text())
+    assert document == {"config": {"small:a": 2, "small:b": ["x"], "other:a": 3, "small:c": 4}}
+
+
 def test_settings_that_the_project_keeps_in_a_folder_of_their_own_are_honoured(options, tmp_path):
     """The engine writes secret ones where it finds the folder named: beside the others, in the folder that goes."""
     (tmp_path / "Pulumi.yaml").write_text("name: small\nruntime: python\nstackConfigDir: settings\n")

@@ -61,6 +61,13 @@ def test_an_operation_that_ends_with_an_error_has_failed(cloud: t.Any) -> None:
     assert gke.row() == ("Failed", "Desired version is not supported.")
 
 
+def test_an_operation_that_ends_with_an_error_and_no_word_has_failed(cloud: t.Any) -> None:
+    gke = cloud("gcloud")
+    gke.change(error={"code": 13})
+    assert gke.conduct(**control_plane("1.36.3")).outcome == "failed"
+    assert gke.row() == ("Failed", "operation-1 ended with the error code 13, without a message")
+
+
 @pytest.mark.parametrize("update", [control_plane("1.36.3"), full("1.36.3")])
 def test_an_upgrade_of_which_no_operation_comes_has_failed(cloud: t.Any, update: t.Any) -> None:
     """Nobody would ever know of its end."""

@@ -67,6 +67,16 @@ def test_who_has_its_new_names_already_changes_none() -> None:
         assert named_apart("web", partly, "p") == named
 
 
+@pytest.mark.parametrize("others", [("web-0",), ("web-3",), ("web-4",), ("web-0", "web-4"), ()])
+def test_nor_does_who_has_the_one_name_of_a_policy_that_had_several(others: tuple[str, ...]) -> None:
+    first = {f"m{at}": replace(held(), policy_snapshot=f"web-{name}") for at, name in enumerate((0, 2, 3))}
+    first |= {f"n{at}": replace(held(policy="q"), policy_snapshot=name) for at, name in enumerate(others)}
+    named = named_apart("web", first, "p")
+    for written in range(2 ** len(first)):
+        partly = {name: (named if written >> place & 1 else first)[name] for place, name in enumerate(first)}
+        assert named_apart("web", partly, "p") == named
+
+
 @pytest.mark.parametrize(
     "claimed",
     [

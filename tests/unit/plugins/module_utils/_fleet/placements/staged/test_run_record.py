@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms, kept_terms
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import (
+    delete_run,
     keep_terms,
     read_run,
     record_run,
@@ -35,6 +36,7 @@ RUN = {
     "metadata": {"name": "r", "generation": 1},
     "spec": {"placementName": "web", "stagedRolloutStrategyName": "rings"},
 }
+DOCUMENT = {"apiVersion": PLACEMENT_API, "kind": "ClusterStagedUpdateRun", **RUN}
 
 
 class Appearing:
@@ -95,6 +97,78 @@ def test_a_run_names_who_made_it_and_who_first_told_it_to_run(tmp_path: Path) ->
         at_once = staged_manifests((), ({**manifest, "metadata": {"name": "q"}},), [])
         made = record_run(records, wanted_run(records, "q", at_once, "Run"), "mia")
         assert dict(made.metadata.annotations) == {MADE_BY: "mia", STARTED_BY: "mia"}
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
+    with contextlib.closing(SqliteRecords(tmp_path / "records.db", lambda: NOW)) as made:
+        made.create(DOCUMENT)
+        yield made
+
+
+def told(records: SqliteRecords, state: str) -> None:
+    record_run(records, wanted_run(records, "r", StagedManifests(), state), "dora")
+
+
+def made_anew(records: SqliteRecords) -> None:
+    records.delete("ClusterStagedUpdateRun", "r")
+    records.create({**DOCUMENT, "spec": {**RUN["spec"], "placementName": "shop"}})
+
+
+def started_and_stopped(records: SqliteRecords) -> None:
+    told(records, "Run")
+    told(records, "Stop")
+
+
+@pytest.mark.parametrize("others", [started_and_stopped, made_anew])
+def test_what_others_told_a_run_since_it_was_read_is_not_written_over(
+    records: SqliteRecords, others: t.Callable[[SqliteRecords], None]
+) -> None:
+    """Members are asked in between, which takes its time: whoever stops a run meanwhile has stopped it."""
+    wanted = wanted_run(records, "r", StagedManifests(), "Run")
+    others(records)
+    before = read_run(records, "r")
+    with pytest.raises(FleetError) as refused:
+        record_run(records, wanted, "stan")
+    assert refused.value.code == "conflict" and "since it was read" in refused.value.message
+    assert read_run(records, "r") == before
+
+
+def test_what_others_told_a_run_as_well_is_no_conflict_nor_is_how_far_it_is(records: SqliteRecords) -> None:
+    first = wanted_run(records, "r", StagedManifests(), "Run")
+    told(records, "Run")
+    assert record_run(records, first, "stan") == read_run(records, "r")
+    stop = wanted_run(records, "r", StagedManifests(), "Stop")
+    document = records.get("ClusterStagedUpdateRun", "r")
+    assert document is not None
+    records.replace({**document, "status": {"resourceSnapshotIndexUsed": "3"}})
+    stopped = record_run(records, stop, "stan")
+    assert (stopped.spec.state, stopped.status.resource_snapshot_index_used) == ("Stop", "3")
+    assert stopped.metadata.annotations[STARTED_BY] == "dora"
+
+
+class Begun:
+    """Records in which a conductor begins a cluster of the run while its approval requests are listed."""
+
+    def __init__(self, records: SqliteRecords) -> None:
+        self._records = records
+
+    def __getattr__(self, name: str) -> t.Any:
+        return getattr(self._records, name)
+
+    def list(self, kind: str, *which: t.Any) -> t.Any:
+        document = self._records.get("ClusterStagedUpdateRun", "r")
+        if document is not None:
+            self._records.replace({**document, "status": {"resourceSnapshotIndexUsed": "1"}})
+        return self._records.list(kind, *which)
+
+
+def test_a_run_that_is_carried_on_just_then_is_deleted_by_force_alone(records: SqliteRecords) -> None:
+    with pytest.raises(FleetError) as refused:
+        delete_run(Begun(records), "r", force=False, write=True)
+    assert refused.value.code == "conflict" and refused.value.hint
+    assert delete_run(Begun(records), "r", force=True, write=True)
+    assert not delete_run(records, "r", force=False, write=True)
 
 
 @pytest.mark.parametrize("looks", [0, 1])

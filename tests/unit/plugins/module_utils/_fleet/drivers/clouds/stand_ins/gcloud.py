@@ -80,6 +80,7 @@ def _upgraded(cloud: Cloud, given: t.Any) -> None:
             "looks": 2,
             "to": version,
             "fails": cluster.get("fails", ""),
+            "error": cluster.get("error", {}),
         }
     )
     print(f"Upgrading {given.name}...", file=sys.stderr)
@@ -92,6 +93,8 @@ def _went_on(cloud: Cloud, operation: Document) -> None:
     operation["status"] = "DONE"
     if operation["fails"]:
         operation["statusMessage"] = operation["fails"]
+        return
+    if operation["error"]:
         return
     name, _pools, pool = operation["targetLink"].removeprefix(LINK).partition("/nodePools/")
     cluster = cloud.clusters[name]
