@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from datetime import datetime
 
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
@@ -13,7 +14,7 @@ from ..rollout.content import WantedContent
 from ..scheduling.index import FleetIndex
 from ..schema.codec import encode
 from ..values.canonical import digest_of
-from .brakes import BrakeLimits
+from .brakes import Brake, BrakeLimits
 from .compose import (
     Contents,
     Facts,
@@ -24,7 +25,8 @@ from .compose import (
     staying_members,
 )
 from .digest import plan_digest
-from .document import LOST, PlacementPlan
+from .document import LOST, ClusterPlan, PlacementPlan
+from .losing.handed_over import handed_over
 from .rendering import by_cluster, renderings
 
 
@@ -36,9 +38,11 @@ def staged_plan(
     index: FleetIndex,
     now: datetime,
     limits: BrakeLimits,
+    hubs: t.Container[str] = (),
 ) -> PlacementPlan:
     """What becomes of every recorded cluster when all stages are done; ``snapshot`` is the name of the one they get,
     ``policy`` the recorded policy snapshot. Nothing is decided anew: the bindings say who is picked, and who loses it.
+    ``hubs`` are clusters on which objects were selected: all that leaves these is released, as of ``handed_over``.
     Facts are as old as ``now``, so that their brake never trips. FleetError as of ``by_cluster`` where overrides cannot
     be carried out. ValueError as of ``brakes_of``."""
     placement = wanted.placement
@@ -48,10 +52,15 @@ def staged_plan(
         WantedContent(resource_snapshot=snapshot, overrides=made.overrides), wanted.objects, made.rendered
     )
     clusters = cluster_rows(wanted, known, index, known.bindings, contents, policy.name, ())
-    tripped = brakes_of(wanted, known, Facts(index=index, captured_at=now), now, limits, clusters)
+
+    def braked(_plan: PlacementPlan | None, rows: t.Sequence[ClusterPlan]) -> tuple[Brake, ...]:
+        """The brakes of the plan with these rows."""
+        return brakes_of(wanted, known, Facts(index=index, captured_at=now), now, limits, rows)
+
+    tripped = braked(None, clusters)
     apart = renderings(wanted.objects, made.rendered)
     spec = digest_of(encode(placement.spec))
-    return PlacementPlan(
+    plan = PlacementPlan(
         placement=placement,
         deleting=False,
         policy_snapshot=policy,
@@ -71,3 +80,4 @@ def staged_plan(
         rendered=made.rendered,
         renderings=apart,
     )
+    return handed_over([plan], braked, {plan.name: hubs})[0]

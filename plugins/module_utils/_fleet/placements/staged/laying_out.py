@@ -22,7 +22,7 @@ from ...._core.values.approved_digest import refuse_another
 from ...members.members import Member
 from ...session import Session
 from ..checks import braked
-from ..sources import credentials_of
+from ..sources import credentials_of, hubs_among
 from .approvals import judge_of, seen_requests
 from .report import StagedOptions, StagedReport
 from .run_plan import planned, refuse_other_overrides
@@ -67,7 +67,7 @@ def laid_out(
 ) -> Laid:
     """The run decided on as it stands, twice: which snapshot it takes is known once it has begun, which overrides act
     only with the content; once, and without a plan, where it cannot begin. FleetError as of ``run_ground``,
-    ``seen_requests``, ``planned``, ``refuse_other_overrides``."""
+    ``seen_requests``, ``hubs_among``, ``planned``, ``refuse_other_overrides``."""
     ground, now = run_ground(session.records, run, given), session.clock()
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
     judge = judge_of(session, run, digest, wish.terms)
@@ -78,8 +78,9 @@ def laid_out(
     if first.state.failure is not None or not index:
         return Laid(ground=ground, decision=first, plan=None, digest=digest)
     credentials = credentials_of(each.fleet for each in members.values())
-    ways = wish.ways
-    plan = planned(session, first.state.run, ground, given, credentials, wish.limits, ways.prune_kinds, sends=sends)
+    hubs = hubs_among({name: each.fleet for name, each in members.items()}, session.hub)
+    ways, begun = wish.ways, first.state.run
+    plan = planned(session, begun, ground, given, credentials, wish.limits, ways.prune_kinds, hubs=hubs, sends=sends)
     if not is_over(run) and is_laid_out(run):
         refuse_other_overrides(run, plan)
     second = decide(StagedState(run=run), ground.seen(bindings, requests, plan.overrides), now)
