@@ -266,3 +266,35 @@ def test_what_lies_on_the_hub_is_carried_out_as_the_page_says(hub_fleet: Fleet) 
     assert fleet.servers["m2"].data(fleet.namespaced("configmaps", "settings")) == {"color": "blue"}
     shown = client.get(f"{path}/stagedupdateruns/web-1")["status"]
     assert [each["stageName"] for each in shown["stagesStatus"]] == ["canary", "prod"]
+
+
+def test_what_was_selected_on_the_hub_stays_there_where_the_hub_is_a_member(hub_fleet: Fleet) -> None:
+    """It is its author's own: what leaves the placement by a run goes from the other member, and is released there."""
+    fleet, hub, shop = hub_fleet, hub_fleet.hub, hub_fleet.namespace
+    assert hub is not None
+    fleet.servers = {**fleet.servers, "hub": hub}
+    fleet.join("hub", "m1")
+    for server in (hub, fleet.servers["m1"]):
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": shop}}
+        server.client.post("/api/v1/namespaces", namespace)
+    path = f"/api/v1/namespaces/{shop}/configmaps"
+    for name in ("own", "other"):
+        hub.client.post(path, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "b"}})
+    write(fleet, "runs", strategy(shop, ALL_AT_ONCE), *(run(fleet, shop, name) for name in ("first", "second")))
+
+    def brought(selected: str, name: str) -> StagedReport:
+        placed(fleet, shop, {**CONFIG_MAPS, "name": selected})
+        assert not codes(fleet.apply(resources=None, limits=LIFTED))
+        given = staged_manifests([str(fleet.folder / "runs")])
+        wish = StagedOptions(ways=ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0))), limits=LIFTED)
+        session = fleet.session(environ=dict(os.environ))
+        return staged_run(session, f"{shop}/{name}", given, "conducted", wish, write=True)
+
+    def there(server: t.Any) -> list[str]:
+        return [name for name in ("other", "own") if server.get(f"{path}/{name}")]
+
+    assert brought("own", "first").state == "Succeeded" and there(fleet.servers["m1"]) == ["own"]
+    report = brought("other", "second")
+    assert report.state == "Succeeded" and "originals-stay" in {each.code for each in report.notes}
+    assert (there(fleet.servers["m1"]), there(hub)) == (["other"], ["other", "own"])
+    assert "applyset.kubernetes.io/part-of" not in hub.get(f"{path}/own")["metadata"].get("labels", {})
