@@ -22,7 +22,7 @@ from .._kube.files import user_folder
 from .components import PROFILES
 from .locks import locked, make_folder, unwritable_as_error
 from .ports import PortRange, free_port, free_slot
-from .private import write_private
+from .private import others_may_write, write_private
 from .processes import ProcessId
 
 SCHEMA = 1
@@ -111,12 +111,33 @@ def cluster_names(root: Path) -> tuple[str, ...]:
         raise FleetError("state-unreadable", f"{root} cannot be read: {error.strerror}") from None
 
 
+def made_folder(root: Path, name: str) -> Path:
+    """The folder of a cluster that is about to be made (mode 0700), which may be there already; it is given. FleetError
+    ``bad-name``, ``unwritable-folder``, and ``unsafe-folder`` if by owner and mode others than this user and root can
+    put something into it: keys, the ids of processes to be ended."""
+    folder = make_folder(cluster_dir(root, name), 0o700)
+    with unwritable_as_error(folder):
+        _refuse_unsafe(folder)
+    return folder
+
+
+def _refuse_unsafe(folder: Path) -> None:
+    """FleetError ``unsafe-folder`` as of ``made_folder``; OSError or RuntimeError as of ``own_folder``."""
+    why = others_may_write(folder.resolve())
+    if why:
+        text = f"keys and processes in {folder} could be anybody's: {why}"
+        way = f"chmod go-w {folder}, if all that is in it is yours"
+        hint = f"give another folder for local clusters (root, in playbooks local_root); or {way}"
+        raise FleetError("unsafe-folder", text, folder.name, hint)
+
+
 def load(folder: Path) -> State | None:
     """What is recorded of the cluster in ``folder``; None if there is no state file. FleetError ``state-unreadable`` if
     it cannot be read, is not one of ours, or is that of another cluster, as in a copy of its folder; ``state-too-new``
-    if a newer version of the collection wrote it."""
+    if a newer version of the collection wrote it; ``unsafe-folder`` as of ``made_folder``."""
     path = folder / "state.json"
     try:
+        _refuse_unsafe(folder)
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["schema"] > SCHEMA:
             raise FleetError(
@@ -134,7 +155,7 @@ def load(folder: Path) -> State | None:
         return None
     except OSError as error:
         raise FleetError("state-unreadable", f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError):
         raise FleetError(
             "state-unreadable",
             f"{path} is not the state of a local cluster",
@@ -217,9 +238,9 @@ def with_process(folder: Path, state: State, name: str, process: Process | None)
 def make(root: Path, name: str, within: PortRange) -> State:
     """Makes the folder of a new cluster (mode 0700), records its state and gives it, with free ports of ``within`` that
     no other cluster of the root holds, as far as their states can be read; a state that is there is replaced.
-    FleetError ``bad-name``, ``no-free-ports``, ``unwritable-folder``, ``busy``, ``state-unreadable`` where the root
-    cannot be looked at; OSError as of ``is_free``."""
-    folder = make_folder(cluster_dir(root, name), 0o700)
+    FleetError as of ``made_folder``, ``no-free-ports``, ``busy``, ``state-unreadable`` where the root cannot be looked
+    at; OSError as of ``is_free``."""
+    folder = made_folder(root, name)
     with root_lock(root):
         return save(folder, State(name, free_slot(within, _held_ports(root, name))))
 
@@ -251,11 +272,17 @@ def with_ports(root: Path, state: State, users: t.Iterable[str], within: PortRan
 def remove(root: Path, name: str) -> None:
     """Removes the cluster's folder, if it is there, whose processes have ended: renamed, then deleted, so that one with
     a cluster's name is never half deleted, nor moved while its keys are read. What earlier removals were cut off at
-    goes as well. FleetError ``bad-name``, ``busy``, ``unwritable-folder``, also for a link."""
+    goes as well. FleetError ``bad-name``, ``busy``, ``unwritable-folder``, also for a link, and for another user's
+    folder, unless this one is root: its processes are not seen, and run on."""
     folder = cluster_dir(root, name)
     if folder.is_symlink():
         hint = "delete what it leads to, and the link"
         raise FleetError("unwritable-folder", f"{folder} is a link, and what it leads to is not ours", name, hint)
+    with unwritable_as_error(root), contextlib.suppress(FileNotFoundError):
+        owner = folder.lstat().st_uid
+        if os.geteuid() not in (0, owner):
+            text = f"{folder} belongs to user {owner}, and is left alone"
+            raise FleetError("unwritable-folder", text, name, "remove the cluster as that user")
     with root_lock(root), unwritable_as_error(root), contextlib.suppress(FileNotFoundError):
         folder.rename(root / f".{name}{_REMOVED}{secrets.token_hex(8)}")
     for left in half_removed(root, name):

@@ -30,7 +30,7 @@ STATE = State(
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The folder of the cluster of ``STATE``."""
-    return make_folder(tmp_path / "one")
+    return make_folder(tmp_path / "one", 0o700)
 
 
 def test_it_comes_back_as_it_was_saved(folder):
@@ -195,7 +195,7 @@ GOOD = state.State("a", {user: 21000 + at for at, user in enumerate(ports.USERS)
 )
 def test_a_state_that_none_of_ours_can_be_is_unreadable_and_told_without_failing(tmp_path, change):
     folder = tmp_path / "a"
-    folder.mkdir()
+    folder.mkdir(0o700)
     state.save(folder, GOOD)
     document = json.loads((folder / "state.json").read_text())
     (folder / "state.json").write_text(json.dumps({**document, **change}))
