@@ -179,6 +179,8 @@ def _judged(state: State) -> State:
         raise ValueError("a log cannot hold that much")
     if not all(isinstance(each, int) and each > 0 for each in numbers) or "kube-apiserver" not in state.ports:
         raise ValueError("ports or processes are not numbered")
+    if max(state.ports.values()) > 65535:
+        raise ValueError("no port has this number")
     if state.version:
         KubeVersion.parse(state.version)
     if name_problem(state.name) or state.profile not in PROFILES or state.wanted not in ("running", "stopped"):

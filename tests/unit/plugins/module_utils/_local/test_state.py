@@ -182,6 +182,7 @@ GOOD = state.State("a", {user: 21000 + at for at, user in enumerate(ports.USERS)
     "change",
     [
         *({"ports": value} for value in ({}, [], None, {"etcd": 1}, {**GOOD.ports, "kwok": "x"})),
+        {"ports": {**GOOD.ports, "etcd": 65536}},
         *({"profile": value} for value in ("huge", None, ["api"])),
         *({"version": value} for value in (None, 1.36, "latest")),
         *({"wanted": value} for value in ("dead", None)),
