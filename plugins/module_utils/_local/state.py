@@ -7,6 +7,7 @@ removal, the folder of all clusters, and which of them has a port."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -101,14 +102,22 @@ def cluster_dir(root: Path, name: str) -> Path:
 
 def cluster_names(root: Path) -> tuple[str, ...]:
     """Names, sorted, of all clusters that have a folder, or a link to one, in ``root``: complete, half made or damaged;
-    what is not called as a cluster may be is passed over. Empty where there is no root. FleetError ``state-unreadable``
-    where that cannot be looked at."""
+    what is not called as a cluster may be is passed over, and so are links in a circle. Empty where there is no root.
+    FleetError ``state-unreadable`` where that cannot be looked at."""
     try:
-        return tuple(sorted(each.name for each in os.scandir(root) if each.is_dir() and not name_problem(each.name)))
+        return tuple(sorted(each.name for each in os.scandir(root) if not name_problem(each.name) and _is_folder(each)))
     except (FileNotFoundError, NotADirectoryError):
         return ()
     except OSError as error:
         raise FleetError("state-unreadable", f"{root} cannot be read: {error.strerror}") from None
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a folder or a link to one; also where that cannot be told, as behind a link that others made."""
+    try:
+        return entry.is_dir()
+    except OSError as error:
+        return error.errno != errno.ELOOP
 
 
 def made_folder(root: Path, name: str) -> Path:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from dataclasses import replace
@@ -221,6 +222,27 @@ def test_a_root_that_cannot_be_read_has_not_no_clusters(tmp_path, monkeypatch):
     with pytest.raises(FleetError) as refused:
         state.cluster_names(tmp_path)
     assert refused.value.code == "state-unreadable"
+
+
+def test_a_link_that_leads_nowhere_hides_no_cluster(tmp_path, monkeypatch):
+    """In a folder that several users share, anybody can put one."""
+    (tmp_path / "east").mkdir(0o700)
+    for name in ("circle", "no.name", "gone"):
+        (tmp_path / name).symlink_to("nothing" if name == "gone" else name)
+    assert state.cluster_names(tmp_path) == ("east",)
+    (tmp_path / "closed").symlink_to(tmp_path / "east")
+    is_dir = Path.is_dir
+
+    def closed(entry):
+        raise PermissionError(errno.EACCES, "Permission denied", str(entry))
+
+    class Entry:
+        name = "closed"
+        is_dir = closed
+
+    monkeypatch.setattr(state.os, "scandir", lambda _root: [Entry()])
+    monkeypatch.setattr(Path, "is_dir", lambda path: closed(path) if path.name == "closed" else is_dir(path))
+    assert [(each.name, each.state) for each in cluster.clusters(tmp_path)] == [("closed", "incomplete")]
 
 
 def test_a_cluster_is_found_by_its_port_and_its_authority(tmp_path):
