@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import typing as t
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -298,16 +299,37 @@ def remove(root: Path, name: str) -> None:
         folder.rename(root / f".{name}{_REMOVED}{secrets.token_hex(8)}")
     for left in half_removed(root, name):
         with unwritable_as_error(left):
-            # Folders first: keys and data, while the files beside them still say whose they were.
-            for each in [each for each in left.iterdir() if each.is_dir() and not each.is_symlink()]:
-                shutil.rmtree(each)
+            _remove_folders(left)  # keys and data, while the files beside them still say whose they were
             shutil.rmtree(left)
+
+
+def _remove_folders(folder: Path) -> None:
+    """Removes all folders in it, and leaves its files. OSError, also where a link is in its place by now: that could
+    lead to any folder of this user."""
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        with os.scandir(place) as entries:
+            names = [each.name for each in entries if each.is_dir(follow_symlinks=False)]
+        for name in names:
+            shutil.rmtree(name, dir_fd=place)
+    finally:
+        os.close(place)
 
 
 def half_removed(root: Path, name: str = "*") -> tuple[Path, ...]:
     """Folders, in the order of their paths, of clusters of this name, or of any, of which a removal was cut off or is
-    under way: keys and data may be in them."""
-    return tuple(sorted(root.glob(f".{name}{_REMOVED}*")))
+    under way: keys and data may be in them. Neither links nor folders of other users, which are not ours to remove, but
+    for root."""
+    return tuple(sorted(each for each in root.glob(f".{name}{_REMOVED}*") if _is_own_folder(each)))
+
+
+def _is_own_folder(path: Path) -> bool:
+    """Whether it is a folder of this user, or of anybody if this is root; a link is none, nor is what has gone."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and os.geteuid() in (0, found.st_uid)
 
 
 def name_of_removed(folder: Path) -> str:

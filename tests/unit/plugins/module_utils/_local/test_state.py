@@ -133,7 +133,7 @@ def test_a_removal_that_was_cut_off_is_finished_by_the_next(tmp_path):
 
 
 def test_what_cannot_be_removed_is_told(tmp_path, free_ports, monkeypatch):
-    def closed(path):
+    def closed(path, **_how):
         raise PermissionError(13, "Permission denied", str(path))
 
     state.make(tmp_path, "a", PortRange(100, 199))
@@ -144,6 +144,28 @@ def test_what_cannot_be_removed_is_told(tmp_path, free_ports, monkeypatch):
                 cluster.absent("a", tmp_path)
             assert refused.value.code == "unwritable-folder"
     assert cluster.absent("a", tmp_path).changed and not list(tmp_path.glob(".a*"))
+
+
+def test_a_link_called_like_a_removal_that_was_cut_off_is_not_followed(tmp_path, monkeypatch):
+    """Whoever else may write to the root could have any folder of this user removed."""
+    (tmp_path / "root" / "a").mkdir(0o700, parents=True)
+    (tmp_path / "home" / "documents").mkdir(parents=True)
+    planted = tmp_path / "root" / ".a.removed.7"
+    planted.symlink_to(tmp_path / "home")
+    assert cluster.absent("a", tmp_path / "root").changed
+    assert (tmp_path / "home" / "documents").is_dir() and planted.is_symlink()
+    assert not cluster.absent("a", tmp_path / "root").changed
+    monkeypatch.setattr(state, "half_removed", lambda _root, _name: (planted,))  # put there just then
+    with pytest.raises(FleetError) as refused:
+        state.remove(tmp_path / "root", "a")
+    assert refused.value.code == "unwritable-folder" and (tmp_path / "home" / "documents").is_dir()
+
+
+def test_what_another_user_removes_is_left_alone(tmp_path, monkeypatch):
+    (tmp_path / ".a.removed.7" / "pki").mkdir(parents=True)
+    owner = tmp_path.stat().st_uid
+    monkeypatch.setattr(state.os, "geteuid", lambda: owner + 1)
+    assert state.half_removed(tmp_path) == ()
 
 
 def test_what_a_link_leads_to_is_not_said_to_be_removed(tmp_path):
