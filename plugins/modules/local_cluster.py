@@ -137,7 +137,9 @@ options:
         O(clusters) whoever made them. What others made is left as it is, and named.
     type: str
   root:
-    description: Folder of keys, data, logs and kubeconfigs; C(gitops-fleet/local) in the user's state folder if absent.
+    description:
+      - Folder of keys, data, logs and kubeconfigs; C(gitops-fleet/local) in the user's state folder if absent.
+      - A cluster's folder in it that is another user's, or that others may write to, is refused (C(unsafe-folder)).
     type: path
   binaries_dir:
     description: Folder with ready binaries.

@@ -58,7 +58,8 @@ class Sighting:
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseForm:
-    """What stands in a Lease, as far as it has a form: texts are empty and numbers 0 where it has none."""
+    """What stands in a Lease, as far as it has a form: numbers are 0 where it has none. ``holder`` is empty where there
+    is none; one of another type counts as one, as text."""
 
     holder: str
     epoch: int

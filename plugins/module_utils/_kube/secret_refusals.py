@@ -101,11 +101,13 @@ def _paths(value: t.Any, above: tuple[str, ...], depth: int, left: list[int]) ->
 
 def _is_named(keys: tuple[str, ...], words: str) -> bool:
     """Whether the words name the path. A top key counts where it stands alone, as in ``.data:``, ``data[x]`` or
-    ``Secret.data of type``; a deeper one behind the keys above it, as ``data[password]`` or ``data.password``."""
+    ``Secret.data of type``; a deeper one behind the keys above it, as ``data[password]`` or ``data.password``, and
+    not where the name of another key only begins with it."""
     *above, last = keys
     if not above:
         return bool(re.search(rf"(?:^|[\s.\[\"]){re.escape(last)}(?=[:.\[\"]|$| of type)", words, re.MULTILINE))
-    return any(form in words for form in (f"{'.'.join(above)}.{last}", f"{'.'.join(above)}[{last}]"))
+    before = ".".join(above)
+    return f"{before}[{last}]" in words or bool(re.search(rf"{re.escape(f'{before}.{last}')}(?![-\w])", words))
 
 
 def _shown(keys: tuple[str, ...]) -> str:

@@ -13,11 +13,11 @@ import ssl
 import time
 import typing as t
 from datetime import datetime
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from .._core.errors import FleetError
 from .errors import ApiError
-from .login.connection import Connection, without_userinfo
+from .login.connection import Connection, proxy_authorization, without_userinfo
 from .login.connection_notes import USES
 from .login.expiry import shown_until
 
@@ -156,9 +156,8 @@ def _proxied(connection: Connection, options: dict[str, t.Any]) -> t.Any:
                 "pip install PySocks",
             ) from None
         return SOCKSProxyManager(connection.proxy, **options).connection_from_url(connection.server)
-    headers = None
-    if proxy.username is not None:
-        headers = urllib3.make_headers(proxy_basic_auth=f"{unquote(proxy.username)}:{unquote(proxy.password or '')}")
+    shown = proxy_authorization(connection.proxy)
+    headers = {"proxy-authorization": shown} if shown else None
     place = proxy._replace(netloc=proxy.netloc.rpartition("@")[2]).geturl()
     manager = urllib3.ProxyManager(place, proxy_headers=headers, **options)
     return manager.connection_from_url(connection.server)

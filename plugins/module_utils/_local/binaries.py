@@ -126,12 +126,10 @@ def provide(
     What was got earlier is used if it is still, byte for byte, what was got: all of it, or the binaries ``names``.
     Release files, where they can be had and ``FLEET_RELEASES`` is not ``off``, come before a build; one by another Go
     is used where neither can be. Without ``build`` it may be a folder that is not there yet, as with ``check``, which
-    writes nothing. FleetError as of ``get_binaries``, but for its names and version; others as of ``own_folder``,
-    ``places_of``, ``_go``, ``_got``.
+    writes nothing. FleetError as of ``get_binaries``, but for its names and version; others as of ``places_of``,
+    ``_go``, ``_got``.
     """
     root, names = cache or cache_root(), one.names if names is None else names
-    if os.path.exists(root):
-        own_folder(root)
     places = places_of(one, root)
     kept = usable(places, names, check=check)
     if kept is not None:
@@ -165,8 +163,10 @@ class Places:
 
 
 def places_of(one: Recipe, root: Path) -> Places:
-    """Where a recipe's binaries are or would come in the cache ``root``. FleetError ``bad-option``, ``go-missing``;
-    OSError as of ``cache_key``."""
+    """Where a recipe's binaries are or would come in the cache ``root``. FleetError ``bad-option``, ``go-missing``, and
+    as of ``own_folder`` for a cache that is there; other errors as of it, OSError as of ``cache_key``."""
+    if os.path.exists(root):
+        own_folder(root)
     go = _go_facts()
     built = None if go is None else root / f"{one.product}-{one.version}-{cache_key(one, go)}"
     return Places(one, root, go, built, offer(one, root, os.environ))

@@ -168,8 +168,8 @@ def upgraded(
 
 def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes; data, keys and ports are kept. With ``check`` nothing is done, and the outcome says what would
-    be. FleetError ``no-such-cluster``, ``bad-name``, ``bad-path``, ``state-unreadable``, ``state-too-new``,
-    ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only``."""
+    be. FleetError ``no-such-cluster``, ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``,
+    ``linux-only``, and as of ``state.load``."""
     _refuse_elsewhere()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)

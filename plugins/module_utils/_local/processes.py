@@ -131,6 +131,8 @@ def memory(process: ProcessId) -> tuple[int, int]:
         text = (_PROC / str(process.pid) / "smaps_rollup").read_text()
     except OSError:
         return 0, 0
+    if not text:  # how Linux before 4.19 tells that it has ended
+        return 0, 0
     rows = {row.split(":")[0]: row.split() for row in text.splitlines()[1:]}
     return int(rows["Rss"][1]) * 1024, int(rows["Pss"][1]) * 1024
 

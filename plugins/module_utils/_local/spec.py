@@ -155,7 +155,8 @@ def _pool_problems(pool: NodesSpec) -> t.Iterator[tuple[str, str, str]]:
         yield "age", "bad-duration", f"{pool.age!r} is not a duration such as 30d or 12h30m"
     for part in ("cpu", "memory"):
         try:
-            parse_quantity(getattr(pool, part))
+            if parse_quantity(getattr(pool, part)).nanos < 0:
+                yield part, "bad-quantity", f"{getattr(pool, part)!r:.60} is less than 0"
         except ValueError as error:
             yield part, "bad-quantity", str(error)
     if pool.version:

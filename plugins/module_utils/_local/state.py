@@ -7,11 +7,13 @@ removal, the folder of all clusters, and which of them has a port."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
 import secrets
 import shutil
+import stat
 import typing as t
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -22,7 +24,7 @@ from .._kube.files import user_folder
 from .components import PROFILES
 from .locks import locked, make_folder, unwritable_as_error
 from .ports import PortRange, free_port, free_slot
-from .private import write_private
+from .private import others_may_write, write_private
 from .processes import ProcessId
 
 SCHEMA = 1
@@ -101,22 +103,51 @@ def cluster_dir(root: Path, name: str) -> Path:
 
 def cluster_names(root: Path) -> tuple[str, ...]:
     """Names, sorted, of all clusters that have a folder, or a link to one, in ``root``: complete, half made or damaged;
-    what is not called as a cluster may be is passed over. Empty where there is no root. FleetError ``state-unreadable``
-    where that cannot be looked at."""
+    what is not called as a cluster may be is passed over, and so are links in a circle. Empty where there is no root.
+    FleetError ``state-unreadable`` where that cannot be looked at."""
     try:
-        return tuple(sorted(each.name for each in os.scandir(root) if each.is_dir() and not name_problem(each.name)))
+        return tuple(sorted(each.name for each in os.scandir(root) if not name_problem(each.name) and _is_folder(each)))
     except (FileNotFoundError, NotADirectoryError):
         return ()
     except OSError as error:
         raise FleetError("state-unreadable", f"{root} cannot be read: {error.strerror}") from None
 
 
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a folder or a link to one; also where that cannot be told, as behind a link that others made."""
+    try:
+        return entry.is_dir()
+    except OSError as error:
+        return error.errno != errno.ELOOP
+
+
+def made_folder(root: Path, name: str) -> Path:
+    """The folder of a cluster that is about to be made (mode 0700), which may be there already; it is given. FleetError
+    ``bad-name``, ``unwritable-folder``, and ``unsafe-folder`` if by owner and mode others than this user and root can
+    put something into it: keys, the ids of processes to be ended."""
+    folder = make_folder(cluster_dir(root, name), 0o700)
+    with unwritable_as_error(folder):
+        _refuse_unsafe(folder)
+    return folder
+
+
+def _refuse_unsafe(folder: Path) -> None:
+    """FleetError ``unsafe-folder`` as of ``made_folder``; OSError or RuntimeError as of ``own_folder``."""
+    why = others_may_write(folder.resolve())
+    if why:
+        text = f"keys and processes in {folder} could be anybody's: {why}"
+        way = f"chmod go-w {folder}, if all that is in it is yours"
+        hint = f"give another folder for local clusters (root, in playbooks local_root); or {way}"
+        raise FleetError("unsafe-folder", text, folder.name, hint)
+
+
 def load(folder: Path) -> State | None:
     """What is recorded of the cluster in ``folder``; None if there is no state file. FleetError ``state-unreadable`` if
     it cannot be read, is not one of ours, or is that of another cluster, as in a copy of its folder; ``state-too-new``
-    if a newer version of the collection wrote it."""
+    if a newer version of the collection wrote it; ``unsafe-folder`` as of ``made_folder``."""
     path = folder / "state.json"
     try:
+        _refuse_unsafe(folder)
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["schema"] > SCHEMA:
             raise FleetError(
@@ -134,7 +165,7 @@ def load(folder: Path) -> State | None:
         return None
     except OSError as error:
         raise FleetError("state-unreadable", f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError):
         raise FleetError(
             "state-unreadable",
             f"{path} is not the state of a local cluster",
@@ -158,6 +189,8 @@ def _judged(state: State) -> State:
         raise ValueError("a log cannot hold that much")
     if not all(isinstance(each, int) and each > 0 for each in numbers) or "kube-apiserver" not in state.ports:
         raise ValueError("ports or processes are not numbered")
+    if max(state.ports.values()) > 65535:
+        raise ValueError("no port has this number")
     if state.version:
         KubeVersion.parse(state.version)
     if name_problem(state.name) or state.profile not in PROFILES or state.wanted not in ("running", "stopped"):
@@ -217,9 +250,9 @@ def with_process(folder: Path, state: State, name: str, process: Process | None)
 def make(root: Path, name: str, within: PortRange) -> State:
     """Makes the folder of a new cluster (mode 0700), records its state and gives it, with free ports of ``within`` that
     no other cluster of the root holds, as far as their states can be read; a state that is there is replaced.
-    FleetError ``bad-name``, ``no-free-ports``, ``unwritable-folder``, ``busy``, ``state-unreadable`` where the root
-    cannot be looked at; OSError as of ``is_free``."""
-    folder = make_folder(cluster_dir(root, name), 0o700)
+    FleetError as of ``made_folder``, ``no-free-ports``, ``busy``, ``state-unreadable`` where the root cannot be looked
+    at; OSError as of ``is_free``."""
+    folder = made_folder(root, name)
     with root_lock(root):
         return save(folder, State(name, free_slot(within, _held_ports(root, name))))
 
@@ -251,25 +284,52 @@ def with_ports(root: Path, state: State, users: t.Iterable[str], within: PortRan
 def remove(root: Path, name: str) -> None:
     """Removes the cluster's folder, if it is there, whose processes have ended: renamed, then deleted, so that one with
     a cluster's name is never half deleted, nor moved while its keys are read. What earlier removals were cut off at
-    goes as well. FleetError ``bad-name``, ``busy``, ``unwritable-folder``, also for a link."""
+    goes as well. FleetError ``bad-name``, ``busy``, ``unwritable-folder``, also for a link, and for another user's
+    folder, unless this one is root: its processes are not seen, and run on."""
     folder = cluster_dir(root, name)
     if folder.is_symlink():
         hint = "delete what it leads to, and the link"
         raise FleetError("unwritable-folder", f"{folder} is a link, and what it leads to is not ours", name, hint)
+    with unwritable_as_error(root), contextlib.suppress(FileNotFoundError):
+        owner = folder.lstat().st_uid
+        if os.geteuid() not in (0, owner):
+            text = f"{folder} belongs to user {owner}, and is left alone"
+            raise FleetError("unwritable-folder", text, name, "remove the cluster as that user")
     with root_lock(root), unwritable_as_error(root), contextlib.suppress(FileNotFoundError):
         folder.rename(root / f".{name}{_REMOVED}{secrets.token_hex(8)}")
     for left in half_removed(root, name):
         with unwritable_as_error(left):
-            # Folders first: keys and data, while the files beside them still say whose they were.
-            for each in [each for each in left.iterdir() if each.is_dir() and not each.is_symlink()]:
-                shutil.rmtree(each)
+            _remove_folders(left)  # keys and data, while the files beside them still say whose they were
             shutil.rmtree(left)
+
+
+def _remove_folders(folder: Path) -> None:
+    """Removes all folders in it, and leaves its files. OSError, also where a link is in its place by now: that could
+    lead to any folder of this user."""
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        with os.scandir(place) as entries:
+            names = [each.name for each in entries if each.is_dir(follow_symlinks=False)]
+        for name in names:
+            shutil.rmtree(name, dir_fd=place)
+    finally:
+        os.close(place)
 
 
 def half_removed(root: Path, name: str = "*") -> tuple[Path, ...]:
     """Folders, in the order of their paths, of clusters of this name, or of any, of which a removal was cut off or is
-    under way: keys and data may be in them."""
-    return tuple(sorted(root.glob(f".{name}{_REMOVED}*")))
+    under way: keys and data may be in them. Neither links nor folders of other users, which are not ours to remove, but
+    for root."""
+    return tuple(sorted(each for each in root.glob(f".{name}{_REMOVED}*") if _is_own_folder(each)))
+
+
+def _is_own_folder(path: Path) -> bool:
+    """Whether it is a folder of this user, or of anybody if this is root; a link is none, nor is what has gone."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and os.geteuid() in (0, found.st_uid)
 
 
 def name_of_removed(folder: Path) -> str:

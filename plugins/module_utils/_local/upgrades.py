@@ -23,7 +23,7 @@ from pathlib import Path
 
 from .._core.errors import FleetError
 from .._core.values.instants import SECONDS, write_time
-from .._kube.files import open_to_append
+from .._kube.files import open_to_append, refuse_special
 from .locks import locked, unwritable_as_error
 from .private import write_private
 
@@ -109,7 +109,9 @@ def finish(folder: Path) -> None:
 
 
 def _written(log: Path) -> bytes:
-    """All bytes of the log, none if there is no log; OSError if it cannot be read."""
+    """All bytes of the log, none if there is no log; OSError if it cannot be read, or is a pipe, which would be waited
+    for."""
+    refuse_special(log)
     try:
         return log.read_bytes()
     except FileNotFoundError:

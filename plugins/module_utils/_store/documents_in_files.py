@@ -27,6 +27,7 @@ MAX_DOCUMENTS = 200_000
 Silent = t.Mapping[int, frozenset[str]]
 _COMMENT = re.compile(r"(?:^|\s)#\s*fleetlint:\s*ignore\s(?P<codes>[\w, -]+)")
 IGNORE_FILE = ".fleetlintignore"
+_ELSEWHERE = "this is a link to a file elsewhere, and such links are not followed"
 
 
 @dataclass(frozen=True)
@@ -199,18 +200,18 @@ def _below(path: str, problems: list[Problem], exclude: t.Sequence[str] | None) 
         ]
         kept = (name for name in names if name.endswith(SUFFIXES) and not excluded.file(here + name))
         for file in (os.path.join(folder, name) for name in kept):
-            if os.path.islink(file) and not _is_within(file, path):
-                text = "this is a link to a file elsewhere, and such links are not followed"
-                problems.append(Problem("unreadable", text, file, "name the file"))
+            if _leads_out(file, path):
+                problems.append(Problem("unreadable", _ELSEWHERE, file, "name the file"))
             else:
                 found.append(file)
     return sorted(found, key=lambda name: Path(name).parts)
 
 
-def _is_within(path: str, folder: str) -> bool:
-    """Whether what a link leads to lies in the folder: who writes manifests is not to show files of the runner."""
+def _leads_out(path: str, folder: str) -> bool:
+    """Whether that is a link to what does not lie in the folder: who writes manifests is not to show files of the
+    runner."""
     real = os.path.realpath(folder)
-    return os.path.commonpath([real, os.path.realpath(path)]) == real
+    return os.path.islink(path) and os.path.commonpath([real, os.path.realpath(path)]) != real
 
 
 def _linked(path: str) -> Problem:
@@ -221,9 +222,13 @@ def _linked(path: str) -> Problem:
 
 def _ignored(folder: str, problems: list[Problem]) -> tuple[str, ...]:
     """The patterns of the folder's own ignore file, one in a line, without comments; none without it, or if it cannot
-    be read, which is added to ``problems``."""
+    be read or is a link that leaves the folder (which files it fits would tell what is in it): that is added to
+    ``problems``."""
     path = os.path.join(folder, IGNORE_FILE)
     if not os.path.lexists(path):
+        return ()
+    if _leads_out(path, folder):
+        problems.append(Problem("unreadable", _ELSEWHERE, path, "put the patterns here, or give them as exclude"))
         return ()
     text = file_text(path)
     if isinstance(text, Problem):

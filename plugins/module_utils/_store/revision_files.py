@@ -57,7 +57,7 @@ def files_of(
 def _texts(blobs: t.Iterable[tuple[str, str]], answer: bytes) -> t.Iterator[tuple[str, str]]:
     """Each file with its text, in order, out of what ``cat-file --batch`` prints: each object is a line with its name,
     kind and size, then that many bytes and a newline. What is missing, or no UTF-8, is left out. ValueError if the
-    answer ends before the last object."""
+    answer ends before the last of them begins."""
     at = 0
     for file, _oid in blobs:
         end = answer.index(b"\n", at)

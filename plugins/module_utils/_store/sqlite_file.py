@@ -18,7 +18,7 @@ import typing as t
 from pathlib import Path
 
 from .._core.errors import FleetError
-from .._kube.files import refuse_special
+from .._kube.files import open_to_append, refuse_special
 from .sqlite_rows import WAY_OUT, damaged
 
 APPLICATION_ID = 0x67666C74  # "gflt"
@@ -162,11 +162,10 @@ def _make(path: Path) -> None:
 
 def _ignore(file: Path) -> None:
     """Writes a .gitignore for all of its folder where it is missing or empty; never through a link, which a checkout
-    may bring. OSError."""
+    may bring. OSError, also for a pipe, which would be waited for."""
     if file.is_symlink() or (file.exists() and file.stat().st_size):
         return
-    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
-    with open(handle, "w", encoding="ascii") as opened:
+    with open(open_to_append(file), "a", encoding="ascii") as opened:
         opened.write("*\n")
 
 

@@ -46,8 +46,8 @@ class LocalDriver:
     def observe(self, member: str) -> Observation:
         """The member's own ``/version``; while an upgrade to that was begun and is not finished, the version it comes
         from, for not all of the control plane may run. If it does not answer meanwhile, with its pools as they were
-        read last: nodes cannot be asked. Else FleetError as of asking it, ``state-unreadable``,
-        ``state-too-new``."""
+        read last: nodes cannot be asked. Else FleetError as of asking it, and of
+        ``state.load``."""
         name = self._cluster(member)
         cut_off = upgrades.pending(self.root / name) if name else None
         try:
@@ -77,7 +77,7 @@ class LocalDriver:
         """The local cluster that the member is: the one whose API server its connection leads to. Where it leads
         elsewhere, as through a proxy, the one of the member's own name, unless the server is checked by another CA than
         that one has: it is one of another fleet then. FleetError ``no-such-cluster`` with those that there are,
-        ``state-unreadable``, ``state-too-new``."""
+        or as of ``state.load``."""
         found = self._cluster(member)
         if found:
             return found
@@ -88,7 +88,7 @@ class LocalDriver:
         raise FleetError("no-such-cluster", words, member, hint)
 
     def _cluster(self, member: str) -> str:
-        """As ``cluster_of``, but empty if there is none. FleetError ``state-unreadable``, ``state-too-new``."""
+        """As ``cluster_of``, but empty if there is none. FleetError as of ``state.load``."""
         try:
             connection = self.clients.connection(member)
         except FleetError:

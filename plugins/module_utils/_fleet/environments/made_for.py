@@ -14,7 +14,7 @@ from pathlib import Path
 from ..._core.errors import FleetError, Problem
 from ..._kube.files import read_file
 from ..._local import state as states
-from ..._local.locks import make_folder, unwritable_as_error
+from ..._local.locks import unwritable_as_error
 from ..._local.private import write_private
 from ..files import path_option
 
@@ -47,8 +47,8 @@ def refuse_others(root: Path, names: t.Iterable[str], fleet: str) -> None:
 
 def mark(root: Path, name: str, fleet: str) -> None:
     """Writes into the folder of a cluster that is about to be made that it is for the fleet; makes the folder if it is
-    not there. FleetError ``bad-name``, ``unwritable-folder``."""
-    folder = make_folder(states.cluster_dir(root, name), 0o700)
+    not there. FleetError as of ``state.made_folder``."""
+    folder = states.made_folder(root, name)
     with unwritable_as_error(folder):
         write_private(folder / _MARK, f"{fleet}\n".encode())
 

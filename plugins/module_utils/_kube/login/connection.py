@@ -6,6 +6,7 @@ what cannot be sent and for addresses that no server of a cluster has. Nothing h
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 import re
 import socket
@@ -13,7 +14,7 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from ..._core.errors import FleetError, Problem
 from ..files import read_file
@@ -90,6 +91,16 @@ def bearer(token: str, where: str = "") -> str:
             hint="see how the token got into the kubeconfig or the token file",
         )
     return f"Bearer {token}" if token else ""
+
+
+def proxy_authorization(proxy: str) -> str:
+    """The header by which an HTTP proxy is shown the user and the password in its URL, the bytes that these are
+    percent-encoded from, as kubectl and curl do; empty for one without a user."""
+    url = urlsplit(proxy)
+    if url.username is None:
+        return ""
+    pair = b":".join(map(unquote_to_bytes, (url.username, url.password or "")))
+    return f"Basic {base64.b64encode(pair).decode()}"
 
 
 def _is_host(name: str) -> bool:

@@ -19,7 +19,7 @@ import threading
 import typing as t
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
-from .connection import Connection, Credential
+from .connection import Connection, Credential, proxy_authorization
 
 HIDDEN = "(hidden)"
 # Shorter ones are masked where they stand alone: within other words they would be found by chance, and "la(hidden)"
@@ -183,7 +183,9 @@ SHOWN = KnownSecrets()
 def secrets_of(credential: Credential, connection: Connection) -> tuple[str, ...]:
     """Tokens and passwords that go to the server or to a proxy with this credential, in each form in which they are
     known here; some of the texts may be empty."""
-    return (*_authorization(credential.authorization), connection.token, *passwords_in(connection.proxy))
+    passwords = passwords_in(connection.proxy)
+    to_proxy = _authorization(proxy_authorization(connection.proxy)) if any(passwords) else ()
+    return (*_authorization(credential.authorization), connection.token, *to_proxy, *passwords)
 
 
 def private_to(connection: Connection, credential: Credential) -> tuple[str, ...]:

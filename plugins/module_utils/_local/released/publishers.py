@@ -98,11 +98,14 @@ def _github_digest(name: str, text: str) -> str:
 def module_sum(archive: Path) -> str:
     """``h1:...`` of a module's archive, as ``go.sum`` has it: of the SHA-256 of every file in it, by name.
 
-    FleetError ``release-damaged`` if it is no archive, has a wrong checksum, or cannot be read, unpacked or decrypted.
+    FleetError ``release-damaged`` if it is no archive, has a wrong checksum, or cannot be read, unpacked or decrypted;
+    for a name with a line break too, as Go has it: it would pass for the lines of several files.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
             names = sorted(opened.namelist())
+            if any("\n" in name for name in names):
+                raise ValueError("the name of a file has a line break")
             lines = [f"{_digest(opened, name)}  {name}\n" for name in names]
     except (*_UNREADABLE, zlib.error, lzma.LZMAError) as error:
         raise FleetError("release-damaged", f"{archive.name} is no archive: {error}") from None

@@ -113,6 +113,23 @@ def test_excluded_files_are_not_read(tmp_path: Path):
     assert len(list(read_documents([tmp_path]))) == 4, "nothing is kept from those who place it"
 
 
+def test_patterns_are_not_read_behind_a_link_that_leaves_the_folder(tmp_path: Path):
+    """Which files are passed over would tell whoever writes them what stands in a file of the runner."""
+    here = tmp_path / "manifests"
+    write(here, {"canary.yaml": PLACEMENT, "patterns": "canary.yaml\n"})
+    (tmp_path / "elsewhere").write_text("canary.yaml\n")
+    ignoring = here / ".fleetlintignore"
+    ignoring.symlink_to(tmp_path / "elsewhere")
+    found = lint([str(here)], NOW).remarks
+    assert {(each.code, each.file) for each in found} >= {
+        ("not-one-of", str(here / "canary.yaml")),
+        ("unreadable", str(ignoring)),
+    }
+    ignoring.unlink()
+    ignoring.symlink_to("patterns")
+    assert "not-one-of" not in codes(lint([str(here)], NOW)), "one within the folder is followed"
+
+
 @pytest.mark.parametrize(
     ("pattern", "folders", "files"),
     [

@@ -50,6 +50,14 @@ def test_paths_are_those_of_what_was_sent(message, paths):
     assert refused_paths(status(message), SECRET) == paths
 
 
+@pytest.mark.parametrize(
+    ("message", "path"), [(".data.password: expected string", ".data.password"), ("data.pass", ".data.pass")]
+)
+def test_a_key_that_another_begins_with_is_not_named_by_that(message, path):
+    keys = dict.fromkeys(("pass", "password", "pass-word"), "x")
+    assert refused_paths(status(message), {"kind": "Secret", "data": keys}) == (path,)
+
+
 def test_paths_of_causes_count_and_their_words_do_not():
     causes = [
         {"field": "data[b]", "message": "canary", "reason": "canary"},

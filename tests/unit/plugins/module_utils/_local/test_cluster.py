@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import subprocess
 import time
@@ -26,7 +27,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._local import (
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import Binary
 from ansible_collections.gitops.fleet.plugins.module_utils._local.certificates import make_pki
-from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import write_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import merge_kubeconfigs, write_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import DEFAULT_PORTS, USERS
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec, TokenUser
 
@@ -41,7 +42,7 @@ def recorded(tmp_path: Path) -> t.Iterator[Recorded]:
 
     def make(*alive: str, died: t.Collection[str] = (), ready: bool = True) -> Path:
         folder = tmp_path / "hub"
-        folder.mkdir()
+        folder.mkdir(0o700)
         had = {name: state.Process(processes.ProcessId(4194304, "never"), "1.36.3") for name in died}
         for name in alive:
             begun.append(subprocess.Popen(["sleep", "60"]))
@@ -136,7 +137,7 @@ def test_a_cluster_of_which_nothing_but_a_note_is_there_was_absent(
     monkeypatch.setattr(converge, "bring_up", lambda *_given: ("make the cluster",))
     monkeypatch.setattr(converge, "settle_nodes", lambda *_given: ())
     folder = tmp_path / "hub"
-    folder.mkdir()
+    folder.mkdir(0o700)
     (folder / "fleet").write_text("demo")
     found = cluster.present(ClusterSpec("hub"), tmp_path, check=check)
     assert found.changed and found.before.state == "absent"
@@ -307,3 +308,61 @@ def test_what_is_left_of_a_removal_is_removed_on_linux_only(elsewhere: None, tmp
     with pytest.raises(FleetError) as refused:
         cluster.absent("hub", tmp_path)
     assert refused.value.code == "linux-only"
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda root: cluster.stopped("hub", root),
+        lambda root: cluster.stopped("hub", root, check=True),
+        lambda root: cluster.started("hub", root),
+        lambda root: cluster.upgraded("hub", "1.36.3", root),
+        lambda root: cluster.memory(root, "hub"),
+        lambda root: converge.bring_up(ClusterSpec("hub"), root, BINARIES, DEFAULT_PORTS, 0.0),
+    ],
+)
+def test_no_process_is_taken_for_a_clusters_that_others_may_have_noted(
+    recorded: Recorded, act: t.Callable[[Path], object]
+):
+    """Whoever makes the folder first could have any process of this user ended, and knows the keys."""
+    folder = recorded("etcd")
+    kept = state.load(folder)
+    folder.chmod(0o777)
+    with pytest.raises(FleetError) as refused:
+        act(folder.parent)
+    assert (refused.value.code, refused.value.where) == ("unsafe-folder", "hub")
+    assert "others may write to it (mode 0777)" in refused.value.message
+    assert kept is not None and processes.is_running(kept.processes["etcd"].id)
+    assert cluster.status(folder.parent, "hub").state == "incomplete"
+    assert cluster.absent("hub", folder.parent).changed and processes.is_running(kept.processes["etcd"].id)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a folder to another user")
+def test_keys_of_another_users_folder_are_no_clusters(recorded: Recorded):
+    folder = recorded()
+    root = folder.parent
+    os.chown(folder, 65534, 65534)
+    merge_kubeconfigs(root)
+    assert b"hub" not in (root / "kubeconfig").read_bytes() and state.cluster_behind(root, 21002, None) == ""
+    for act in (state.load, lambda folder: state.make(folder.parent, "hub", DEFAULT_PORTS)):
+        with pytest.raises(FleetError, match="it belongs to user 65534") as refused:
+            act(folder)
+        assert refused.value.code == "unsafe-folder"
+
+
+def test_a_folder_that_somebody_made_first_is_not_filled(tmp_path: Path):
+    (tmp_path / "hub").mkdir()
+    (tmp_path / "hub").chmod(0o777)
+    with pytest.raises(FleetError) as refused:
+        converge.bring_up(ClusterSpec("hub"), tmp_path, BINARIES, DEFAULT_PORTS, 0.0)
+    assert refused.value.code == "unsafe-folder" and list((tmp_path / "hub").iterdir()) == []
+
+
+def test_the_cluster_of_another_user_is_not_removed(recorded: Recorded, monkeypatch: pytest.MonkeyPatch):
+    """In a folder that both may write to it would lose its name, while it runs on."""
+    folder = recorded()
+    owner = folder.stat().st_uid
+    monkeypatch.setattr(state.os, "geteuid", lambda: owner + 1)
+    with pytest.raises(FleetError, match=f"belongs to user {owner}, and is left alone") as refused:
+        cluster.absent("hub", folder.parent)
+    assert refused.value.code == "unwritable-folder" and (folder / "pki").is_dir()

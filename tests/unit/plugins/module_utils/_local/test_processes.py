@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -81,6 +82,12 @@ def test_the_memory_of_another_process_with_its_number_is_not_counted(start):
     one = start("exec sleep 60")
     assert processes.memory(one) > (0, 0)
     assert processes.memory(replace(one, started="0/1")) == (0, 0)
+
+
+def test_a_process_that_ends_while_it_is_looked_at_has_no_memory(start, monkeypatch):
+    one, read = start("exec sleep 60"), Path.read_text
+    monkeypatch.setattr(Path, "read_text", lambda path, **how: "" if path.name == "smaps_rollup" else read(path, **how))
+    assert processes.memory(one) == (0, 0)
 
 
 def test_sigterm_first(start, tmp_path):

@@ -68,3 +68,14 @@ def test_release_files_that_are_switched_off_are_the_reason_of_a_build(
 ) -> None:
     monkeypatch.setenv("FLEET_RELEASES", setting)
     assert "(FLEET_RELEASES is off)" in provisioning_line([recipe("etcd")], tmp_path)
+
+
+def test_no_word_of_a_cache_that_others_may_write_to_is_told(tmp_path: Path, no_go: None) -> None:
+    """What is noted there of a server would be printed as it is."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / ".no-releases").write_text("https://\n\x1b]0;title\x07")
+    cache.chmod(0o777)
+    with pytest.raises(FleetError) as refused:
+        provisioning_line([recipe("etcd")], cache)
+    assert refused.value.code == "unsafe-folder"

@@ -48,6 +48,13 @@ def test_all_problems_at_once():
     assert len(found) == 16
 
 
+def test_no_node_has_less_than_nothing():
+    """An API server would refuse it, once all else is up."""
+    pools = (NodesSpec(1, cpu="-1"), NodesSpec(1, "other", memory="-1Gi"))
+    found = [("bad-quantity", "nodes[0].cpu"), ("bad-quantity", "nodes[1].memory")]
+    assert problems(ClusterSpec("one", profile="fleet", nodes=pools)) == found
+
+
 @pytest.mark.parametrize("profile", ["api", "control"])
 def test_simulated_nodes_need_the_profile_that_keeps_them_ready(profile):
     assert problems(ClusterSpec("one", profile=profile, nodes=(NodesSpec(1),))) == [("bad-profile", "nodes")]

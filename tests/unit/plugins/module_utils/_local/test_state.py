@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from dataclasses import replace
@@ -30,7 +31,7 @@ STATE = State(
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The folder of the cluster of ``STATE``."""
-    return make_folder(tmp_path / "one")
+    return make_folder(tmp_path / "one", 0o700)
 
 
 def test_it_comes_back_as_it_was_saved(folder):
@@ -132,7 +133,7 @@ def test_a_removal_that_was_cut_off_is_finished_by_the_next(tmp_path):
 
 
 def test_what_cannot_be_removed_is_told(tmp_path, free_ports, monkeypatch):
-    def closed(path):
+    def closed(path, **_how):
         raise PermissionError(13, "Permission denied", str(path))
 
     state.make(tmp_path, "a", PortRange(100, 199))
@@ -143,6 +144,28 @@ def test_what_cannot_be_removed_is_told(tmp_path, free_ports, monkeypatch):
                 cluster.absent("a", tmp_path)
             assert refused.value.code == "unwritable-folder"
     assert cluster.absent("a", tmp_path).changed and not list(tmp_path.glob(".a*"))
+
+
+def test_a_link_called_like_a_removal_that_was_cut_off_is_not_followed(tmp_path, monkeypatch):
+    """Whoever else may write to the root could have any folder of this user removed."""
+    (tmp_path / "root" / "a").mkdir(0o700, parents=True)
+    (tmp_path / "home" / "documents").mkdir(parents=True)
+    planted = tmp_path / "root" / ".a.removed.7"
+    planted.symlink_to(tmp_path / "home")
+    assert cluster.absent("a", tmp_path / "root").changed
+    assert (tmp_path / "home" / "documents").is_dir() and planted.is_symlink()
+    assert not cluster.absent("a", tmp_path / "root").changed
+    monkeypatch.setattr(state, "half_removed", lambda _root, _name: (planted,))  # put there just then
+    with pytest.raises(FleetError) as refused:
+        state.remove(tmp_path / "root", "a")
+    assert refused.value.code == "unwritable-folder" and (tmp_path / "home" / "documents").is_dir()
+
+
+def test_what_another_user_removes_is_left_alone(tmp_path, monkeypatch):
+    (tmp_path / ".a.removed.7" / "pki").mkdir(parents=True)
+    owner = tmp_path.stat().st_uid
+    monkeypatch.setattr(state.os, "geteuid", lambda: owner + 1)
+    assert state.half_removed(tmp_path) == ()
 
 
 def test_what_a_link_leads_to_is_not_said_to_be_removed(tmp_path):
@@ -182,6 +205,7 @@ GOOD = state.State("a", {user: 21000 + at for at, user in enumerate(ports.USERS)
     "change",
     [
         *({"ports": value} for value in ({}, [], None, {"etcd": 1}, {**GOOD.ports, "kwok": "x"})),
+        {"ports": {**GOOD.ports, "etcd": 65536}},
         *({"profile": value} for value in ("huge", None, ["api"])),
         *({"version": value} for value in (None, 1.36, "latest")),
         *({"wanted": value} for value in ("dead", None)),
@@ -195,7 +219,7 @@ GOOD = state.State("a", {user: 21000 + at for at, user in enumerate(ports.USERS)
 )
 def test_a_state_that_none_of_ours_can_be_is_unreadable_and_told_without_failing(tmp_path, change):
     folder = tmp_path / "a"
-    folder.mkdir()
+    folder.mkdir(0o700)
     state.save(folder, GOOD)
     document = json.loads((folder / "state.json").read_text())
     (folder / "state.json").write_text(json.dumps({**document, **change}))
@@ -220,6 +244,27 @@ def test_a_root_that_cannot_be_read_has_not_no_clusters(tmp_path, monkeypatch):
     with pytest.raises(FleetError) as refused:
         state.cluster_names(tmp_path)
     assert refused.value.code == "state-unreadable"
+
+
+def test_a_link_that_leads_nowhere_hides_no_cluster(tmp_path, monkeypatch):
+    """In a folder that several users share, anybody can put one."""
+    (tmp_path / "east").mkdir(0o700)
+    for name in ("circle", "no.name", "gone"):
+        (tmp_path / name).symlink_to("nothing" if name == "gone" else name)
+    assert state.cluster_names(tmp_path) == ("east",)
+    (tmp_path / "closed").symlink_to(tmp_path / "east")
+    is_dir = Path.is_dir
+
+    def closed(entry):
+        raise PermissionError(errno.EACCES, "Permission denied", str(entry))
+
+    class Entry:
+        name = "closed"
+        is_dir = closed
+
+    monkeypatch.setattr(state.os, "scandir", lambda _root: [Entry()])
+    monkeypatch.setattr(Path, "is_dir", lambda path: closed(path) if path.name == "closed" else is_dir(path))
+    assert [(each.name, each.state) for each in cluster.clusters(tmp_path)] == [("closed", "incomplete")]
 
 
 def test_a_cluster_is_found_by_its_port_and_its_authority(tmp_path):

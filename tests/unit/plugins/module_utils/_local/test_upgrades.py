@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -105,3 +106,16 @@ def test_a_damaged_intent_is_told(folder: Path, content: str):
     with pytest.raises(FleetError) as refused:
         upgrades.pending(folder)
     assert refused.value.code == "state-unreadable"
+
+
+def test_a_pipe_in_the_place_of_the_log_is_not_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    """In a folder that several users share, anybody can put one there first."""
+    os.mkfifo(folder.parent / upgrades.LOG)
+
+    def waiting(path: Path) -> bytes:
+        raise AssertionError(f"{path} is waited for")
+
+    monkeypatch.setattr(Path, "read_bytes", waiting)
+    with pytest.raises(FleetError, match="it is a pipe") as refused:
+        upgrade(folder, "op.1", "v1.35.4", "v1.36.3")
+    assert refused.value.code == "unwritable-folder"

@@ -91,6 +91,18 @@ def test_the_first_write_makes_folder_and_file_for_this_user_only(tmp_path: Path
     assert (path.parent / ".gitignore").read_text() == "*\n"
 
 
+def test_a_pipe_in_the_place_of_the_gitignore_is_not_waited_for(tmp_path: Path) -> None:
+    folder = tmp_path / ".gitops-fleet"
+    folder.mkdir()
+    os.mkfifo(folder / ".gitignore")
+    reader = os.open(folder / ".gitignore", os.O_RDONLY | os.O_NONBLOCK)  # without one it would be waited for here
+    try:
+        assert code_of(opened(folder / "records.db").create, member()) == "records-unreadable"
+        assert not (folder / "records.db").exists()
+    finally:
+        os.close(reader)
+
+
 def test_a_reader_sees_what_another_opening_makes_later(path: Path) -> None:
     reader = opened(path)
     assert reader.get(MC, "one") is None

@@ -55,7 +55,7 @@ def test_a_cluster_that_went_down_in_its_upgrade_is_seen_as_it_was(tmp_path: Pat
     clients: t.Any = Nobody({"a": member})
     driver = LocalDriver(clients=clients, root=tmp_path, operations=tmp_path / "operations", environ={})
     folder = states.cluster_dir(tmp_path, "a")
-    folder.mkdir(parents=True)
+    folder.mkdir(0o700, parents=True)
     states.save(folder, states.State("a", {"kube-apiserver": 1}, version="1.35.4"))
     with pytest.raises(FleetError) as away:
         driver.observe("a")
@@ -73,7 +73,7 @@ def test_one_that_answers_in_the_middle_of_its_upgrade_is_not_there_yet(
     clients: t.Any = mock.Mock(members={}, **{"connection.side_effect": FleetError("kubeconfig-missing", "none", "a")})
     driver = LocalDriver(clients=clients, root=tmp_path, operations=tmp_path / "operations", environ={})
     folder = states.cluster_dir(tmp_path, "a")
-    folder.mkdir(parents=True)
+    folder.mkdir(0o700, parents=True)
     states.save(folder, states.State("a", {"kube-apiserver": 1}, version="1.35.4"))
     assert driver.observe("a") == Observation(version="v1.36.3")
     upgrades.intend(folder, "v1.35.4", "v1.36.3")
@@ -92,7 +92,8 @@ class Clusters:
 
     def cluster(self, name: str, port: int, authority: str) -> None:
         pki = self.root / name / "pki"
-        pki.mkdir(parents=True)
+        pki.parent.mkdir(0o700, parents=True)
+        pki.mkdir()
         (pki / "ca.crt").write_text(f"{authority}\n")
         states.save(self.root / name, states.State(name, {"kube-apiserver": port}, version="1.35.4"))
 

@@ -86,7 +86,7 @@ def test_the_kubeconfig_of_all_is_named_though_the_first_cluster_is_not_there(tm
 
 
 def test_a_cluster_is_claimed_once_and_one_that_does_not_tell_whose_it_is_becomes_the_claimants(tmp_path: Path):
-    (tmp_path / "unmarked").mkdir()
+    (tmp_path / "unmarked").mkdir(0o700)
     for name in ("new", "unmarked"):
         made_for.claim(tmp_path, name, "stack dev in /a")
         made_for.claim(tmp_path, name, "stack dev in /a")

@@ -112,6 +112,15 @@ def test_many_texts_at_once():
     assert list(map(hide, texts)) == ["x (hidden) y", "nothing"]
 
 
+def test_what_a_proxy_was_shown_is_known_however_short_the_password_is():
+    """A proxy, too, may send back the header that it was given."""
+    shown = base64.b64encode(b"jo:pass-1").decode()
+    hide = known(*secrets_of(Credential(), Connection("http://a:6443", proxy="http://jo:pass-1@p:1")))
+    assert hide.taken_out(f"Proxy-Authorization: Basic {shown}") == "Proxy-Authorization: Basic (hidden)"
+    user_alone = Connection("http://a:6443", proxy="http://runners@p:1")
+    assert known(*secrets_of(Credential(), user_alone)).taken_out("runners: 2") == "runners: 2"
+
+
 def test_what_is_known_of_a_connection():
     pair = base64.b64encode(b"jo:pass-word").decode()
     basic = Credential(authorization=f"Basic {pair}")

@@ -369,3 +369,13 @@ def test_an_archive_with_damaged_or_encrypted_data_is_damaged(tmp_path: Path) ->
         with pytest.raises(FleetError) as refused:
             publishers.module_sum(archive)
         assert refused.value.code == "release-damaged"
+
+
+def test_one_file_does_not_pass_for_several(tmp_path: Path) -> None:
+    """Its name could hold the line of another, which the archive then lacks."""
+    archive, line = tmp_path / "module.zip", f"{hashlib.sha256(b'x').hexdigest()}  m/b"
+    with zipfile.ZipFile(archive, "w") as opened:
+        opened.writestr(f"m/a\n{line}", b"x")
+    with pytest.raises(FleetError, match="has a line break") as refused:
+        publishers.module_sum(archive)
+    assert refused.value.code == "release-damaged"
