@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from ansible_collections.gitops.fleet.plugins.module_utils._local import upgrades
+from ansible_collections.gitops.fleet.plugins.module_utils._local import state, upgrades
 from conducting import Conducting, Plays
-from update_fleet import NEW, OLD, UpdateFleet
+from update_fleet import NEW, OLD, UpdateFleet, until
 from update_rules import allowing
 
 
@@ -18,7 +18,11 @@ def test_one_broken_member_of_four(fleet: UpdateFleet, plays: Plays) -> None:
     key.unlink()
 
     fleet.write(allowing(0))
-    halted = plays("gitops.fleet.update", **fleet.variables()).code(2)
+    # The second one cannot end before the first has failed: whoever changes a cluster waits for its lock.
+    with state.cluster_lock(fleet.clusters.root, others[0], lambda: None, timeout=300):
+        halted = plays.start("gitops.fleet.update", **fleet.variables())
+        until(lambda: f": {broken} Failed: " in halted.output or halted.process.poll() is not None)
+    halted.code(2)
     _fails(halted, "failed", "run-failed")
     (line,) = [each for each in halted.output.splitlines() if f": {broken} Failed: " in each]
     assert "sa.key: no such file" in line, line
