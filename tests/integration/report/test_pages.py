@@ -230,7 +230,7 @@ def test_the_waves_of_a_plan_are_told(browser: Browser, report: Made) -> None:
     [
         (STAGED, ("staged run", "snapshot 7 of placement payments", "stage pilot", "completed by ana@example.com",
                   f"approve {STAGED}-before-prod", "wait 2h")),
-        (ROTATED, ("rotation", "3/12 nodes, 1 left as they were", "wave 1", "wave not begun",
+        (ROTATED, ("rotation", "3/12 nodes, 1 left as it was", "wave 1", "wave not begun",
                    "node prod-eastus-3/node-5", "Draining", "blocked since")),
     ],
 )  # fmt: skip
