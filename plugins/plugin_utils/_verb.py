@@ -55,7 +55,7 @@ AT_LEAST_ONE = (
     "node_timeout",
 )
 AT_LEAST_ZERO = ("max_idle", "removal_timeout", "look_again")
-AT_MOST = 1_000_000_000  # seconds; nine times that is more than Python can wait
+AT_MOST = 5_000_000_000  # seconds, 158 years; twice that is more than Python can wait
 APPROVALS = ("digest", "approved_plan")
 # Options without which a command that carries a run on would not do the same again.
 AS_NOW = ("drivers", "operations", "driver", "command", "allow_self_approval", "verified_approvals", "approval_expires")
