@@ -34,7 +34,7 @@ class ActionModule(Verb):
                 return Answer(changed=any(gone))
             profiles = record_profiles(session.records, given, write=False)
             changed = record_with_evidence(session, given.maintenance.values(), write, options["src"]) or profiles
-            if write:  # last, for whoever evaluates one from now on is to find its freezes
+            if write and profiles:  # last, for whoever evaluates one from now on is to find its freezes
                 record_profiles(session.records, given, write)
             if state == "present":
                 return Answer(changed=changed, data={"notes": [each.as_dict() for each in given.findings]})

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Text and data that others (a cluster, a manifest) wrote, made fit to be shown in a line, in lines, as JSON data, so
-that they steer no terminal and no CI runner; and any value as Python writes it.
+that they steer no terminal and no CI runner; whether Ansible would take it for a template; and any value as Python
+writes it.
 
 Characters that are not seen (control characters, those that turn the direction of text, in lines also those without
 width) become ``\\x1b`` or ``\\u202e``. Commands of CI runners are broken by a space: GitHub's ``::error::`` counts at
@@ -29,6 +30,9 @@ _COMMAND = re.compile(
 )
 # What JSON writes for control characters, but for line ends and tabs, which texts may hold.
 _ESCAPED = re.compile(r"\\[rbfu]")
+# What Ansible takes, in JSON, for a template. A text that begins with ``#jinja2:`` names its own marks
+# (https://docs.ansible.com/ansible/latest/collections/ansible/builtin/template_module.html), in variables too.
+_TEMPLATE = re.compile(r'\{[{%#]|"#jinja2:')
 _CONTROL = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
     "\U000e0000-\U000e007f]|\r(?!\n)"
@@ -53,6 +57,12 @@ def in_lines(text: str, most: int = TEXT) -> str:
     if len(further) > LINES:
         further = [*further[: LINES - 1], f"... ({len(further) - LINES + 1} more lines)"]
     return f"\n{FURTHER}".join(in_line(each.removeprefix(FURTHER), most) for each in (first, *further))
+
+
+def is_template(value: t.Any) -> bool:
+    """Whether Ansible may take a value of JSON, or a part of it, for a template of the caller's where a command line
+    gives it. TypeError for what JSON has not."""
+    return bool(_TEMPLATE.search(json.dumps(value)))
 
 
 def written(value: t.Any, most: int = 40) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import shlex
 import typing as t
 from collections import Counter
@@ -21,6 +20,7 @@ from pathlib import Path
 from .._core.cluster.facts.prices import NO_PRICES, PriceList, merged_prices, read_prices
 from .._core.cluster.facts.snapshot import FactsSnapshot, read_snapshot
 from .._core.errors import FleetError, Problem
+from .._core.foreign import is_template
 from .._core.overview.drift import DriftLook
 from .._core.overview.drift_look import read_look
 from .._core.plan.approved import Approved, read_approved
@@ -32,8 +32,6 @@ PRICES_FOLDER = Path(__file__).resolve().parents[3] / "playbooks" / "prices"
 SHIPPED_PRICES = ("aws", "azure", "gce")
 # Bytes. A plan of a thousand placements on a thousand clusters has a third of it.
 MAX_JSON = 1_000_000_000
-# A text that begins with ``#jinja2:`` names marks of its own.
-_TEMPLATE = re.compile(r"\{[{%#]|^#jinja2:")
 
 
 def facts_file(path: str, now: datetime, *, for_plan: bool = False) -> FactsSnapshot:
@@ -63,7 +61,7 @@ def drift_file(path: str, now: datetime) -> DriftLook:
 def path_option(name: str, path: str) -> str:
     """``-e`` with what gives a playbook the path under that name, quoted for a shell and for Ansible behind it; the
     word PATH in place of one that Ansible would take for a template, which others may have named."""
-    path = "PATH" if _TEMPLATE.search(path) else path
+    path = "PATH" if is_template(path) else path
     plain = shlex.quote(path) == path
     return f"-e {name}={path}" if plain else f"-e {shlex.quote(json.dumps({name: path}))}"
 

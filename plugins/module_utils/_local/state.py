@@ -292,7 +292,7 @@ def remove(root: Path, name: str) -> None:
         raise FleetError("unwritable-folder", f"{folder} is a link, and what it leads to is not ours", name, hint)
     with unwritable_as_error(root), contextlib.suppress(FileNotFoundError):
         owner = folder.lstat().st_uid
-        if os.geteuid() not in (0, owner):
+        if not _may_remove(owner):
             text = f"{folder} belongs to user {owner}, and is left alone"
             raise FleetError("unwritable-folder", text, name, "remove the cluster as that user")
     with root_lock(root), unwritable_as_error(root), contextlib.suppress(FileNotFoundError):
@@ -301,6 +301,11 @@ def remove(root: Path, name: str) -> None:
         with unwritable_as_error(left):
             _remove_folders(left)  # keys and data, while the files beside them still say whose they were
             shutil.rmtree(left)
+
+
+def _may_remove(owner: int) -> bool:
+    """Whether what belongs to that user is ours to remove: our own, and all for root."""
+    return os.geteuid() in (0, owner)
 
 
 def _remove_folders(folder: Path) -> None:
@@ -329,7 +334,7 @@ def _is_own_folder(path: Path) -> bool:
         found = path.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and os.geteuid() in (0, found.st_uid)
+    return stat.S_ISDIR(found.st_mode) and _may_remove(found.st_uid)
 
 
 def name_of_removed(folder: Path) -> str:

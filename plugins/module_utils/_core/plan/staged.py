@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from datetime import datetime
+from functools import partial
 
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ..resources.snapshots import resource_hash
@@ -14,7 +15,7 @@ from ..rollout.content import WantedContent
 from ..scheduling.index import FleetIndex
 from ..schema.codec import encode
 from ..values.canonical import digest_of
-from .brakes import Brake, BrakeLimits
+from .brakes import BrakeLimits
 from .compose import (
     Contents,
     Facts,
@@ -25,7 +26,7 @@ from .compose import (
     staying_members,
 )
 from .digest import plan_digest
-from .document import LOST, ClusterPlan, PlacementPlan
+from .document import LOST, PlacementPlan
 from .losing.handed_over import handed_over
 from .rendering import by_cluster, renderings
 
@@ -52,12 +53,8 @@ def staged_plan(
         WantedContent(resource_snapshot=snapshot, overrides=made.overrides), wanted.objects, made.rendered
     )
     clusters = cluster_rows(wanted, known, index, known.bindings, contents, policy.name, ())
-
-    def braked(_plan: PlacementPlan | None, rows: t.Sequence[ClusterPlan]) -> tuple[Brake, ...]:
-        """The brakes of the plan with these rows."""
-        return brakes_of(wanted, known, Facts(index=index, captured_at=now), now, limits, rows)
-
-    tripped = braked(None, clusters)
+    brakes = partial(brakes_of, wanted, known, Facts(index=index, captured_at=now), now, limits)
+    tripped = brakes(clusters)
     apart = renderings(wanted.objects, made.rendered)
     spec = digest_of(encode(placement.spec))
     plan = PlacementPlan(
@@ -80,4 +77,4 @@ def staged_plan(
         rendered=made.rendered,
         renderings=apart,
     )
-    return handed_over([plan], braked, {plan.name: hubs})[0]
+    return handed_over([plan], lambda _plan, rows: brakes(rows), {plan.name: hubs})[0]

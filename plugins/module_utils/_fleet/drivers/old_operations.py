@@ -33,17 +33,21 @@ def remove_old(operations: Path) -> None:
     most 100 at once, each renamed first, so that nobody sees a part of it, and what was left renamed before. What
     cannot be removed, or looked at, is left, and keeps no other."""
     before = time.time() - KEPT
-    try:
-        there = list(operations.iterdir())
-    except OSError:
-        return
-    old = (each for each in there if _told_before(each, before))
+    old = (each for each in _listed(operations) if _told_before(each, before))
     for each in itertools.islice(old, _MOST_REMOVED):
         with contextlib.suppress(OSError):
             each.rename(operations / f"{_GOING}{secrets.token_hex(8)}")
     with contextlib.suppress(OSError):
         for each in operations.glob(f"{_GOING}*"):
             shutil.rmtree(each, ignore_errors=True)
+
+
+def _listed(operations: Path) -> list[Path]:
+    """What is in the folder of all operations; nothing where it cannot be looked at."""
+    try:
+        return list(operations.iterdir())
+    except OSError:
+        return []
 
 
 def _told_before(folder: Path, instant: float) -> bool:
@@ -62,11 +66,7 @@ def remove_unbegun_private(operations: Path) -> None:
     has taken up, for who was to begin them was killed before. They can be begun still, which writes the files anew.
     What cannot be looked at or removed is left."""
     before = time.time() - BEGINS
-    try:
-        there = list(operations.iterdir())
-    except OSError:
-        return
-    for path in (folder / name for folder in there for name in _unbegun_private(folder, before)):
+    for path in (folder / name for folder in _listed(operations) for name in _unbegun_private(folder, before)):
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
 

@@ -10,11 +10,10 @@ import re
 import shlex
 import typing as t
 
+from ..._core.foreign import is_template
+
 # What stands in a shell, and behind the = of Ansible's -e, for itself.
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/+-]+")
-# What Ansible would take, in JSON, for a template of the caller's. A text that begins with ``#jinja2:`` names its own
-# marks (https://docs.ansible.com/ansible/latest/collections/ansible/builtin/template_module.html), in variables too.
-_TEMPLATE = re.compile(r"\{\{|\{%|\{#|\"#jinja2:")
 Variables = t.Mapping[str, t.Any]
 
 
@@ -23,7 +22,7 @@ def playbook_command(playbook: str, variables: Variables) -> str:
     have named, would be a template. TypeError for a value that JSON has not."""
     words = ["ansible-playbook", f"gitops.fleet.{playbook}"]
     for name, value in variables.items():
-        if _TEMPLATE.search(json.dumps(value)):
+        if is_template(value):
             return ""
         words += ["-e", shlex.quote(_assignment(name, value))]
     return " ".join(words)

@@ -51,7 +51,7 @@ def planned(
     sends: bool,
 ) -> PlacementPlan:
     """The plan of a run that has been laid out. What Secrets hold is needed only where it ``sends`` something. ``hubs``
-    are members that are the hub itself: unless files were given as its content, that may have been selected there.
+    are members that are the hub itself, on which its content may have been selected.
 
     FleetError where the content is not known any more (``snapshot-gone``, ``snapshot-not-whole``; if it ``sends``,
     those of ``content_of`` and ``read_manifests``), where it holds what a member is reached with by now
@@ -77,8 +77,7 @@ def planned(
         prune_kinds=prune_kinds,
     )
     index = recorded_index(ground.members, session)
-    own = frozenset[str]() if given.resources else hubs
-    return staged_plan(wanted, ground.recorded.known, policy, kept.name, index, session.clock(), limits, own)
+    return staged_plan(wanted, ground.recorded.known, policy, kept.name, index, session.clock(), limits, hubs)
 
 
 def _kept(ground: RunGround, run: ClusterStagedUpdateRun) -> KeptSnapshot:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core import foreign
@@ -18,6 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.foreign import 
     in_document,
     in_line,
     in_lines,
+    is_template,
     written,
 )
 from hypothesis import given
@@ -148,3 +150,18 @@ def test_the_texts_of_a_harmless_document_are_not_looked_at_one_by_one(monkeypat
 def test_a_value_of_any_type_can_be_shown_in_part() -> None:
     assert written({"a": [1, None]}) == "{'a': [1, None]}" and written("x" * 100, 10) == "'xxxxxxxxx"
     assert written([16**6000]) == "(too large to be shown)"
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("{{ x }}", True),
+        ("a {% b", True),
+        ("{# c", True),
+        ({"names": ["web", "#jinja2: x"]}, True),
+        ("no #jinja2: here", False),
+        ({"a": {"b": 1}}, False),
+    ],
+)
+def test_what_ansible_takes_for_a_template_is_told(value: t.Any, wanted: bool) -> None:
+    assert is_template(value) is wanted

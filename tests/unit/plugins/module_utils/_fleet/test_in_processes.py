@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import signal
@@ -20,6 +19,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.in_processes import in_processes
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.descriptors import descriptors
 
 LONG = 120.0
 COLLECTIONS = Path(__file__).resolve().parents[5] / ".cache" / "collections"
@@ -103,15 +103,6 @@ def test_an_answer_that_cannot_be_sent_is_told_too() -> None:
     """Nested deeper than pickle goes."""
     found = in_processes([lambda: 1, lambda: reduce(lambda inner, _time: [inner], range(5000), list[t.Any]())])
     assert codes(found) == [1, "fault"]
-
-
-def descriptors() -> set[tuple[str, str]]:
-    """Those that are open, each with what it leads to; a thread of another test may close its own at any time."""
-    found = set()
-    for each in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(FileNotFoundError):  # that of the listing itself
-            found.add((each, os.readlink(f"/proc/self/fd/{each}")))
-    return found
 
 
 @pytest.mark.parametrize("name", ["fork", "pipe"])

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import gc
 import os
@@ -13,15 +12,7 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.crew import forking
-
-
-def descriptors() -> set[tuple[str, str]]:
-    """Those that are open, each with what it leads to; a thread of another test may close its own at any time."""
-    found = set()
-    for each in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(FileNotFoundError):  # that of the listing itself
-            found.add((each, os.readlink(f"/proc/self/fd/{each}")))
-    return found
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.descriptors import descriptors
 
 
 def test_where_no_process_can_be_started_both_ends_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
