@@ -153,7 +153,7 @@ DEFINITIONS = (
         ],
     ),
     update("a run twice", "duplicate-object", "new", "twice", definition=[run(), run()]),
-    update("no run at all", "which-run", "named", "none", src=["{manifests}/resources"]),
+    update("no run at all", "which-run", "named", "none", "docs/updates.md", src=["{manifests}/resources"]),
     update("one of two runs", "which-run", "new, other", definition=[run(), run("other")]),
     update("a run that is nowhere", "no-such-run", "webb", "fresh", name="webb"),
     update("a file of runs that is nowhere", "no-such-file", "{folder}/nowhere.yml", src=["{folder}/nowhere.yml"]),
