@@ -239,19 +239,25 @@ def _kind(document: t.Any) -> Kind | tuple[Found, ...]:
         return (Found("unsupported-group", "apiVersion", f"objects of {group} are not interpreted", hint),)
     kind = KIND_OF.get(name)
     if kind is None or kind.group != group:
-        hint = did_you_mean(name, KIND_OF)
-        meant = None
+        hint, meant = did_you_mean(name, KIND_OF) or f"a fleet has {_kinds_by_group()}", None
         if kind:
             at_home = version if version in kind.published else kind.stored
             hint, meant = f"it stands in {kind.group}: write {kind.group}/{at_home}", f"{kind.group}/{at_home}"
-        known = ", ".join(f"{each.kind} of {each.group}" for each in KINDS)
-        text = f"{name} of {group or 'the core group'} is none of {known}"
+        text = f"{name} of {group or 'the core group'} is no kind of a fleet"
         return (Found("unknown-kind", "", text, hint, meant),)
     if version not in kind.versions and version not in kind.published:
         hint = f"write {' or '.join(f'{group}/{each}' for each in kind.versions if each in kind.published)}"
         meant = kind.api_versions[0] if len(kind.versions) == 1 else None
         return (Found("unsupported-version", "apiVersion", f"{name} has no version {version!r}", hint, meant),)
     return kind
+
+
+def _kinds_by_group() -> str:
+    """Every kind that is read here, with its group named once."""
+    kinds: dict[str, list[str]] = {}
+    for each in KINDS:
+        kinds.setdefault(each.group, []).append(each.kind)
+    return "; ".join(f"in {group}: {', '.join(names)}" for group, names in kinds.items())
 
 
 def _checked(check: Check, kind: Kind, document: Mapping[str, t.Any]) -> t.Any:

@@ -294,3 +294,18 @@ def test_problems_of_every_part_come_at_once():
         "too-few-items spec.resourceSelectors",
         "unknown-field spec.colour",
     ]
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "told"),
+    [
+        ("fleet.azure.com/v1", "UpdateRun", "it stands in gitops.fleet: write gitops.fleet/v1alpha1"),
+        ("gitops.fleet/v1alpha1", "UpdateRn", "did you mean UpdateRun?"),
+        ("v1", "Zebra", "a fleet has in cluster.kubernetes-fleet.io: MemberCluster; in gitops.fleet: FleetMember, "),
+    ],
+)
+def test_the_kinds_of_a_fleet_are_listed_only_where_none_is_meant(api_version, kind, told):
+    [problem] = judge({"apiVersion": api_version, "kind": kind}, "x.yml:1").problems
+    assert (problem.code, problem.message.endswith("is no kind of a fleet")) == ("unknown-kind", True)
+    assert problem.hint.startswith(told)
+    assert ("MemberCluster" in str(problem)) == told.startswith("a fleet has")
