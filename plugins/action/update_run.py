@@ -24,7 +24,7 @@ from ..module_utils._fleet.updates.conducting import (
     rehearse,
     verdict,
 )
-from ..module_utils._fleet.updates.defining import Outcome, define_run, retried
+from ..module_utils._fleet.updates.defining import Outcome, define_run, refuse_for_nobody, retried
 from ..module_utils._fleet.updates.gate_completion import terms_of
 from ..module_utils._fleet.updates.gate_objects import with_answers
 from ..module_utils._fleet.updates.preflight import blocked_words, finding_lines, preflight
@@ -121,9 +121,11 @@ def _made(
 ) -> Outcome:
     """The run as it is defined, with the windows and releases beside it; all are recorded if it is to ``write``, the
     run and windows with evidence, and the run last: whoever finds it there finds its freezes too. FleetError as of
-    ``define_run`` and ``keep``."""
+    ``define_run`` and ``keep``, and of ``refuse_for_nobody`` unless it is only to be there."""
     digest, now = options["digest"], session.clock()
     made = define_run(session.records, name, given, False, digest, who, now)
+    if options["state"] != "present":
+        refuse_for_nobody(made.run)
     windows = record_with_evidence(session, given.maintenance.values(), write, options["src"])
     releases = keep(session.records, given.catalogues.values(), write)
     if write and made.changed:

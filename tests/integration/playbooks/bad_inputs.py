@@ -225,7 +225,13 @@ OPTIONS = (
     ),
     placed("facts with a wrong member", "facts-invalid", "facts-wrong.json", facts="{folder}/facts-wrong.json"),
     placed("facts with a wrong instant", "facts-invalid", "facts-noon.json", "noon", facts="{folder}/facts-noon.json"),
-    placed("facts with wrong nodes", "facts-invalid", "facts-list.json", facts="{folder}/facts-list.json"),
+    Bad(
+        "facts with wrong nodes",
+        "fleet_report",
+        {"facts": "{folder}/facts-list.json", "dest": "{folder}/report"},
+        "facts-invalid",
+        ("facts-list.json",),
+    ),
     placed(
         "facts that are too old", "brake-max-facts-age", "captured", "max_facts_age", facts="{folder}/facts-old.json"
     ),

@@ -25,8 +25,9 @@ from ..._core.updates.retry import follow_up, limited_to, retry_name
 from ..._core.updates.run import RunState
 from ..._core.updates.skipping import with_skips_of
 from ..._core.updates.status import derive
-from ..._core.updates.strategy import Candidate, Resolved, resolve
+from ..._core.updates.strategy import NAMED, Candidate, Resolved, resolve
 from ..._core.values.approved_digest import refuse_another
+from ..._core.values.listed import listed
 from ..._core.values.update_states import NEW
 from ..._store.records import Record, Records
 from ..given import keep
@@ -102,6 +103,18 @@ def define_run(
     if write:
         run = _kept(records, run, stored, strategy, given, who, now)
     return Outcome(run=run, changed=True, notes=notes)
+
+
+def refuse_for_nobody(run: UpdateRun) -> None:
+    """FleetError ``no-members`` for a run that is yet to begin and has no member: it would end at once as Skipped, which
+    counts as success, and its name would be used up."""
+    if run.status.phase != NEW or run.status.members:
+        return
+    left = run.status.uncovered_members
+    said = f"in no group of it: {listed(left, NAMED)}" if left else "no member is recorded"
+    hint = "join members with a group that its strategy names (-e group=...), or mend the strategy"
+    where = f"{KIND}/{run.name}"
+    raise FleetError("no-members", f"the run would upgrade nobody; {said}", where, hint if left else "join members first")
 
 
 def _not_evaluated(given: UpdateManifests) -> t.Iterator[Problem]:
