@@ -43,7 +43,7 @@ def _joined(options: dict[str, t.Any], session: Session, run: Run) -> Answer:
     have no driver. FleetError as of ``join`` and ``wishes_of_contexts``."""
     wishes = _wishes(options)
     if options["context_pattern"]:
-        session.say(f"to be joined, {len(wishes)} in all: {', '.join(each.name for each in wishes)}")
+        session.say(f"meant by the pattern, {len(wishes)} in all: {', '.join(each.name for each in wishes)}")
     outcome = join(session, wishes, write=not run.check_mode)
     lines = joined_text(outcome.joined, outcome.changed, outcome.unchanged, outcome.versions or {})
     for line in (*lines, *without_driver_text(outcome.without_driver)):

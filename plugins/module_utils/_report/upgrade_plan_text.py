@@ -33,7 +33,7 @@ def upgrade_plan_text(
     control plane and pool that changes, stays or waits, one for a member that is skipped or fails. A reason without a
     change stands at the first member that has it; others name that member. ``works`` are by member.
 
-    Below, of those that change: a warning where a profile made the run, with members in ``without_window``, which have
+    Below, a note where all are skipped or fail. Of those that change: a warning where a profile made the run, with members in ``without_window``, which have
     no maintenance window; a note with those in ``stops_unattended_updates``, whose driver declares that updates of the
     operating system by itself are switched off. Each names at most ``SHOWN``.
     """
@@ -42,6 +42,8 @@ def upgrade_plan_text(
     rows = _once(row for name in sorted(works) for row in _rows(name, works[name]))
     lines = [f"{goal}{images}", *table(("MEMBER", "WHAT", "BECOMES", "WHY"), rows)]
     moved = {name for name, each in works.items() if each.steps and not (each.skip or each.fail)}
+    if works and all(each.skip or each.fail for each in works.values()):
+        lines += folded(f"note: no cluster would be upgraded; skipped or failed would be {len(works)}", "  ")
     if target.automatic and (found := sorted(moved & set(without_window))):
         text = f"warning: no maintenance window, upgraded at once when the run reaches them: {listed(found, SHOWN)}"
         lines += folded(text, "  ")

@@ -53,7 +53,7 @@ def test_hub(play: Player, fleet: Fleet):
 def test_member_cluster(play: Player, fleet: Fleet):
     values = given(play.folder, fleet, fleet.reader)
     foretold = play("member_cluster", "--check", "--diff", **values).clean()
-    assert foretold.changed == 1 and "to be joined, 2 in all: east, west" in foretold.output
+    assert foretold.changed == 1 and "meant by the pattern, 2 in all: east, west" in foretold.output
     assert snapshot(play.folder) == {}
     assert play("member_cluster", **values).clean().changed == 1
     assert play("member_cluster", **values).clean().changed == 0

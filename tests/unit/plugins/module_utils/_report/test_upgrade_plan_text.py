@@ -79,6 +79,15 @@ def test_what_several_members_are_left_alone_for_is_said_at_the_first_of_them() 
     assert "d is skipped as c e is skipped AlreadyAtTarget: pool p is at 17" in text
 
 
+def test_it_is_told_where_no_cluster_would_be_upgraded() -> None:
+    ahead = [cluster("1.30.1", pool("1.30.1", image="18"), name=name, location="B") for name in ("c", "d")]
+    works = {each.name: upgrade_work(each, IMAGES, GIVEN, NOW) for each in ahead}
+    told = "  note: no cluster would be upgraded; skipped or failed would be 2"
+    assert upgrade_plan_text(IMAGES, works)[-1] == told
+    assert not [line for line in lines(IMAGES, *ahead) if "no cluster" in line], "others would be"
+    assert not [line for line in upgrade_plan_text(IMAGES, {}) if "no cluster" in line]
+
+
 def test_u20_every_step_of_a_chain_as_the_documentation_shows_it() -> None:
     far = cluster("1.33.2", pool("1.31.0", name="old"), name="east-1")
     given = known(place("*", ga("1.34.9", "1.35.4", "1.36.3")))
