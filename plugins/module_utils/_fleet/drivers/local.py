@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -61,10 +61,10 @@ class LocalDriver:
 
     def begin(self, work: Work) -> str:
         """Upgrades the member's local cluster in a detached process; its reference. FleetError as of ``cluster_of``,
-        ``get_binaries``, ``refuse_bad_step`` and ``detached.start``; ValueError as of the two in the middle."""
+        ``version_for``, ``refuse_bad_step`` and ``detached.start``; ValueError as of the two in the middle."""
         name = self.cluster_of(work.member)
         state = states.load(self.root / name)
-        newer = get_binaries(("kube-apiserver",), work.target, self.binaries_dir, build=False)["kube-apiserver"].version
+        newer = self.version_for(work.target)
         if state and state.version:
             refuse_bad_step(work.member, state.version, newer)
         return detached.start(self._folder(work), self._request(work, name))
@@ -86,6 +86,11 @@ class LocalDriver:
         option = '-e \'{"drivers": {"local": {"root": "/folder"}}}\''
         hint = f"in {self.root} there are: {there}; to look in another folder: {option}"
         raise FleetError("no-such-cluster", words, member, hint)
+
+    def version_for(self, target: str) -> str:
+        """The version, with its patch level, of the API server that there is, or can be got, for ``target``. FleetError
+        and ValueError as of ``get_binaries``."""
+        return get_binaries(("kube-apiserver",), target, self.binaries_dir, build=False)["kube-apiserver"].version
 
     def _cluster(self, member: str) -> str:
         """As ``cluster_of``, but empty if there is none. FleetError as of ``state.load``."""
@@ -129,14 +134,18 @@ class LocalDriver:
         )
 
 
-def without_cluster(drivers: t.Mapping[str, Driver]) -> tuple[Problem, ...]:
+def without_cluster(drivers: t.Mapping[str, Driver], target: str) -> tuple[Problem, ...]:
     """The problems, as of ``cluster_of``, of members of driver ``local`` that are no local cluster, or of which that
-    cannot be told; ``drivers`` by member. No member is asked."""
+    cannot be told; and as of ``version_for`` of those for which no API server of ``target`` can be had, which is empty
+    where it stays. ``drivers`` by member. No member is asked."""
     found: list[Problem] = []
     for name, driver in drivers.items():
+        if not isinstance(driver, LocalDriver):
+            continue
         try:
-            if isinstance(driver, LocalDriver):
-                driver.cluster_of(name)
+            driver.cluster_of(name)
+            if target:
+                driver.version_for(target)
         except FleetError as error:
-            found += error.problems
+            found += (each if each.where else replace(each, where=name) for each in error.problems)
     return tuple(found)

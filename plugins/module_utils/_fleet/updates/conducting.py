@@ -294,7 +294,7 @@ def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
 def _refuse_unknown(run: UpdateRun, drivers: t.Mapping[str, Driver]) -> None:
     """FleetError as of ``without_cluster``. Of a run that was started only where it is so of all its members, for they
     are looked for in another place than before; one alone fails at its turn."""
-    problems = without_cluster(drivers)
+    problems = without_cluster(drivers, run.target)
     if problems and (run.status.phase == NEW or len(problems) == len(drivers)):
         first, *others = problems
         raise FleetError.of([first, *(replace(each, hint="") if each.hint == first.hint else each for each in others)])

@@ -92,8 +92,7 @@ def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: Co
         place = OptionPlace(operations=operations, environ=session.environ, cwd=Path.cwd())
         drivers_from(wish.drivers, {}, clients, place)
         held = partial(_protected, now=now) if _held_by_pods(run) else None
-        pooled = whole_run(run)
-        work = {name: partial(_look, clients, each, wish, place, held, pooled) for name, each in members.items()}
+        work = {name: partial(_look, clients, each, wish, place, held, run) for name, each in members.items()}
         looks = in_parallel(work, threads=wish.threads)
     found = [left_the_fleet(name) for name in sorted(names - there)]
     present: dict[str, FleetMember] = {}
@@ -117,18 +116,18 @@ def _look(
     wish: ConductOptions,
     place: OptionPlace,
     held: t.Callable[[KubeClient], tuple[ProtectedNode, ...]] | None,
-    whole: bool,
+    run: UpdateRun,
 ) -> MemberLook:
     """What a member has to say: its version, nodes and pools, what blocks evictions, APIs that go; ``unread`` says, by
-    part, what could not be read: all of it where its driver alone sees it, as far as that does for the run, which is
-    ``whole`` or not. FleetError if it cannot be looked at so, or is another cluster."""
-    seen, found = _by_driver(clients, member, wish, place)
+    part, what could not be read: all of it where its driver alone sees it, as far as that does for the run. FleetError
+    if it cannot be looked at so, or is another cluster."""
+    seen, found = _by_driver(clients, member, wish, place, run.target)
     pools = member.status.node_pools if seen is None or seen.pools is None else seen.pools
     try:
         client = clients.get(member.name)
         at = version(client)
     except FleetError as error:
-        if seen is None or error.code in WRONG or (whole and seen.pools is None):
+        if seen is None or error.code in WRONG or (whole_run(run) and seen.pools is None):
             raise
         away = {"its API server": error.message}
         return MemberLook(
@@ -162,13 +161,13 @@ def kubectl_options(connection: ClusterConnection, environ: Mapping[str, str]) -
 
 
 def _by_driver(
-    clients: Clients, member: FleetMember, wish: ConductOptions, place: OptionPlace
+    clients: Clients, member: FleetMember, wish: ConductOptions, place: OptionPlace, target: str
 ) -> tuple[Observation | None, tuple[Found, ...]]:
     """What its driver sees there, None if it was not asked or failed; and what keeps the driver from it: code, message,
     and whether that blocks."""
     try:
         driver = drivers_from(wish.drivers, {member.name: member}, clients, place)[member.name]
-        unknown = without_cluster({member.name: driver})
+        unknown = without_cluster({member.name: driver}, target)
         return (None, tuple(map(_keeps, unknown))) if unknown else (driver.observe(member.name), ())
     except FleetError as error:
         if error.code == BARE and not wish.drivers.get(member.spec.driver):

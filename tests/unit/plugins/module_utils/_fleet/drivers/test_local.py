@@ -161,7 +161,7 @@ def test_one_that_leads_elsewhere_is_the_cluster_of_its_name_or_none(
         driver.cluster_of("dev-eu-1")
     assert refused.value.code == "no-such-cluster" and refused.value.where == "dev-eu-1"
     assert f"in {clusters.root} there are: member-1, member-2" in refused.value.hint
-    assert [each.where for each in without_cluster(dict.fromkeys(clusters.members, driver))] == ["dev-eu-1"]
+    assert [each.where for each in without_cluster(dict.fromkeys(clusters.members, driver), "")] == ["dev-eu-1"]
 
 
 @pytest.mark.parametrize(("authority", "found"), [(pem("CCCC"), ""), (PEM_OF_1, "member-1"), ("", "member-1")])
@@ -172,7 +172,21 @@ def test_a_member_of_another_fleet_on_this_machine_is_not_the_cluster_of_its_nam
     clusters.member("member-1", "https://127.0.0.1:30001", authority)
     driver = clusters.driver()
     assert driver._cluster("member-1") == found
-    assert [each.code for each in without_cluster({"member-1": driver})] == ([] if found else ["no-such-cluster"])
+    assert [each.code for each in without_cluster({"member-1": driver}, "")] == ([] if found else ["no-such-cluster"])
+
+
+@pytest.mark.parametrize(
+    ("target", "code"),
+    [("", ""), ("1.36", ""), ("1.36.77", "unknown-version"), ("1.99.0", "unknown-version")],
+)
+def test_a_target_without_an_api_server_is_refused_for_each_member_before_anything_begins(
+    clusters: Clusters, target: str, code: str
+) -> None:
+    """At its turn the first member would fail, and the run with it."""
+    for name, port, authority in (("member-1", 20001, PEM_OF_1), ("member-2", 20002, PEM_OF_2)):
+        clusters.member(name, f"https://127.0.0.1:{port}", authority)
+    found = without_cluster(dict.fromkeys(clusters.members, clusters.driver()), target)
+    assert [(each.where, each.code) for each in found] == ([(name, code) for name in clusters.members] if code else [])
 
 
 def test_a_cluster_of_another_name_that_went_down_in_its_upgrade_is_seen_as_it_was(clusters: Clusters) -> None:

@@ -131,7 +131,7 @@ def test_a_member_whose_provider_no_options_are_for_is_blocked_for_its_run_is_re
     clients: t.Any = SimpleNamespace(hub=None, members={"a": member})
     place = OptionPlace(operations=tmp_path, environ={}, cwd=tmp_path)
     wish = ConductOptions(drivers=drivers)
-    seen, told = module._by_driver(clients, member, wish, place)
+    seen, told = module._by_driver(clients, member, wish, place, "")
     assert seen is None and [(code, blocks) for code, _words, blocks in told] == [finding]
 
 
