@@ -64,6 +64,20 @@ def test_a_name_that_ansible_reserves_is_answered_with_ours(refused: t.Callable[
     assert found == ["timeout: did you mean timeout_seconds?"]
 
 
+@pytest.mark.parametrize(
+    ("playbook", "given", "meant"),
+    [("leave", "clusters", "members"), ("evacuate", "clusters", "evacuate"), ("when", "members", "clusters"),
+     ("disrupt", "cluster", "member")],
+)  # fmt: skip
+def test_any_word_for_clusters_is_answered_with_that_of_the_playbook(
+    refused: t.Callable[..., list[str]], playbook: str, given: str, meant: str
+) -> None:
+    path = APPLY.with_name(f"{playbook}.yml")
+    assert refused({given: "a"}, f"gitops.fleet.{playbook}", path=path) == [f"{given}: did you mean {meant}?"]
+    beside = refused({given: "a"}, "site.yml", path=path)
+    assert all("did you mean" in each and meant in each for each in beside), "a variable of somebody else, unless near"
+
+
 def test_any_other_name_is_refused_with_those_that_are_known(refused: t.Callable[..., list[str]]) -> None:
     (found,) = refused({"placements": "a", "tenant": "blue"})
     assert found.startswith("tenant: known are allow_empty, ") and "placements" in found
