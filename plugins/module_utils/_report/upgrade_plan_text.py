@@ -33,9 +33,9 @@ def upgrade_plan_text(
     control plane and pool that changes, stays or waits, one for a member that is skipped or fails. A reason without a
     change stands at the first member that has it; others name that member. ``works`` are by member.
 
-    Below, a note where all are skipped or fail. Of those that change: a warning where a profile made the run, with members in ``without_window``, which have
-    no maintenance window; a note with those in ``stops_unattended_updates``, whose driver declares that updates of the
-    operating system by itself are switched off. Each names at most ``SHOWN``.
+    Below, a note where all are skipped or fail. Of those that change: a warning where a profile made the run, with
+    members in ``without_window``, which have no maintenance window; a note with those in ``stops_unattended_updates``,
+    whose driver declares that updates of the operating system by itself are switched off. Each names at most ``SHOWN``.
     """
     goal = f"{target.type} to {target.version or 'newer node images'}"
     images = "" if target.type == CONTROL_PLANE_ONLY else f", images: {target.selection}"

@@ -106,15 +106,17 @@ def define_run(
 
 
 def refuse_for_nobody(run: UpdateRun) -> None:
-    """FleetError ``no-members`` for a run that is yet to begin and has no member: it would end at once as Skipped, which
-    counts as success, and its name would be used up."""
+    """FleetError ``no-members`` for a run that is yet to begin and has no member: it would end at once as Skipped,
+    which counts as success, and its name would be used up."""
     if run.status.phase != NEW or run.status.members:
         return
     left = run.status.uncovered_members
     said = f"in no group of it: {listed(left, NAMED)}" if left else "no member is recorded"
     hint = "join members with a group that its strategy names (-e group=...), or mend the strategy"
     where = f"{KIND}/{run.name}"
-    raise FleetError("no-members", f"the run would upgrade nobody; {said}", where, hint if left else "join members first")
+    raise FleetError(
+        "no-members", f"the run would upgrade nobody; {said}", where, hint if left else "join members first"
+    )
 
 
 def _not_evaluated(given: UpdateManifests) -> t.Iterator[Problem]:

@@ -32,7 +32,8 @@ def records(tmp_path: Path) -> t.Iterator[Records]:
 
 def join(records: Records, name: str) -> None:
     """A member of group ``ring``."""
-    records.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": name}, "spec": {"group": "ring"}})
+    spec = {"group": "ring"}
+    records.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": name}, "spec": spec})
 
 
 def run_for(records: Records, *groups: str) -> UpdateRun:
