@@ -22,6 +22,15 @@ SERVER_METADATA = (*SET_BY_SERVERS, "ownerReferences")
 SERVER_ANNOTATIONS = ("kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
 JOB_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
+# Who has chosen the other one of a claim and its volume; and what a cluster notes at a claim that it binds.
+BOUND_BY_CLUSTER = "pv.kubernetes.io/bound-by-controller"
+BOUND = (
+    BOUND_BY_CLUSTER,
+    "pv.kubernetes.io/bind-completed",
+    "volume.kubernetes.io/selected-node",
+    "volume.kubernetes.io/storage-provisioner",
+    "volume.beta.kubernetes.io/storage-provisioner",
+)
 
 _Object = dict[str, t.Any]
 
@@ -44,6 +53,8 @@ def cleaned(manifest: Manifest) -> dict[str, t.Any]:
             _clean_service(spec)
         case "", "Secret":
             _fold_string_data(out)
+        case "", "PersistentVolumeClaim" | "PersistentVolume":
+            _unbind(out)
         case "batch", "Job":
             _clean_job(spec)
         case "rbac.authorization.k8s.io", "ClusterRole" if out.get("aggregationRule"):
@@ -117,6 +128,22 @@ def _clean_service(spec: _Object) -> None:
     for port in ports if isinstance(ports, list) else ():
         if isinstance(port, dict):
             port.pop("nodePort", None)
+
+
+def _unbind(out: _Object) -> None:
+    """Takes a claim or a volume out of the bond that its cluster has made: what was chosen there goes, with its notes;
+    what the author has chosen stays, but for the uid of the claim. Elsewhere a claim would count as Lost, and a volume
+    as given back, for which its disk is deleted."""
+    spec, metadata = _child(out, "spec"), _child(out, "metadata")
+    annotations = _child(metadata, "annotations")
+    chosen = ("volumeName", "claimRef") if BOUND_BY_CLUSTER in annotations else ()
+    for key in chosen:
+        spec.pop(key, None)
+    for key in ("uid", "resourceVersion"):
+        _child(spec, "claimRef").pop(key, None)
+    for key in BOUND:
+        annotations.pop(key, None)
+    _drop_if_empty(metadata, "annotations")
 
 
 def _clean_job(spec: _Object) -> None:
