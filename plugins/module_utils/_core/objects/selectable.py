@@ -204,10 +204,13 @@ def _texts(rule: Manifest, key: str) -> set[str]:
 def _object_refusal(each: ObjectId, manifest: Manifest, services: t.Container[tuple[str, str]]) -> str | None:
     """Why one of the objects is left out that a controller, an owner or each cluster makes anew; None for others."""
     metadata = metadata_of(manifest)
+    owners = _owner_kinds(metadata)
+    if ("v1", "Pod") in owners:
+        return "its pod makes it anew on each member"
     match each.group, each.kind:
         case ("apps", "ReplicaSet" | "ControllerRevision") if metadata.get("ownerReferences"):
             return "its owner makes it anew on each member"
-        case ("batch", "Job") if "CronJob" in _owner_kinds(metadata):
+        case ("batch", "Job") if ("batch/v1", "CronJob") in owners:
             return "its CronJob makes its own on each member"
         case ("", "PersistentVolume") if PROVISIONED in annotations_of(manifest) and _deletes_disk(manifest):
             return "it was made for a claim of its own cluster, and a member would delete the disk of that"
@@ -224,9 +227,11 @@ def _object_refusal(each: ObjectId, manifest: Manifest, services: t.Container[tu
     return None
 
 
-def _owner_kinds(metadata: Manifest) -> set[str]:
-    """The kinds of its owners."""
-    return {str(owner.get("kind")) for owner in _mappings(metadata.get("ownerReferences"))}
+def _owner_kinds(metadata: Manifest) -> set[tuple[str, str]]:
+    """API version and kind of its owners."""
+    return {
+        (str(owner.get("apiVersion")), str(owner.get("kind"))) for owner in _mappings(metadata.get("ownerReferences"))
+    }
 
 
 def _deletes_disk(volume: Manifest) -> bool:

@@ -19,7 +19,11 @@ from ..values.canonical import is_unicode
 from .applyset import PART_OF_LABEL
 
 SERVER_METADATA = (*SET_BY_SERVERS, "ownerReferences")
-SERVER_ANNOTATIONS = ("kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
+SERVER_ANNOTATIONS = (
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "deployment.kubernetes.io/revision",
+    "deprecated.daemonset.template.generation",
+)
 JOB_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 # Who has chosen the other one of a claim and its volume; and what a cluster notes at a claim that it binds.
@@ -85,7 +89,7 @@ def _drop_if_empty(parent: _Object, key: str) -> None:
 
 
 def _clean_metadata(metadata: _Object) -> None:
-    """Takes out what servers write, two of their annotations, the label of an ApplySet, and labels and annotations that
+    """Takes out what servers write, annotations of theirs, the label of an ApplySet, and labels and annotations that
     are empty then."""
     for key in SERVER_METADATA:
         metadata.pop(key, None)

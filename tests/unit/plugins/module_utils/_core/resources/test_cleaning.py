@@ -30,7 +30,11 @@ def test_what_one_cluster_added_goes_and_what_people_wrote_stays() -> None:
         "ownerReferences": [{}],
         "creationTimestamp": "t",
     }
-    noise = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "deployment.kubernetes.io/revision": "3"}
+    noise = {
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+        "deployment.kubernetes.io/revision": "3",
+        "deprecated.daemonset.template.generation": "3",
+    }
     live = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
