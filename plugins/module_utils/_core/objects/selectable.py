@@ -212,6 +212,8 @@ def _object_refusal(each: ObjectId, manifest: Manifest, services: t.Container[tu
             return "its owner makes it anew on each member"
         case ("batch", "Job") if ("batch/v1", "CronJob") in owners:
             return "its CronJob makes its own on each member"
+        case ("", "PersistentVolumeClaim") if ("apps/v1", "StatefulSet") in owners:
+            return "its StatefulSet makes its own on each member, and deletes it here when it is scaled down or deleted"
         case ("", "PersistentVolume") if PROVISIONED in annotations_of(manifest) and _deletes_disk(manifest):
             return "it was made for a claim of its own cluster, and a member would delete the disk of that"
         case ("", "ConfigMap") if each.name == "kube-root-ca.crt":
