@@ -44,6 +44,7 @@ MANAGED: t.Mapping[str, str] = {"app.kubernetes.io/managed-by": "gitops-fleet"}
 MEMBER = "gitops.fleet/member"
 TOKEN_SECRET = "kubernetes.io/service-account-token"
 SLICE_LABEL = "endpointslice.kubernetes.io/managed-by"
+PROVISIONED = "pv.kubernetes.io/provisioned-by"
 FLEET_GROUPS = (FLEET_GROUP, "kubernetes-fleet.io", "kubefleet.dev")
 MAY_STOP_CLUSTER = "gitops.fleet/may-stop-cluster"
 # By which label or annotation, and value, an API server marks what it makes and keeps by itself.
@@ -203,9 +204,18 @@ def _texts(rule: Manifest, key: str) -> set[str]:
 def _object_refusal(each: ObjectId, manifest: Manifest, services: t.Container[tuple[str, str]]) -> str | None:
     """Why one of the objects is left out that a controller, an owner or each cluster makes anew; None for others."""
     metadata = metadata_of(manifest)
+    owners = _owner_kinds(metadata)
+    if ("v1", "Pod") in owners:
+        return "its pod makes it anew on each member"
     match each.group, each.kind:
         case ("apps", "ReplicaSet" | "ControllerRevision") if metadata.get("ownerReferences"):
             return "its owner makes it anew on each member"
+        case ("batch", "Job") if ("batch/v1", "CronJob") in owners:
+            return "its CronJob makes its own on each member"
+        case ("", "PersistentVolumeClaim") if ("apps/v1", "StatefulSet") in owners:
+            return "its StatefulSet makes its own on each member, and deletes it here when it is scaled down or deleted"
+        case ("", "PersistentVolume") if PROVISIONED in annotations_of(manifest) and _deletes_disk(manifest):
+            return "it was made for a claim of its own cluster, and a member would delete the disk of that"
         case ("", "ConfigMap") if each.name == "kube-root-ca.crt":
             return "each cluster publishes its own certificate authority"
         case ("", "ServiceAccount") if each.name == "default":
@@ -217,3 +227,16 @@ def _object_refusal(each: ObjectId, manifest: Manifest, services: t.Container[tu
         case ("discovery.k8s.io", "EndpointSlice") if SLICE_LABEL in labels_of(manifest):
             return "a controller makes it on each member"
     return None
+
+
+def _owner_kinds(metadata: Manifest) -> set[tuple[str, str]]:
+    """API version and kind of its owners."""
+    return {
+        (str(owner.get("apiVersion")), str(owner.get("kind"))) for owner in _mappings(metadata.get("ownerReferences"))
+    }
+
+
+def _deletes_disk(volume: Manifest) -> bool:
+    """Whether the disk of a PersistentVolume is deleted once its claim is gone."""
+    spec = volume.get("spec")
+    return isinstance(spec, t.Mapping) and spec.get("persistentVolumeReclaimPolicy") == "Delete"

@@ -91,7 +91,7 @@ class ClusterPlan:
     ``cause`` is the machine-readable trigger (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``,
     ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``, ``evicted``, ``evacuated``,
     ``left-behind``), ``reason`` the same in words. The scores are None where nothing was scored. ``decided`` says that
-    an earlier run has recorded already that it loses the placement.
+    an earlier run has recorded already that it loses the placement, be it picked again by now.
 
     ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
     label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
@@ -124,10 +124,11 @@ class ClusterPlan:
     @property
     def decides_change(self) -> bool:
         """Whether it differs from what is recorded; what the member has is not looked at. A cluster of cause
-        ``left-behind`` does only until an earlier run has recorded its loss."""
+        ``left-behind`` does only until an earlier run has recorded its loss, one that keeps the placement also where
+        that was recorded."""
         if self.cause == LEFT_BEHIND:
             return not self.decided
-        return self.change != KEPT or bool(self.leaving) or self.cause != "unchanged"
+        return self.change != KEPT or self.decided or bool(self.leaving) or self.cause != "unchanged"
 
     def as_dict(self) -> dict[str, t.Any]:
         """The cluster as plan files have it, without ``decided`` and ``begun``; scores, None where nothing was

@@ -19,9 +19,22 @@ from ..values.canonical import is_unicode
 from .applyset import PART_OF_LABEL
 
 SERVER_METADATA = (*SET_BY_SERVERS, "ownerReferences")
-SERVER_ANNOTATIONS = ("kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
+SERVER_ANNOTATIONS = (
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "deployment.kubernetes.io/revision",
+    "deprecated.daemonset.template.generation",
+)
 JOB_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
+# Who has chosen the other one of a claim and its volume; and what a cluster notes at a claim that it binds.
+BOUND_BY_CLUSTER = "pv.kubernetes.io/bound-by-controller"
+BOUND = (
+    BOUND_BY_CLUSTER,
+    "pv.kubernetes.io/bind-completed",
+    "volume.kubernetes.io/selected-node",
+    "volume.kubernetes.io/storage-provisioner",
+    "volume.beta.kubernetes.io/storage-provisioner",
+)
 
 _Object = dict[str, t.Any]
 
@@ -44,6 +57,8 @@ def cleaned(manifest: Manifest) -> dict[str, t.Any]:
             _clean_service(spec)
         case "", "Secret":
             _fold_string_data(out)
+        case "", "PersistentVolumeClaim" | "PersistentVolume":
+            _unbind(out)
         case "batch", "Job":
             _clean_job(spec)
         case "rbac.authorization.k8s.io", "ClusterRole" if out.get("aggregationRule"):
@@ -74,7 +89,7 @@ def _drop_if_empty(parent: _Object, key: str) -> None:
 
 
 def _clean_metadata(metadata: _Object) -> None:
-    """Takes out what servers write, two of their annotations, the label of an ApplySet, and labels and annotations that
+    """Takes out what servers write, annotations of theirs, the label of an ApplySet, and labels and annotations that
     are empty then."""
     for key in SERVER_METADATA:
         metadata.pop(key, None)
@@ -117,6 +132,22 @@ def _clean_service(spec: _Object) -> None:
     for port in ports if isinstance(ports, list) else ():
         if isinstance(port, dict):
             port.pop("nodePort", None)
+
+
+def _unbind(out: _Object) -> None:
+    """Takes a claim or a volume out of the bond that its cluster has made: what was chosen there goes, with its notes;
+    what the author has chosen stays, but for the uid of the claim. Elsewhere a claim would count as Lost, and a volume
+    as given back, for which its disk is deleted."""
+    spec, metadata = _child(out, "spec"), _child(out, "metadata")
+    annotations = _child(metadata, "annotations")
+    chosen = ("volumeName", "claimRef") if BOUND_BY_CLUSTER in annotations else ()
+    for key in chosen:
+        spec.pop(key, None)
+    for key in ("uid", "resourceVersion"):
+        _child(spec, "claimRef").pop(key, None)
+    for key in BOUND:
+        annotations.pop(key, None)
+    _drop_if_empty(metadata, "annotations")
 
 
 def _clean_job(spec: _Object) -> None:

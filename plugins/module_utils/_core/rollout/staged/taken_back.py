@@ -33,15 +33,19 @@ def lost_text(
     if state_of(run) != SUCCEEDED or began is None:
         return ""
     held = {each.cluster: each.content for each in bindings if each.state == BOUND and not each.deleting}
-    newer = [each for each in runs if (at := begun_at(each)) and at > began]
-    gone = {each.cluster_name for one in newer for each in clusters_of(one) if cluster_state(each.conditions)}
+    newer = [(at, each) for each in runs if (at := begun_at(each)) and at > began]
     index = run.status.resource_snapshot_index_used
     lost = [
         (each, there.resource_snapshot)
         for each in clusters_of(run)
-        if each.cluster_name not in gone and (there := held.get(each.cluster_name)) is not None
+        if (there := held.get(each.cluster_name)) is not None
         if there.resource_snapshot and there != given_content(run, each)
     ]
+    for _at, one in sorted(newer, key=lambda pair: pair[0], reverse=True):
+        if not lost:
+            break  # mostly the last run has come to all of them
+        come = {each.cluster_name for each in clusters_of(one) if cluster_state(each.conditions)}
+        lost = [row for row in lost if row[0].cluster_name not in come]
     begun = begun_in(runs) if lost else {}
     groups: dict[tuple[str, str], list[str]] = {}
     for each, snapshot in lost:

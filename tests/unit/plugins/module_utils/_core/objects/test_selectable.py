@@ -22,6 +22,19 @@ def manifest(api_version: str, kind: str, name: str = "x", **more: t.Any) -> dic
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **more}
 
 
+BY_A_PROVISIONER = {"annotations": {"pv.kubernetes.io/provisioned-by": "disk.example.com"}}
+
+
+def owned(api_version: str, kind: str, by: str, owner: str) -> dict[str, t.Any]:
+    """An object with such an owner."""
+    return manifest(api_version, kind, metadata={"ownerReferences": [{"apiVersion": by, "kind": owner}]})
+
+
+def provisioned_volume(policy: str) -> dict[str, t.Any]:
+    """A volume that a provisioner made, with what becomes of its disk once its claim is gone."""
+    return manifest("v1", "PersistentVolume", metadata=BY_A_PROVISIONER, spec={"persistentVolumeReclaimPolicy": policy})
+
+
 @pytest.mark.parametrize(
     ("name", "reserved"),
     [
@@ -49,6 +62,11 @@ def test_reserved_namespaces_d4_10(name: str, reserved: bool) -> None:
         manifest("gitops.fleet/v1alpha1", "FleetMember"),
         manifest("apps/v1", "ReplicaSet", metadata={"ownerReferences": [{"kind": "Deployment"}]}),
         manifest("apps/v1", "ControllerRevision", metadata={"ownerReferences": [{"kind": "DaemonSet"}]}),
+        owned("batch/v1", "Job", "batch/v1", "CronJob"),
+        owned("v1", "PersistentVolumeClaim", "v1", "Pod"),
+        owned("v1", "PersistentVolumeClaim", "apps/v1", "StatefulSet"),
+        owned("resource.k8s.io/v1", "ResourceClaim", "v1", "Pod"),
+        provisioned_volume("Delete"),
         manifest("v1", "ConfigMap", "kube-root-ca.crt"),
         manifest("v1", "ServiceAccount", "default"),
         manifest("v1", "Secret", type="kubernetes.io/service-account-token"),
@@ -74,6 +92,13 @@ def test_never_placed_with_a_reason_d4_10(never: dict[str, t.Any]) -> None:
         manifest("v1", "Secret", type="Opaque"),
         manifest("v1", "Endpoints", "elsewhere"),
         manifest("v1", "PersistentVolumeClaim"),
+        owned("batch/v1", "Job", "example.com/v1", "CronJob"),
+        owned("v1", "PersistentVolumeClaim", "example.com/v1", "Database"),
+        manifest("batch/v1", "Job", metadata={"ownerReferences": ["odd"]}),
+        manifest("batch/v1", "Job", metadata={"ownerReferences": "odd"}),
+        provisioned_volume("Retain"),
+        manifest("v1", "PersistentVolume", spec={"persistentVolumeReclaimPolicy": "Delete"}),
+        manifest("v1", "PersistentVolume", metadata=BY_A_PROVISIONER, spec="odd"),
         manifest("placement.kubernetes-fleet.io/v1", "ResourceEnvelope"),
         manifest("example.com/v1", "Pod"),
     ],

@@ -101,6 +101,17 @@ def test_a_loss_that_could_not_be_carried_out_keeps_its_cause_in_the_next_plan()
     assert changes(plan(wanted(policy), fleet, known))["b"] == ("lost", "policy-changed")
 
 
+def test_a_recorded_loss_that_is_called_off_is_a_change() -> None:
+    """Else the record would say for ever that the cluster loses it, and scheduling would count on another one."""
+    fleet = facts(cluster("a", labels={"region": "east"}), "b")
+    policy = pick_all(affinity=require({"region": "east"}))
+    known = carried_out(plan(wanted(policy), fleet, placed(pick_all(), fleet)), failing={"b"})
+    again = facts(*(cluster(each, labels={"region": "east"}) for each in "ab"))
+    made = plan(wanted(policy), again, known)
+    assert changes(made) == {"a": ("kept", "unchanged"), "b": ("kept", "unchanged")}
+    assert [each.decides_change for each in made.clusters] == [False, True] and made.decides_change
+
+
 def test_a_cluster_that_left_is_replaced_by_pick_n_and_what_is_there_stays() -> None:  # D4-101
     known = placed(pick_n(1), facts("b"))
     made = plan(wanted(pick_n(1)), facts("a"), known)

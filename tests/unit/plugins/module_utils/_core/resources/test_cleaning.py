@@ -30,7 +30,11 @@ def test_what_one_cluster_added_goes_and_what_people_wrote_stays() -> None:
         "ownerReferences": [{}],
         "creationTimestamp": "t",
     }
-    noise = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "deployment.kubernetes.io/revision": "3"}
+    noise = {
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+        "deployment.kubernetes.io/revision": "3",
+        "deprecated.daemonset.template.generation": "3",
+    }
     live = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -78,6 +82,39 @@ def test_a_headless_service_stays_headless() -> None:
     assert cleaned(headless) == headless
 
 
+NOTES = {
+    "pv.kubernetes.io/bind-completed": "yes",
+    "volume.kubernetes.io/selected-node": "node-1",
+    "volume.kubernetes.io/storage-provisioner": "disk.example.com",
+    "volume.beta.kubernetes.io/storage-provisioner": "disk.example.com",
+}
+BY_CLUSTER = {"pv.kubernetes.io/bound-by-controller": "yes"}
+
+
+def storage(kind: str, annotations: dict[str, str], **spec: t.Any) -> dict[str, t.Any]:
+    metadata = {"name": "data", **({"annotations": annotations} if annotations else {})}
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def test_a_claim_that_its_cluster_has_bound_is_free_elsewhere() -> None:
+    """Else it is Lost there, for the volume is only where it was bound."""
+    bound = storage("PersistentVolumeClaim", {**NOTES, **BY_CLUSTER}, volumeName="pvc-1", storageClassName="fast")
+    assert cleaned(bound) == storage("PersistentVolumeClaim", {}, storageClassName="fast")
+
+
+def test_a_claim_keeps_the_volume_that_its_author_has_chosen() -> None:
+    bound = storage("PersistentVolumeClaim", {**NOTES, "team": "a"}, volumeName="nfs-1")
+    assert cleaned(bound) == storage("PersistentVolumeClaim", {"team": "a"}, volumeName="nfs-1")
+
+
+def test_a_volume_names_no_claim_of_another_cluster() -> None:
+    """Else it counts as given back there, and its disk may be deleted."""
+    claim = {"kind": "PersistentVolumeClaim", "namespace": "web", "name": "data"}
+    there = {**claim, "uid": "u", "resourceVersion": "7"}
+    assert cleaned(storage("PersistentVolume", BY_CLUSTER, claimRef=there)) == storage("PersistentVolume", {})
+    assert cleaned(storage("PersistentVolume", {}, claimRef=there)) == storage("PersistentVolume", {}, claimRef=claim)
+
+
 def test_a_job_loses_its_generated_selector_unless_it_was_written_by_hand() -> None:
     uids = {"controller-uid": "u", "batch.kubernetes.io/controller-uid": "u"}
     spec = {
@@ -118,6 +155,8 @@ def test_rules_of_an_aggregated_role_belong_to_the_control_plane() -> None:
         {"kind": "Secret", "data": "abc", "stringData": {"a": "b"}},
         {"kind": "Secret", "data": ["abc"], "stringData": {"a": "b"}},
         {"kind": "Secret", "stringData": {"a": "\ud800"}},
+        {"kind": "PersistentVolume", "metadata": {"annotations": "text"}, "spec": {"claimRef": 5}},
+        {"kind": "PersistentVolumeClaim", "metadata": [], "spec": "text"},
     ],
 )
 def test_a_manifest_of_a_wrong_shape_is_left_to_the_server(odd: dict[str, t.Any]) -> None:
