@@ -205,7 +205,8 @@ def _taken(records: Records, keeper: Keeper, names: t.Sequence[str], looked: t.M
     for name in names:
         for lease in (f"member/{name}", leaving_lease(name)):
             leases[lease] = keeper.take(lease)
-    placements = {_parent(each) for each in all_bindings(records) if cluster_of(each) in names}
+    going = frozenset(names)
+    placements = {_parent(each) for each in all_bindings(records) if cluster_of(each) in going}
     for outcomes in _outcomes(looked).values():
         placements |= outcomes.keys()
     held: list[Problem] = []
