@@ -44,7 +44,7 @@ MOST_INVENTORY = 1_000_000
 _SURELY_FEW = 700
 RECORD = ("policySnapshot", "policyHash", "resourceSnapshot", "resourceHash", "decision")
 # Groups, versions, kinds and namespaces; hashes.
-_WORD, _HASH = re.compile(r"[A-Za-z0-9.-]{1,253}"), re.compile(r"[A-Za-z0-9]{1,128}")
+_WORD, _HASH = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,252}"), re.compile(r"[A-Za-z0-9]{1,128}")
 MANAGED_BY = {"app.kubernetes.io/managed-by": "gitops.fleet"}
 
 
@@ -210,9 +210,10 @@ def _json(data: t.Mapping[str, str], key: str, *wanted: str) -> t.Any:
 
 
 def _scores(decision: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The scores as they are. ValueError for one that is neither a whole number nor null."""
-    if not all(each is None or (isinstance(each, int) and not isinstance(each, bool)) for each in decision.values()):
-        raise ValueError("record.decision holds something else than whole numbers")
+    """The scores as they are. ValueError for one that is neither a whole number of 64 bits, as bindings keep it, nor
+    null."""
+    if not all(each is None or (type(each) is int and -(2**63) <= each < 2**63) for each in decision.values()):
+        raise ValueError("record.decision holds something else than whole numbers of 64 bits")
     return dict(decision)
 
 
@@ -224,7 +225,9 @@ def _inventory(data: t.Mapping[str, str]) -> tuple[InventoryEntry, ...]:
         if not isinstance(row, list) or len(row) != 6 or not all(isinstance(part, str) for part in row):
             raise ValueError("an object of the inventory is not told by six texts")
         group, version, kind, namespace, called, digest = row
-        if not all(map(_WORD.fullmatch, (version, kind, group or "-", namespace or "-"))) or not _is_segment(called):
+        if not all(map(_WORD.fullmatch, (version, kind, group or version, namespace or version))) or not _is_segment(
+            called
+        ):
             raise ValueError("the inventory names something that cannot be an object")
         if digest and not _HASH.fullmatch(digest):
             raise ValueError("the inventory holds something else than a hash")

@@ -116,7 +116,7 @@ def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joine
     _refuse_same_connections(wanted, known, session.environ)
     rebuilt = {wish.name for wish in wishes if wish.rebuilt}
     told = _reach(session, wanted, known, rebuilt)
-    _add_labels(wanted, told)
+    _add_labels(wanted, told, {wish.name for wish in wishes if wish.rebuilt and wish.labels is None})
     versions = {name: each.version for name, each in told.items()}
     if write:
         digest_key(records)  # before the first plan, so that plan and apply seal Secrets alike
@@ -293,13 +293,18 @@ def told_labels(client: KubeClient) -> dict[str, str]:
         return {}
 
 
-def _add_labels(wanted: t.Mapping[str, t.Mapping[str, Document]], told: t.Mapping[str, _Told]) -> None:
+def _add_labels(
+    wanted: t.Mapping[str, t.Mapping[str, Document]], told: t.Mapping[str, _Told], anew: t.Container[str]
+) -> None:
     """Puts labels of the cloud into ``wanted``, below what people gave, and windows of the cluster's own into the
-    status."""
+    status. For members in ``anew``, which were rebuilt, and get no labels now, those of the former cluster's cloud
+    go."""
     for name, each in told.items():
         metadata = wanted[name]["MemberCluster"]["metadata"]
         if each.labels:
-            metadata["labels"] = {**each.labels, **(metadata.get("labels") or {})}
+            stay = metadata.get("labels") or {}
+            stay = {key: value for key, value in stay.items() if not (name in anew and key in KEYS)}
+            metadata["labels"] = {**each.labels, **stay}
         if each.maintenance:
             wanted[name]["FleetMember"]["status"] = {"maintenance": encode(each.maintenance)}
 

@@ -20,7 +20,7 @@ from ..._kube.parallel import in_parallel
 from ..._store.records import Lease, Records
 from ..audit.evidence import Deed, attested
 from ..conductor.interrupts import Interrupts
-from ..keeping import Keeper
+from ..keeping import INTERRUPTED, Keeper
 from ..leases import leaving_lease, leaving_members
 from ..nodes.other_rotations import in_hand
 from ..placements.look import Writing, settled
@@ -87,7 +87,7 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
     as unreachable), ``brake-max-removals``, ``record-damaged``, ``no-workers``; ``lease-lost``, after which some may be
     gone already. A member that cannot be reached stops all, and one whose answers or ApplySets are damaged stays a
     member (if all are so, that is raised); with ``forget_unreachable`` both are forgotten. One on which something is
-    not done stays a member, and the others go.
+    not done stays a member, and the others go; once this run is told to end, those alone of which all was done by then.
     """
     records = session.records
     members = identified_members(session, write)
@@ -134,7 +134,12 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
             )
             emptied = [name for name in names if name in asked and name not in unreachable]
             done = in_parallel({name: _emptied(clients, name, wish, ours, writing) for name in emptied}, told=told)
-            failed = (*damaged, *_failed(done))
+            came = told()
+            failed = (
+                *damaged,
+                *_failed(done),
+                *(_not_begun(came, name) for name in names if came and name not in done),
+            )
             stuck = {each.where for each in failed}
             gone = tuple(name for name in names if name not in stuck)
             keeper.check_leases()
@@ -144,9 +149,9 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
                 _forget(records, name, bound.get(name, ()), leases)
             outcome = DONE if not failed else PARTIAL if gone else FAILED
             testimony.end(outcome, str(failed[0]) if failed else "", gone)
-    stayed = tuple(name for name in doubles if name in gone)
-    others = {**found.others, **_others(done)}
-    return replace(found, left=gone, outcomes=_outcomes(done), doubles=stayed, others=others, failed=failed)
+    found = replace(found, left=gone, outcomes=_outcomes(done), others={**found.others, **_others(done)}, failed=failed)
+    unasked, doubles = (tuple(name for name in each if name in gone) for each in (found.unreachable, doubles))
+    return replace(found, unreachable=unasked, doubles=doubles)
 
 
 def _placements(records: Records) -> set[tuple[str, str]]:
@@ -200,7 +205,8 @@ def _taken(records: Records, keeper: Keeper, names: t.Sequence[str], looked: t.M
     for name in names:
         for lease in (f"member/{name}", leaving_lease(name)):
             leases[lease] = keeper.take(lease)
-    placements = {_parent(each) for each in all_bindings(records) if cluster_of(each) in names}
+    going = frozenset(names)
+    placements = {_parent(each) for each in all_bindings(records) if cluster_of(each) in going}
     for outcomes in _outcomes(looked).values():
         placements |= outcomes.keys()
     held: list[Problem] = []
@@ -330,6 +336,11 @@ def _outcomes(answers: t.Mapping[str, t.Any]) -> dict[str, t.Mapping[str, Member
 def _others(answers: t.Mapping[str, t.Any]) -> dict[str, tuple[str, ...]]:
     """By member the placements of other records there; members without any are left out."""
     return {name: one.others for name, one in answers.items() if not isinstance(one, FleetError) and one.others}
+
+
+def _not_begun(came: str, name: str) -> Problem:
+    """``interrupted`` by what ``came``: a member on which nothing was to be done stays one, as if it were not named."""
+    return Problem(INTERRUPTED, f"{came}; it stays a member", name, "run again")
 
 
 def _failed(done: t.Mapping[str, t.Any]) -> tuple[Problem, ...]:

@@ -27,6 +27,7 @@ from ..._core.rollout.readiness import APPLIED, AVAILABLE, DIFF_REPORTED
 from ..._core.rollout.rolling.decide import RolloutState
 from ..._core.schema.meta import Condition
 from ..._core.values.clock_skew import is_ahead
+from ..keeping import STOPS
 
 # What a binding of the cluster becomes: the same where it is not meant, None where it goes.
 BindingChange = t.Callable[[RolloutBinding], t.Optional[RolloutBinding]]  # noqa: UP045  # pylint, see rollout.py
@@ -47,6 +48,11 @@ def holds_wanted(plan: PlacementPlan, each: RolloutBinding) -> bool:
     """Whether the binding already says what the plan wants on the cluster; whether it was written is another
     question."""
     return each.state == BOUND and not each.deleting and each.content == plan.content.of(each.cluster)
+
+
+def is_cut_off(outcome: MemberOutcome) -> bool:
+    """Whether the end of this run, or the loss of its leases, has cut short what was to be done or seen there."""
+    return outcome.error is not None and outcome.error.code in STOPS
 
 
 def after_write(

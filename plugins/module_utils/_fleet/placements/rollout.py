@@ -39,13 +39,13 @@ from ..._core.values.listed import listed
 from ..._store.records import Lease
 from ..conductor.interrupts import wait_unless
 from ..conductor.journal import Change
-from ..keeping import STOPS
 from .binding_news import (
     BindingChange,
     after_look,
     after_write,
     down,
     holds_wanted,
+    is_cut_off,
     is_emptied,
     marked,
     stays,
@@ -331,7 +331,7 @@ class RolloutSteering:
         is in reach again, and brought up to date if it is meant to hold what is wanted; any is looked at later."""
         name = outcome.cluster
         self._answered_at, self._call_after = now, max(TRY_AGAIN, (now - self._called_at) * CALL_SHARE)
-        if outcome.error is not None and outcome.error.code in STOPS:
+        if is_cut_off(outcome):
             return
         self.outcomes[name] = outcome
         if outcome.error is not None:
@@ -344,15 +344,17 @@ class RolloutSteering:
             self._queue[name] = None
 
     def _kept(self, news: _News) -> None:
-        """Keeps an answer as the outcome, out of reach if a removal failed; a look renews only what is available."""
+        """Keeps an answer as the outcome, out of reach if a removal failed; a look renews only what is available. Where
+        all was there already, and this run's end left no time to look again, that stands."""
         outcome, name = news.outcome, news.outcome.cluster
+        before = self.outcomes.get(name)
         if news.looked:
             # What was written stands; a look tells what is available of it by now.
-            before = self.outcomes.get(name)
             if outcome.error is None and before is not None and before.error is None:
                 self.outcomes[name] = replace(before, availability=outcome.availability, lacks=outcome.lacks)
             return
-        before = self.outcomes.get(name)
+        if is_cut_off(outcome) and not (outcome.wrote or outcome.doubtful) and before is not None and before.holds_all:
+            return
         if news.act is None and before is not None and before.lacks and outcome.lacks:
             # Only looks ask the pods.
             outcome = replace(
@@ -366,9 +368,7 @@ class RolloutSteering:
     def _after(self, each: RolloutBinding, news: _News, now: datetime) -> RolloutBinding | None:
         """The binding after an answer of its cluster, the same if this run's end cut that short; None if it is gone."""
         outcome, act = news.outcome, news.act
-        if (outcome.error is not None and outcome.error.code in STOPS) or (
-            act is not None and each.name != act.binding
-        ):
+        if is_cut_off(outcome) or (act is not None and each.name != act.binding):
             return each
         if news.looked:
             told = each.state == BOUND and not self._was_begun(each, outcome)

@@ -37,7 +37,7 @@ from ...._kube.client import Timeouts
 from ...._store.records import Lease
 from ...audit.evidence import Deed, attested
 from ...conductor.interrupts import Interrupts
-from ...keeping import Keeper
+from ...keeping import INTERRUPTED, Keeper
 from ...leases import leaving_members, leaving_problem
 from ...members.members import (
     Clients,
@@ -195,9 +195,15 @@ def _bindings(recorded: RecordedPlacement) -> list[ClusterResourceBinding]:
 
 def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEviction]) -> t.Iterator[EvictionResult]:
     """Judges one after another, on what the former has left; carries out what is permitted and not done yet, and, where
-    it writes, records what is refused if it is ``kept``. FleetError as of ``record_eviction`` and ``_carried_out``."""
+    it writes, records what is refused if it is ``kept``. FleetError as of ``record_eviction`` and ``_carried_out``, and
+    ``interrupted``: of an eviction that was judged on a look which was broken off nothing is recorded."""
     for each in due:
         judged = _verdict(work, placement, each.eviction)
+        came = work.told()
+        if came:
+            raise FleetError(
+                INTERRUPTED, f"{came}; no further eviction is begun", hint="run again: it goes on from here"
+            )
         verdict = judged.executed or judged.valid
         if verdict is None:
             raise AssertionError("what is not over is judged")
@@ -226,7 +232,7 @@ def _verdict(work: _Evicting, placement: _Placement, eviction: ClusterResourcePl
     runners = in_threads(work.request.ways.threads, work.told)
     seen, found = holders_seen(recorded, others, work.clients, work.request.ways, runners, work.now)
     placement.seen |= {each.name: each for each in seen}
-    work.findings.extend(found)
+    work.findings.extend(() if work.told() else found)
     bindings = [
         each if each.spec.target_cluster == own else placement.seen.get(each.name, each) for each in placement.bindings
     ]

@@ -35,6 +35,7 @@ from ..barred import barred_clusters
 from ..binding_journal import BindingJournal
 from ..binding_news import holds_wanted
 from ..checks import braked, failures
+from ..cut_short import refuse_to_begin
 from ..look import Outcomes, Writing, in_threads, on_members
 from ..plan import Source
 from ..reported.in_namespace import StatusInNamespace
@@ -167,13 +168,15 @@ class _Conducted:
         self._members_read = self.session.clock()
 
     def conducted(self, journal: HeldJournal, given: StagedManifests, before: ClusterStagedUpdateRun) -> StagedReport:
-        """Carries the run to its ending, then records the placement's status. FleetError as of ``Conductor.run``."""
+        """Carries the run to its ending, then records the placement's status. FleetError as of ``Conductor.run``, and
+        ``interrupted`` where a look at what clusters hold was broken off: that says nothing of them."""
         session, ground = self.session, self.laid.ground
         bindings = BindingJournal(
             session.records, self.lease, self.keeper.check_leases, self.plan, ground.recorded.bindings
         )
         holding = {each.cluster for each in bindings.state.bindings if holds_wanted(self.plan, each)}
         looked = self.reach(holding, False) if holding else {}
+        refuse_to_begin(self.told())
         steering = StagedSteering(self.plan, bindings, self.see, self, self.reach, looked, self.told, session.clock())
         steering.take_up(journal.state, session.clock())
         rollout = self.wish.ways.rollout

@@ -36,13 +36,13 @@ from ...._core.values.clock_skew import is_over
 from ...._store.records import Lease
 from ...conductor.interrupts import wait_unless
 from ...conductor.journal import Change
-from ...keeping import STOPS
 from ..binding_journal import BindingJournal
 from ..binding_news import (
     BindingChange,
     after_look,
     after_write,
     holds_wanted,
+    is_cut_off,
     marked,
     with_changes,
 )
@@ -288,7 +288,6 @@ class StagedSteering:
         """Keeps an answer as the cluster's outcome, and notes what it makes of the bindings there. A look only renews
         what is available; a write that this run's end or its leases cut short changes no binding that is to stay."""
         outcome, name = news.outcome, news.outcome.cluster
-        stopped = outcome.error is not None and outcome.error.code in STOPS
         if news.what == LOOK:
             before = self.outcomes.get(name)
             if outcome.error is None and before is not None:
@@ -298,7 +297,7 @@ class StagedSteering:
         self.outcomes[name] = outcome
         if news.what == REMOVE:
             self._change(name, lambda each: None if each.deleting and outcome.applied else each)
-        elif not stopped:
+        elif not is_cut_off(outcome):
             self._change_wanted(name, lambda each: after_write(self._plan, each, outcome, now, anew=True))
 
     def _change_wanted(self, cluster: str, change: t.Callable[[RolloutBinding], RolloutBinding]) -> None:

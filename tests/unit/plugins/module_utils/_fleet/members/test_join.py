@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.audit.audit_entry import MEMBER_CHANGED
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import join as joining
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import IDENTITY, MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record
@@ -67,3 +68,28 @@ def test_a_member_without_a_connection_is_told_what_else_is_wrong(session: Sessi
         join(session, [MemberSpec(name="A_b", labels={"env": "x y"})], write=True)
     told = str(caught.value)
     assert "needs a connection" in told and "labels[env]" in told and "'A_b'" in told
+
+
+REGION, ZONE = "topology.kubernetes.io/region", "topology.kubernetes.io/zone"
+
+
+@pytest.mark.parametrize(
+    ("told", "labels"),
+    [
+        ({REGION: "us-east-1"}, {"env": "test", REGION: "us-east-1"}),
+        ({}, {"env": "test", REGION: "eu-west-1", ZONE: "eu-west-1a"}),
+    ],
+    ids=["in another region", "where its nodes tell nothing"],
+)
+def test_a_rebuilt_cluster_is_where_its_nodes_say_also_if_no_labels_are_given(
+    session: Session, monkeypatch: pytest.MonkeyPatch, told: t.Mapping[str, str], labels: t.Mapping[str, str]
+) -> None:
+    """As by the command that is printed where another cluster answers (``other-cluster``)."""
+    record = session.records.get("MemberCluster", "prod-1") or {}
+    before = {"env": "test", REGION: "eu-west-1", ZONE: "eu-west-1a"}
+    session.records.replace({**record, "metadata": {**record["metadata"], "labels": before}})
+    answer = {"prod-1": joining._Told(version="1.35.4", labels=told)}
+    monkeypatch.setattr(joining, "_reach", lambda *_given: answer)
+    join(session, [MemberSpec(name="prod-1", rebuilt=True)], write=True)
+    found = session.records.get("MemberCluster", "prod-1") or {}
+    assert found["metadata"]["labels"] == labels

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from datetime import UTC, datetime
 from pathlib import Path
@@ -98,6 +99,26 @@ def test_of_a_cluster_with_two_names_the_last_one_is_not_forgotten_as_if_the_oth
         leave(session, LeaveRequest(names=("a",)), write=True)
     assert (refused.value.code, refused.value.where) == ("records-moved", "a")
     assert "a" in records.names("FleetMember")
+
+
+def test_who_was_to_be_forgotten_stays_once_the_run_is_told_to_end(
+    records: SqliteRecords, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C where a member was named by mistake: of it, or of one with another name, nothing had been begun."""
+    specs = {name: {"connection": {"kubeconfig": str(tmp_path / name)}} for name in ("east", "twin", "west")}
+    for name, spec in specs.items():
+        uid = {} if name == "east" else {"clusterUID": "one"}
+        records.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": name}, "spec": spec | uid})
+    session = Session(records=records, holder="me", clock=lambda: datetime.now(UTC))
+    monkeypatch.setattr(leaving, "Interrupts", lambda: contextlib.nullcontext(lambda: "interrupted by SIGTERM"))
+    wish = LeaveRequest(names=("east", "twin"), forget_unreachable=True)
+    found = leave(session, wish, write=True)
+    assert (found.left, found.unreachable, found.doubles) == ((), (), ())
+    assert [(each.code, each.where) for each in found.failed] == [("interrupted", "east"), ("interrupted", "twin")]
+    assert records.names("FleetMember") == set(specs)
+    monkeypatch.undo()
+    again = leave(session, wish, write=True)
+    assert (again.left, again.unreachable, again.doubles) == (("east", "twin"), ("east",), ("twin",))
 
 
 def test_a_member_that_stays_is_told_with_what_helps() -> None:

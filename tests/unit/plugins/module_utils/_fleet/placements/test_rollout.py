@@ -26,6 +26,7 @@ class Looks:
 
     def __init__(self) -> None:
         self.at: list[set[str]] = []
+        self.answer: MemberOutcome | None = None
         looked = {"a": MemberOutcome(cluster="a", done=True), "b": MemberOutcome(cluster="b", error=SILENCE)}
         plan = made.plan(made.wanted(), made.facts("a", "b"))
         self.steering = RolloutSteering(plan, self.reach, looked, print, lambda: "", NOW, to_the_end=True)
@@ -35,6 +36,8 @@ class Looks:
         self.state = RolloutState(bindings=tuple(RolloutBinding(binding=each) for each in plan.bindings))
 
     def reach(self, clusters: t.Container[str], write: bool) -> Outcomes:
+        if self.answer:
+            return {"a": self.answer}
         assert not write
         self.at.append({each for each in ("a", "b") if each in clusters})
         return {each: MemberOutcome(cluster=each, error=SILENCE) for each in self.at[-1]}
@@ -54,3 +57,20 @@ def test_clusters_that_are_waited_for_are_looked_at_every_2_s_also_where_the_clo
     looks = Looks()
     assert looks.turns(NOW + timedelta(seconds=11)) == [{"a", "b"}, *[{"a"}] * 4]
     assert looks.turns(NOW - timedelta(hours=1)) == [{"a", "b"}, *[{"a"}] * 4]
+
+
+def test_where_all_is_there_already_the_end_of_a_run_leaves_nothing_unknown() -> None:
+    """All that hold it are gone to once more; those for whom there was no time were Unknown in the status."""
+    looks = Looks()
+    steering, seen = looks.steering, MemberOutcome(cluster="a")
+    cut = FleetError("interrupted", "interrupted by SIGTERM")
+    steering.outcomes["a"] = seen
+    for outcome, kept in (
+        (MemberOutcome(cluster="a", error=cut), seen),
+        (half := MemberOutcome(cluster="a", error=cut, doubtful=made.OBJECTS[0].id), half),
+    ):
+        looks.answer = outcome
+        steering._retries = {"a"}
+        steering.wait(0)
+        list(steering.drain_events(looks.state, NOW))
+        assert steering.outcomes["a"] is kept

@@ -6,13 +6,14 @@ budgets are judged on."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import typing as t
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.losing.evicted import (
@@ -267,6 +268,52 @@ def test_without_a_budget_that_decides_nobody_is_looked_at(
     looks.silent = {"m2"}
     report = evict(records, tmp_path, ASKED)
     assert [each.verdict.why for each in report.results] == ["no-budget"] and looks.looked == []
+
+
+class Signals:
+    """Stands in for ``Interrupts``: nothing has come until ``came`` says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.came = ""
+        monkeypatch.setattr(carry_out, "Interrupts", lambda: contextlib.nullcontext(lambda: self.came))
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_look_that_is_broken_off_refuses_no_eviction(
+    records: SqliteRecords, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: bool
+) -> None:
+    """Of whom nothing was heard for that is not known to be unavailable, and an object is tried only once."""
+    placed(records, "m1", "m2", "m3", available_since=LONG_AGO)
+    signals = Signals(monkeypatch)
+
+    def broken_off(plan: PlacementPlan, *_given: object, **_more: object) -> dict[str, MemberOutcome]:
+        signals.came = "interrupted by SIGTERM"
+        cut = Problem("interrupted", signals.came)
+        return {each.cluster: MemberOutcome(cluster=each.cluster, error=cut) for each in plan.clusters}
+
+    monkeypatch.setattr(holders, "on_members", broken_off)
+    with pytest.raises(FleetError, match="interrupted by SIGTERM; no further eviction is begun") as refused:
+        evict(records, tmp_path, ASKED, TWO_STAY, write=write)
+    assert refused.value.code == "interrupted" and records.list(EVICTION) == ()
+
+
+def test_a_run_that_is_told_to_end_begins_no_further_eviction(
+    records: SqliteRecords, tmp_path: Path, looks: Looks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placed(records, "m1", "m2", available_since=LONG_AGO)
+    signals, leave = Signals(monkeypatch), carry_out.on_members
+
+    def leaves_last(*given: t.Any, **more: t.Any) -> dict[str, MemberOutcome]:
+        signals.came = "interrupted by SIGTERM"
+        return leave(*given, **more)
+
+    monkeypatch.setattr(carry_out, "on_members", leaves_last)
+    second = made(EVICTION, "off-m2", {"placementName": "web", "clusterName": "m2"})
+    report = evict(records, tmp_path, ASKED, second)
+    assert [(each.name, each.state) for each in report.results] == [("off-m1", DONE)] and report.outcome == "partial"
+    assert [each.code for each in report.problems] == ["interrupted"]
+    assert [each["metadata"]["name"] for each in records.list(EVICTION)] == ["off-m1"]
+    assert [each["spec"]["state"] for each in records.list(BINDING)] == ["Bound"]
 
 
 ALL_STAY = made(BUDGET, "web", {"minAvailable": 3})

@@ -5,16 +5,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged import conducting
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.conducting import carry_on, lay_out
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import StagedOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import (
@@ -179,3 +183,29 @@ def test_the_status_that_a_run_leaves_stands_in_the_namespace_too(session: Sessi
     *others, synced = placement["status"]["conditions"]
     assert (synced["type"], synced["status"]) == ("ClusterResourcePlacementStatusSynced", "True")
     assert copy["sourceStatus"] == {**placement["status"], "conditions": others}
+
+
+def test_a_look_that_is_broken_off_says_nothing_of_the_clusters(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The status of all that hold the content was Unknown, interrupted by SIGTERM, until somebody came by again."""
+    records, given, _run = new_run(session, tmp_path)
+    (binding,) = records.list("ClusterResourceBinding")
+    records.replace(
+        {**binding, "spec": {**binding["spec"], "state": "Bound", "resourceSnapshotName": "web-0-snapshot"}}
+    )
+    came = ""
+
+    def broken_off(plan: PlacementPlan, *_given: object, **_more: object) -> dict[str, MemberOutcome]:
+        nonlocal came
+        came = "interrupted by SIGTERM"
+        cut = Problem("interrupted", came)
+        return {each.cluster: MemberOutcome(cluster=each.cluster, error=cut) for each in plan.clusters}
+
+    monkeypatch.setattr(conducting, "on_members", broken_off)
+    monkeypatch.setattr(conducting, "Interrupts", lambda: contextlib.nullcontext(lambda: came))
+    run = record_run(records, wanted_run(records, "web-1", given, "Run"), "")
+    before = records.get("ClusterResourcePlacement", "web")
+    with pytest.raises(FleetError) as refused:
+        carry_on(session, run, given, StagedOptions(), {})
+    assert refused.value.code == "interrupted" and records.get("ClusterResourcePlacement", "web") == before
