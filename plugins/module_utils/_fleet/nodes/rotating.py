@@ -15,7 +15,7 @@ from ..._core.disruption.members.member_nodes import MemberNodes
 from ..._core.disruption.members.nodes_snapshot import NodesSnapshot
 from ..._core.disruption.members.rotation_sight import RotationGround
 from ..._core.disruption.origins import MANUAL
-from ..._core.disruption.rotation.decide import begin, begins_node, decide
+from ..._core.disruption.rotation.decide import begin, begins_node, decide, taken_up
 from ..._core.disruption.rotation.input import OtherNode, cluster_in_name
 from ..._core.disruption.rotation.state import DRAINING, SURGING, WAITING, RotationState
 from ..._core.errors import FleetError, Problem
@@ -325,7 +325,7 @@ def _foreseen(
     members = [each for each in snapshot.members if each.name not in unknown]
     young, since = 0, None
     if asked.going:
-        state, due = asked.state, {}
+        state, due = taken_up(asked.state, now), {}
         _refuse_driverless(asked, members, asked.to_replace, wish)
     else:
         _refuse_unread({name: why for name, why in unknown.items() if _concerns(ground, name)})

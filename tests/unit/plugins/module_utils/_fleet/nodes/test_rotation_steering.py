@@ -264,3 +264,31 @@ def test_no_node_begins_in_a_window_that_has_closed_while_the_machine_slept(reco
     one.steering = one.steered()
     one.run(seconds=86_410)
     assert fleet.begun == [] and "freeze day" in one.told[0]
+
+
+@pytest.mark.parametrize("slept", [False, True])
+def test_the_time_of_a_node_does_not_run_out_while_nobody_works_on_it(records: SqliteRecords, slept: bool) -> None:
+    """Its conductor was out of time, or slept, with the node cordoned; hours later it goes on."""
+    fleet = Fleet(m1="ab")
+    one = Conducted(records, fleet, named("one", pace=BY_ONE))
+    one.run(seconds=3)
+    assert fleet.begun == ["m1/a.1.drain"]
+    fleet.time = START + timedelta(hours=8)
+    if not slept:
+        one.steering = one.steered()
+    one.run(seconds=8 * 3600 + 5)
+    assert set(fleet.begun) == {"m1/a.1.drain"} and not one.state.halted
+    assert [each.phase for each in one.state.nodes] == ["Draining", "Waiting"]
+    fleet.nodes["m1"] = ["b"]
+    one.run(seconds=8 * 3600 + 9)
+    assert [each.phase for each in one.state.nodes] == ["Rotated", "Draining"]
+
+
+def test_a_node_that_is_not_emptied_in_time_by_whoever_took_it_up_is_let_go(records: SqliteRecords) -> None:
+    fleet = Fleet(m1="a")
+    one = Conducted(records, fleet, named("one", pace=BY_ONE))
+    one.run(seconds=3)
+    fleet.time = START + timedelta(hours=8)
+    one.steering = one.steered()
+    one.run(seconds=8 * 3600 + 605)
+    assert fleet.begun[-1] == "m1/a.1.release" and one.state.nodes[0].code == "drain-timeout"
