@@ -45,6 +45,7 @@ from .draining import (
 LOCAL, KARPENTER, COMMAND = "local", "karpenter", "command"
 CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 PLACEHOLDERS = ("member", "node", "operation", "provider_id")
+NOT_SIMULATED, ONLY_SIMULATED = "not-simulated", "driver local replaces simulated nodes only"
 _LOOK = 0.2
 # Characters of what a command has said last: the record of the rotation holds them, node by node.
 _MOST_TOLD = 2_000
@@ -96,7 +97,7 @@ def driver_problems(
             elif driver == KARPENTER and node.claim is None:
                 yield Problem("no-node-claim", "it has no NodeClaim, so Karpenter does not replace it", where)
             elif driver == LOCAL and node.labels.get(SIMULATED) != "true":
-                yield Problem("not-simulated", "driver local replaces simulated nodes only", where)
+                yield Problem(NOT_SIMULATED, ONLY_SIMULATED, where)
             elif driver != LOCAL and rotation.spec.pace.replacement == BEFORE:
                 hint = "say replacement: after; Karpenter itself starts what it needs before it drains"
                 yield Problem("no-node-before", f"driver {driver} cannot make a node beforehand", where, hint)
@@ -111,14 +112,15 @@ class NodeReplacer:
 
     def add(self, work: NodeWork, hands: Hands) -> None:
         """Makes a simulated node beside the old one, unless it was made or the old one is gone (driver ``local``).
-        FleetError for refusals of the member that do not pass by themselves, and what ``hands`` raise."""
+        FleetError ``not-simulated``, for refusals of the member that do not pass by themselves, and what ``hands``
+        raise."""
         retried_while_passing(hands, lambda: self._make(hands.client(), work))
 
     def replace(self, work: NodeWork, hands: Hands) -> None:
         """Empties the node, replaces it as its driver does, and deletes it; nothing if it is gone. Of Karpenter's, only
         the NodeClaim is deleted: the node is emptied and goes later. FleetError for what does not pass by itself:
-        ``node-disrupted``, ``node-blocked``, ``no-node-claim``, ``command-failed``, ``unsafe-argument``, and refusals
-        of the member; ValueError as of ``_delete_claim``; what ``hands`` raise."""
+        ``not-simulated``, ``node-disrupted``, ``node-blocked``, ``no-node-claim``, ``command-failed``,
+        ``unsafe-argument``, and refusals of the member; ValueError as of ``_delete_claim``; what ``hands`` raise."""
         found = retried_while_passing(hands, lambda: the_node(hands.client(), work))
         if found is None:
             return
@@ -137,17 +139,20 @@ class NodeReplacer:
         retried_while_passing(hands, lambda: delete_node(hands.client(), work))
 
     def _driver(self, node: Document) -> str:
-        """As ``driver_of``, for a node that was looked at before it was begun, so that what is left is Karpenter's."""
-        simulated = (node["metadata"].get("labels") or {}).get(SIMULATED) == "true"
-        return self.wish.driver or (COMMAND if self.wish.command else LOCAL if simulated else KARPENTER)
+        """As ``driver_of``; what is left is Karpenter's, or has no NodeClaim. FleetError ``not-simulated``: whoever has
+        begun it may have named another driver."""
+        if self.wish.driver == LOCAL:
+            _refuse_real(node)
+        return self.wish.driver or (COMMAND if self.wish.command else LOCAL if _is_simulated(node) else KARPENTER)
 
     def _make(self, client: KubeClient, work: NodeWork) -> None:
-        """Makes the successor of a simulated node; nothing if it was made before, or the old one is gone. ApiError of
-        the requests."""
+        """Makes the successor of a simulated node; nothing if it was made before, or the old one is gone. FleetError
+        ``not-simulated``, and of the requests."""
         due = self.rotation.spec.due
         node = the_node(client, work)
         if node is None:
             return
+        _refuse_real(node)
         version = f"v{due.version_other_than.removeprefix('v')}" if due.version_other_than else ""
         try:
             client.post(NODES, successor(node, version, due.image_other_than))
@@ -164,6 +169,17 @@ class NodeReplacer:
         environ |= environment_of(known)
         child = Started(argv, environ, "command-failed", work.node, merged=True)
         _wait(child, work, hands, self.wish.timeout)
+
+
+def _is_simulated(node: Document) -> bool:
+    """Whether the Node is a simulated one of a local cluster."""
+    return (node["metadata"].get("labels") or {}).get(SIMULATED) == "true"
+
+
+def _refuse_real(node: Document) -> None:
+    """FleetError ``not-simulated`` for a Node that is none of ours: a machine is behind it."""
+    if not _is_simulated(node):
+        raise FleetError(NOT_SIMULATED, ONLY_SIMULATED, node["metadata"]["name"])
 
 
 def _wait(child: Started, work: NodeWork, hands: Hands, timeout: float) -> None:

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 
+from ..._core.disruption.members.member_nodes import MemberNodes
 from ..._core.disruption.members.nodes_snapshot import NodesSnapshot
 from ..._core.disruption.members.rotation_sight import RotationGround
 from ..._core.disruption.origins import MANUAL
-from ..._core.disruption.rotation.decide import begin, begins_node, decide
+from ..._core.disruption.rotation.decide import begin, begins_node, decide, taken_up
 from ..._core.disruption.rotation.input import OtherNode, cluster_in_name
-from ..._core.disruption.rotation.state import RotationState
+from ..._core.disruption.rotation.state import DRAINING, SURGING, WAITING, RotationState
 from ..._core.errors import FleetError, Problem
 from ..._core.machine import HeldBack
 from ..._core.objects.audit.audit_entry import ROTATION_BEGUN, ROTATION_STOPPED
@@ -30,7 +31,7 @@ from ..audit.evidence import failing
 from ..audit.rotations import commanded, conducting
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import Ending, RunLimits, conduct
-from ..members.members import Member, members_to_write, open_clients, recorded_members
+from ..members.members import Clients, Member, members_to_write, open_clients, recorded_members
 from ..recorded import recorded
 from ..session import Session
 from .other_rotations import OtherRotations, in_flight_beside, kept_meanwhile
@@ -108,9 +109,10 @@ def planned(session: Session, name: str, given: NodeManifests, wish: RotationWis
 
 def conducted(session: Session, name: str, given: NodeManifests, wish: RotationWish) -> RotationReport:
     """Begins the rotation, or takes it up, and carries it on until it ends, waits for longer than allowed, or is out
-    of time. One without nodes that are due is neither recorded nor conducted. FleetError as of ``planned``,
-    ``members_to_write``, ``user`` and ``conductor.loop.conduct``, and ``conflict`` where somebody else has just begun
-    or written it; with ``only_waiting`` it is then left as it stands."""
+    of time. One that is taken up needs a way to replace its nodes, too, unless it is to stop. One without nodes that
+    are due is neither recorded nor conducted. FleetError as of ``planned``, ``members_to_write``, ``user`` and
+    ``conductor.loop.conduct``, and ``conflict`` where somebody else has just begun or written it; with
+    ``only_waiting`` it is then left as it stands."""
     asked = _asked(session, name, given)
     if asked.is_left(wish):
         return asked.as_it_stands
@@ -119,7 +121,9 @@ def conducted(session: Session, name: str, given: NodeManifests, wish: RotationW
     waits = Timeouts.connecting(wish.reading.timeout)
     with open_clients(session, known, timeout=waits, strict=True) as clients:
         foreseen = None
-        if not asked.going:
+        if asked.going:
+            _refuse_other_drivers(session, asked, members, clients, wish)
+        else:
             first = read_members(members, clients, wish.reading, session.clock())
             foreseen = _foreseen(asked, first, in_flight_beside(session.records, name), session.clock(), wish)
             if foreseen.state.done:
@@ -218,6 +222,14 @@ class _AskedRotation:
         """Whether it has begun and is not over, so that it goes on as it was begun. FleetError as of ``state``."""
         return has_begun(self.before) and not self.state.over
 
+    @property
+    def to_replace(self) -> frozenset[str]:
+        """The nodes of one that goes on which are there and still to be replaced, by name; none if it is to stop.
+        FleetError as of ``state``."""
+        if self.before.status.stop_requested or self.state.halted:
+            return frozenset()
+        return frozenset(each.name for each in self.state.nodes if each.phase in (WAITING, SURGING, DRAINING))
+
     def replaces_rest(self, wish: RotationWish) -> bool:
         """Whether it only goes on where it ended: without ``spec.due`` the reason for it is that somebody has begun it,
         and a node that has come since needs no replacing by that. FleetError as of ``state``."""
@@ -307,22 +319,21 @@ def _foreseen(
 ) -> RotationReport:
     """The first step, or the next one of a rotation that goes on, in which nothing begins if there is a ``wait`` for
     something; nothing is written. FleetError ``members-unread`` and ``rotation-too-large`` for the first, and as of
-    ``driver_problems`` and ``begin``."""
+    ``_refuse_driverless`` and ``begin``."""
     ground, rotation = asked.ground, asked.ground.rotation
     unknown = unreadable(snapshot)
     members = [each for each in snapshot.members if each.name not in unknown]
     young, since = 0, None
     if asked.going:
-        state, due = asked.state, {}
+        state, due = taken_up(asked.state, now), {}
+        _refuse_driverless(asked, members, asked.to_replace, wish)
     else:
         _refuse_unread({name: why for name, why in unknown.items() if _concerns(ground, name)})
         due = ground.due(members, now)
         if asked.replaces_rest(wish):
             everything, due = due, ground.due_of(members, now, asked.state)
             young, since = len(everything) - len(due), asked.state.asked_at
-        problems = list(driver_problems(members, due, rotation, wish.replacement))
-        if problems:
-            raise FleetError.of(problems)
+        _refuse_driverless(asked, members, due, wish)
         state = replace(begin(due, ground.sight(members, now), rotation.spec.pace, now), since=since)
         refuse_too_large(rotation.name, state)
     flying = {each.pool for each in state.nodes if not each.ended}
@@ -342,6 +353,29 @@ def _foreseen(
         young=young,
         since=since,
     )
+
+
+def _refuse_other_drivers(
+    session: Session, asked: _AskedRotation, members: t.Mapping[str, Member], clients: Clients, wish: RotationWish
+) -> None:
+    """FleetError as of ``driver_problems`` where a rotation that goes on is taken up with another driver, or without
+    its command, so that a node cannot be replaced, as far as members can be read now."""
+    clusters = {cluster_in_name(name) for name in asked.to_replace}
+    theirs = {name: each for name, each in members.items() if name in clusters}
+    if theirs:
+        snapshot = read_members(theirs, clients, replace(wish.reading, pods=False), session.clock())
+        unknown = unreadable(snapshot)
+        known = [each for each in snapshot.members if each.name not in unknown]
+        _refuse_driverless(asked, known, asked.to_replace, wish)
+
+
+def _refuse_driverless(
+    asked: _AskedRotation, members: t.Iterable[MemberNodes], names: t.Container[str], wish: RotationWish
+) -> None:
+    """FleetError with the ``driver_problems`` of these nodes, if there are any."""
+    problems = list(driver_problems(members, names, asked.ground.rotation, wish.replacement))
+    if problems:
+        raise FleetError.of(problems)
 
 
 def _concerns(ground: RotationGround, name: str) -> bool:

@@ -41,6 +41,8 @@ from .workers import NodeWorkers, WorkerHands
 Look = t.Callable[[datetime, "t.Collection[str] | None"], NodesSnapshot]
 RotationChange = Change[RotationState]
 LOOK, RELEASE_AGAIN = timedelta(seconds=2), timedelta(seconds=30)
+# Longer than any turn takes: the machine slept, and nobody worked on nodes.
+AWAY = timedelta(minutes=5)
 AWAIT = "await"
 COUNTED = "another rotation is just deciding what it begins"
 
@@ -95,6 +97,7 @@ class RotationSteering:
         self._doubts: tuple[str, ...] = ()
         self._leaving: t.Mapping[str, str] = {}
         self._decided: RotationState | None = None
+        self._followed: tuple[datetime, datetime] | None = None
         self._looked: datetime | None = None
         self._ended: set[str] = set()
         self._fresh = False
@@ -122,9 +125,12 @@ class RotationSteering:
         return self._sight(state, now)
 
     def decide(self, state: RotationState, seen: RotationInput, now: datetime) -> Decision[RotationState, RotationAct]:
-        """As ``_core.disruption.rotation.decide``; keeps who waits for what."""
+        """As ``_core.disruption.rotation.decide``, of what was ``taken_up`` when it was first asked, or first after
+        AWAY; keeps who waits for what."""
+        since, last = self._followed or (now, now)
+        self._followed = (now if is_over(last, AWAY, now) else since, now)
         self._decided = state
-        found = machine.decide(state, seen, now)
+        found = machine.decide(machine.taken_up(state, self._followed[0]), seen, now)
         self._waits = found.waits
         self._shut = lambda: all_waiting_shut_in(found.state, seen, scopes_left(found.state, seen, now))
         return found

@@ -15,6 +15,7 @@ import typing as t
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
 from ..._core.errors import FleetError
 from ..._core.updates.releases.versions import reached
@@ -100,6 +101,15 @@ class UpgradeLeases:
                     self.say(f"{member}: no lease on it tells other records of this upgrade: {error.message}")
         return None
 
+    def claim_all(self, members: t.Collection[str]) -> dict[str, MemberBlocker | None]:
+        """As ``claim``, of all at once, in ``DEADLINE`` seconds in all, by name. Who has not answered by then is
+        Unreachable, and is not asked anew before he has. FleetError ``no-workers``."""
+        silent = FleetError("timeout", f"no answer within {DEADLINE:g} s")
+        asked = {each: partial(self.claim, each) for each in members if not self._locks[each].locked()}
+        answers = in_parallel(asked, len(asked), DEADLINE)
+        found = {each: answers.get(each, silent) for each in members}
+        return {name: obstacle(each) if isinstance(each, FleetError) else each for name, each in found.items()}
+
     def renew(self, members: t.Iterable[str], now: datetime) -> None:
         """For members in flight: renews what is due, and takes what could not be had before, each at most once in a
         minute, in ``DEADLINE`` seconds in all. What fails is said or tried again, and never raised."""
@@ -112,10 +122,18 @@ class UpgradeLeases:
             self.say(f"leases of members in flight are not renewed: {error}")
 
     def inherit(self, member: str) -> None:
-        """Takes what an earlier conductor of the run may have left there. Where that cannot be had now, it is asked for
-        once more when the member is given up, or it would keep others off until it has run out."""
+        """An earlier conductor of the run may have left a lease there, which ``renew`` takes: nobody waits for the
+        member here. What could not be had is asked for once more when the member is given up, or it would keep others
+        off until it has run out."""
         self._inherited.add(member)
-        self.claim(member)
+
+    def release_all(self, members: t.Collection[str]) -> None:
+        """As ``release``, of all at once, in ``DEADLINE`` seconds in all. Whoever hangs gives his up when he answers,
+        or it runs out."""
+        try:
+            in_parallel({each: partial(self.release, each) for each in members}, len(members), DEADLINE)
+        except FleetError as error:
+            self.say(f"leases of members that are done run out by themselves: {error}")
 
     def release(self, member: str) -> None:
         """Gives the member's lease up, if it is held, and raises nothing where that fails, as ``KeptLease.release``;
@@ -138,10 +156,10 @@ class UpgradeLeases:
             self._without.discard(member)
             self._kept.pop(member, None)
 
-    def clear(self, member: str) -> None:
-        """Gives up what an earlier conductor of the run left there, if it can be had now."""
-        self._inherited.add(member)
-        self.release(member)
+    def clear(self, members: t.Collection[str]) -> None:
+        """Gives up what an earlier conductor of the run left there, as far as it can be had now."""
+        self._inherited.update(members)
+        self.release_all(members)
 
     def _take(self, member: str) -> KeptLease:
         """The lease on the member, just taken. FleetError of its connection, and as of ``MemberLeases.take``;
@@ -156,9 +174,12 @@ class UpgradeLeases:
         return code not in WRONG and (member in self.unseen or (member in self.revived and code in AWAY))
 
     def _is_due(self, member: str) -> bool:
-        """Whether a third of its lease's time is over, or it has none and could have one."""
+        """Whether a third of its lease's time is over, or it has none and could have one, also where it is ``unseen``
+        and an earlier conductor may have left one that was not asked for yet."""
         kept = self._kept.get(member)
-        return member not in self.unseen if kept is None else kept.due
+        if kept is not None:
+            return kept.due
+        return member not in self.unseen or (member in self._inherited and member not in self._without)
 
     def _renewal(self, member: str) -> t.Callable[[], None]:
         """What takes the member's lease, or renews it."""

@@ -170,8 +170,21 @@ class MemberMonitor:
         FleetErrors of the records, ``no-workers``, and what ``judge`` raises."""
         unclear = [each for each in begins if self._claims.get(each.member, ("",))[0] != each.operation]
         looked = self._look(unclear, now)
+        claimed: dict[str, Lease] = {}
         for each in unclear:
-            self._judge(each, looked.get(each.member), now)
+            lease = self._judge(each, looked.get(each.member), now)
+            if lease is not None:
+                claimed[each.member] = lease
+                self._left[each.member] = (each.operation, lease)  # given up unless it is held in the end
+        held = self.leases.claim_all(claimed) if self.leases else {}
+        for member, lease in claimed.items():
+            operation, _lease = self._left.pop(member)
+            found = held.get(member)
+            if found is None:
+                self._claims[member] = (operation, lease)
+            else:
+                unclaim(self.records, member, operation, lease)
+                self._stopped(self.views[member], found, now)
         return not unclear
 
     def held_back(self, work: Work, now: datetime) -> Blocked | None:
@@ -229,21 +242,24 @@ class MemberMonitor:
         """Gives up every claim but those of operations in flight (``in_flight``: operation by member). ``ours`` begins
         the name of each operation of the run: what its earlier conductors did not live to give up goes too. A lease on
         a member that cannot be given up there runs out. FleetErrors of the records."""
-        for member, (operation, lease) in list(self._claims.items()):
-            if in_flight.get(member) != operation:
-                if self.leases and member in self.views:
-                    self.leases.release(member)
-                elif self.leases:  # it left in flight, and its upgrade goes on
-                    self.leases.forget(member)
-                unclaim(self.records, member, operation, lease)
-                del self._claims[member]
-        for member, (mark, left) in list(self._left.items()):
-            if mark and (in_flight.get(member) == mark or not mark.startswith(ours)):
-                continue
+        over = {member: each for member, each in self._claims.items() if in_flight.get(member) != each[0]}
+        if self.leases:
+            self.leases.release_all([member for member in over if member in self.views])
+            for member in over.keys() - self.views.keys():  # it left in flight, and its upgrade goes on
+                self.leases.forget(member)
+        for member, (operation, lease) in over.items():
+            unclaim(self.records, member, operation, lease)
+            del self._claims[member]
+        left = {
+            member: (mark, lease)
+            for member, (mark, lease) in self._left.items()
+            if not mark or (in_flight.get(member) != mark and mark.startswith(ours))
+        }
+        if self.leases:
+            self.leases.clear(left.keys() - self._claims.keys())
+        for member, (mark, held) in left.items():
             if member not in self._claims:
-                if self.leases:
-                    self.leases.clear(member)
-                unclaim(self.records, member, mark, left)
+                unclaim(self.records, member, mark, held)
             del self._left[member]
 
     def _marks_and_own_leases(self, marks: t.Mapping[str, str]) -> dict[str, tuple[str, Lease | None]]:
@@ -298,45 +314,41 @@ class MemberMonitor:
 
         return look
 
-    def _judge(self, begin: Begin, found: Observation | FleetError | None, now: datetime) -> None:
-        """Brings the member's view up to date by what it answered, None if it was not asked again; claims it if it may
-        begin, else it has an obstacle, or is to be skipped or fail. FleetError as of ``claim_or_look``."""
+    def _judge(self, begin: Begin, found: Observation | FleetError | None, now: datetime) -> Lease | None:
+        """Brings the member's view up to date by what it answered, None if it was not asked again; claims it in the
+        records if it may begin, by the lease, else it has an obstacle, or is to be skipped or fail. FleetError as of
+        ``claim_or_look``."""
         view = self._plain[begin.member]
         if begin.member not in self.drivers:
             self.views[begin.member] = replace(view, fail=GONE)
-            return
+            return None
         if isinstance(found, FleetError):
             self._stopped(view, obstacle(found), now)
-            return
+            return None
         if found is not None:
             self._seen[begin.member] = now
             self.versions[begin.member] = found.version
             if found.busy:
                 words = f"its platform works on it: {found.busy}"
                 self._blocked(view, MemberBlocker(reason=OPERATION_IN_PROGRESS, message=words), now)
-                return
+                return None
         skew = clock_skew_words(self.clock_ahead())
         if skew:
             self._blocked(view, MemberBlocker(reason=CLOCK_SKEW, message=skew), now)
-            return
+            return None
         view = self.judge(view, self.versions[begin.member], self._pools.get(begin.member, ()), now)
         waits = len(view.obstacles) > len(self._plain[begin.member].obstacles)
         if waits and not (view.skip or view.fail):
             self._blocked(self._plain[begin.member], view.obstacles[-1], now)
-            return
+            return None
         self.views[begin.member] = view
         if view.skip or view.fail:
-            return
+            return None
         claimed = claim(self.records, begin.member, begin.operation, self.holder)
         if isinstance(claimed, MemberBlocker):
             self._blocked(view, claimed, now)
-            return
-        held = self.leases.claim(begin.member) if self.leases else None
-        if held is None:
-            self._claims[begin.member] = (begin.operation, claimed)
-            return
-        unclaim(self.records, begin.member, begin.operation, claimed)
-        self._stopped(view, held, now)
+            return None
+        return claimed
 
     def _stopped(self, view: MemberView, found: MemberBlocker, now: datetime) -> None:
         """The member is to fail, if a precondition failed; otherwise it is looked at again."""

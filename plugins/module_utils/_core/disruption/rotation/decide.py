@@ -142,6 +142,22 @@ def released(state: RotationState, operation: str) -> RotationState:
     return dataclasses.replace(state, nodes=tuple(nodes))
 
 
+def taken_up(state: RotationState, at: datetime) -> RotationState:
+    """The state of a rotation that somebody has taken up at an aware instant, as it is decided from then on: where the
+    time of a node that is drained, or awaits a new one, had run out by then, it begins anew, for nobody has worked on
+    it meanwhile. The same object if there is none."""
+    timeout = state.settings.node_timeout
+    late = {
+        each.name
+        for each in state.nodes
+        if each.phase in (SURGING, DRAINING) and limit_passed(limit_end(each.since, timeout), at)
+    }
+    if not late:
+        return state
+    nodes = (dataclasses.replace(each, since=at) if each.name in late else each for each in state.nodes)
+    return dataclasses.replace(state, nodes=tuple(nodes))
+
+
 def stopped_at_once(state: RotationState, now: datetime) -> RotationState | None:
     """The state of a rotation that ends by being stopped at an aware instant: its nodes that wait are given up, those
     that have ended stay; None if nodes are in flight, or are to be let go, which somebody has to carry on."""

@@ -257,3 +257,34 @@ def test_the_earlier_of_clock_and_look_is_when_to_come_back() -> None:
     while (ending := conductor.step()) is None:
         now[0] += timedelta(minutes=1)
     assert ending.resume_at == NOW + timedelta(seconds=2)
+
+
+class Slept(Waiting):
+    """One that decides to begin an act by the instant it is given; what it sees at first takes an hour."""
+
+    def __init__(self, now: list[datetime]) -> None:
+        super().__init__(busy=False)
+        self._now, self.begun = now, list[datetime]()
+        self._decided = NOW
+
+    def see(self, _state: int, now: datetime) -> None:
+        self._now[0] = max(self._now[0], NOW + timedelta(hours=1))
+
+    def decide(self, _state: int, _seen: None, now: datetime) -> Decision[int, t.Any]:
+        self._decided = now
+        return Decision(state=0, acts=(SimpleNamespace(operation="act"),))
+
+    def carry_out(self, _act: t.Any, _state: int, resumed: bool) -> None:
+        self.begun.append(self._decided)
+
+
+def test_what_was_decided_before_the_machine_slept_is_decided_anew() -> None:
+    """It may have been decided within a window that has closed long since."""
+    now = [NOW]
+    steering = Slept(now)
+    conductor: Conductor[int, t.Any, t.Any] = Conductor(
+        t.cast(t.Any, Stored()), t.cast(t.Any, steering), lambda: now[0], silently(), RunLimits(holder="me")
+    )
+    assert conductor.step() is None and not steering.begun
+    conductor.step()
+    assert steering.begun == [NOW + timedelta(hours=1)]

@@ -110,3 +110,20 @@ def test_of_what_a_failed_command_has_said_a_record_gets_no_more_than_it_can_hol
         replacer._run(WORK, t.cast(t.Any, Hands()), "")
     assert error.value.code == "command-failed" and "ended with 3: xxx" in error.value.message
     assert 2000 < len(error.value.message) < 2300 and "more characters)" in error.value.message
+
+
+def test_a_real_node_is_not_replaced_by_a_simulated_one() -> None:
+    """Whoever begins it may have named another driver than whoever carries it on."""
+    server = Server([])
+
+    class Hands:
+        client = staticmethod(lambda: server)
+        pause = staticmethod(lambda _seconds: None)
+
+    rotation = NodeRotation(metadata=ObjectMeta(name="r"), spec=NodeRotationSpec())
+    replacer = NodeReplacer(rotation=rotation, wish=ReplacementWish(driver="local"))
+    for act in (replacer.replace, replacer.add):
+        with pytest.raises(FleetError) as error:
+            act(WORK, t.cast(t.Any, Hands()))
+        assert error.value.code == "not-simulated"
+    assert not server.deleted

@@ -263,3 +263,48 @@ def test_a_freeze_that_is_recorded_while_it_is_conducted_holds_it(session: Sessi
     assert fleet.begun == ["m1/a.1.drain"] and found.why == "waiting"
     assert [each.phase for each in found.state.nodes] == ["Rotated", "Waiting"]
     assert found.waits[0].blockers[0].text.startswith("freeze emergency")
+
+
+def taken_up(session: Session, monkeypatch: pytest.MonkeyPatch, wish: ReplacementWish, way: Way) -> RotationReport:
+    """A rotation that waits for its only node, a real one without a NodeClaim, is taken up."""
+    fleet = Fleet(east="a")
+    join(session.records, "east")
+    session = replace(session, clock=fleet.clock)
+    monkeypatch.setattr(rotating, "members_to_write", lambda given: recorded_members(given.records))
+    monkeypatch.setattr(rotating, "NodeWorkers", lambda *_given: fleet)
+    for module in (rotating, rotation_ground):
+        monkeypatch.setattr(module, "read_members", lambda names, _clients, _wish, now: fleet.look(now, names))
+    node = {"name": "east/a", "uid": "u-a", "pool": "east/-", "phase": "Waiting"}
+    state = {"nodes": [node], "known": ["east/a"], "settings": {"replacement": "none"}}
+    body = {"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "blue"}, "spec": {}}
+    session.records.replace({**session.records.create(body), "status": {"phase": "Waiting", "state": state}})
+    limit = timedelta(seconds=5)
+    return way(session, "blue", NodeManifests(), RotationWish(only_waiting=True, replacement=wish, time_limit=limit))
+
+
+@pytest.mark.parametrize("way", [conducted, planned])
+@pytest.mark.parametrize(
+    "wish, code",
+    [
+        (ReplacementWish(), "no-driver"),
+        (ReplacementWish(driver="local"), "not-simulated"),
+        (ReplacementWish(driver="karpenter"), "no-node-claim"),
+        (ReplacementWish(driver="command"), "bad-option"),
+    ],
+)
+def test_one_that_goes_on_is_not_taken_up_in_a_way_that_replaces_no_node_of_it(
+    session: Session, monkeypatch: pytest.MonkeyPatch, way: Way, wish: ReplacementWish, code: str
+):
+    """It was begun with a command, which a schedule does not give."""
+    with pytest.raises(FleetError) as refused:
+        taken_up(session, monkeypatch, wish, way)
+    assert refused.value.code == code
+    state = (session.records.get("NodeRotation", "blue") or {})["status"]["state"]
+    assert [each["phase"] for each in state["nodes"]] == ["Waiting"]
+
+
+def test_one_that_is_to_stop_is_ended_without_its_command(session: Session):
+    recorded(session, "Draining")
+    assert _asked(session, "blue", NodeManifests()).to_replace == {"east/n1"}
+    stopped(session, "blue", write=True)
+    assert not _asked(session, "blue", NodeManifests()).to_replace

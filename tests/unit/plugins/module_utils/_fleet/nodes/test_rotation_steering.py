@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import typing as t
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.nodes_snapshot import NodesSnapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import other_rotations
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.other_rotations import OtherRotations
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_record import rotation_document
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.data.maintenance_parts import maintenance
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.nodes.conducted_rotation import (
     BY_ONE,
     FAST,
@@ -245,3 +247,48 @@ def test_a_node_that_fails_is_let_go_and_the_next_one_begins(
     one.run(seconds=60)
     assert fleet.begun == [f"m1/{each}" for each in begun]
     assert [each.phase for each in one.state.nodes] == phases and not any(each.release for each in one.state.nodes)
+
+
+def test_no_node_begins_in_a_window_that_has_closed_while_the_machine_slept(records: SqliteRecords) -> None:
+    """It slept while members were read: by then it is frozen, and another rotation may have the turn."""
+    fleet = Fleet(m1="a")
+    freeze = maintenance(freezes=[{"name": "day", "start": "2026-03-29", "end": "2026-03-30"}])
+    one = Conducted(records, fleet, named("one"), freeze)
+    look = fleet.look
+
+    def slept(now: datetime, names: t.Collection[str] | None) -> NodesSnapshot:
+        fleet.time = max(fleet.time, START + timedelta(days=1))
+        return look(now, names)
+
+    fleet.look = slept  # type: ignore[method-assign]
+    one.steering = one.steered()
+    one.run(seconds=86_410)
+    assert fleet.begun == [] and "freeze day" in one.told[0]
+
+
+@pytest.mark.parametrize("slept", [False, True])
+def test_the_time_of_a_node_does_not_run_out_while_nobody_works_on_it(records: SqliteRecords, slept: bool) -> None:
+    """Its conductor was out of time, or slept, with the node cordoned; hours later it goes on."""
+    fleet = Fleet(m1="ab")
+    one = Conducted(records, fleet, named("one", pace=BY_ONE))
+    one.run(seconds=3)
+    assert fleet.begun == ["m1/a.1.drain"]
+    fleet.time = START + timedelta(hours=8)
+    if not slept:
+        one.steering = one.steered()
+    one.run(seconds=8 * 3600 + 5)
+    assert set(fleet.begun) == {"m1/a.1.drain"} and not one.state.halted
+    assert [each.phase for each in one.state.nodes] == ["Draining", "Waiting"]
+    fleet.nodes["m1"] = ["b"]
+    one.run(seconds=8 * 3600 + 9)
+    assert [each.phase for each in one.state.nodes] == ["Rotated", "Draining"]
+
+
+def test_a_node_that_is_not_emptied_in_time_by_whoever_took_it_up_is_let_go(records: SqliteRecords) -> None:
+    fleet = Fleet(m1="a")
+    one = Conducted(records, fleet, named("one", pace=BY_ONE))
+    one.run(seconds=3)
+    fleet.time = START + timedelta(hours=8)
+    one.steering = one.steered()
+    one.run(seconds=8 * 3600 + 605)
+    assert fleet.begun[-1] == "m1/a.1.release" and one.state.nodes[0].code == "drain-timeout"

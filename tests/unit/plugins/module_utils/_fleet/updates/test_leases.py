@@ -16,6 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.command import CommandDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Driver, Observation, Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import LocalDriver
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import leases as module
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.leases import (
     LeasedDriver,
     UpgradeLeases,
@@ -211,10 +212,10 @@ def test_a_lost_lease_is_told_of_and_asked_for_again(member: Member) -> None:
 
 
 def test_what_an_earlier_conductor_left_is_taken_and_given_up(member: Member) -> None:
-    leases(member).clear("east")
+    leases(member).clear(["east"])
     assert member.kept[0].released
     member.error = AWAY
-    leases(member).clear("east")
+    leases(member).clear(["east"])
 
 
 @pytest.mark.parametrize("unseen", [True, False])
@@ -223,11 +224,49 @@ def test_what_could_not_be_taken_up_is_given_up_with_its_operation(member: Membe
     found = leases(member, unseen={"east"} if unseen else ())
     member.error = AWAY
     found.inherit("east")
+    assert not member.asked, "nobody waits for it: the lease of the run would run out meanwhile"
+    for seconds in (0, 60):
+        found.renew(["east"], NOW + timedelta(seconds=seconds))
+    assert member.asked == (1 if unseen else 2)
     member.error = None
     found.release("east")
     assert [each.released for each in member.kept] == [True]
     found.release("east")
     assert len(member.kept) == 1
+
+
+@pytest.mark.parametrize("unseen", [True, False])
+def test_what_an_earlier_conductor_left_is_held_on(member: Member, unseen: bool) -> None:
+    found = leases(member, unseen={"east"} if unseen else ())
+    found.inherit("east")
+    found.renew(["east"], NOW)
+    assert len(member.kept) == 1
+    found.release("east")
+    assert member.kept[0].released
+
+
+def test_members_are_given_up_side_by_side(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that hangs takes half a minute: ten of them, one after the other, more than the lease of the run lasts."""
+    together = threading.Barrier(3)
+    monkeypatch.setattr(Kept, "release", lambda kept: setattr(kept, "released", together.wait(30) >= 0))
+    found = leases(member)
+    for name in ("east", "north", "west"):
+        found.claim(name)
+    found.release_all(["east", "north", "west"])
+    assert [each.released for each in member.kept] == [True] * 3
+    found.release_all([])
+
+
+def test_what_no_thread_gives_up_runs_out(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    said: list[str] = []
+    found = leases(member, said)
+    found.claim("east")
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    found.release_all(["east"])
+    assert len(said) == 1 and "run out by themselves" in said[0] and not member.kept[0].released
 
 
 class Begins:
@@ -281,3 +320,28 @@ def test_which_drivers_look_elsewhere() -> None:
     found = upgrade_leases(clients, drivers, "run/one", print, 1200.0)
     assert (found.unseen, found.revived, found.seconds) == ({"b"}, {"c"}, 1200)
     assert upgrade_leases(clients, drivers, "run/one", print, 10.0).seconds == 900
+
+
+def test_members_are_taken_side_by_side(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An API server without its etcd tells its version, and hangs when it is asked for a lease."""
+    together = threading.Barrier(2)
+    monkeypatch.setattr(Member, "answer", lambda _member: together.wait(30))
+    found = leases(member)
+    assert found.claim_all(["east", "west"]) == {"east": None, "west": None} and len(member.kept) == 2
+    assert found.claim_all(["east", "west"]) == {"east": None, "west": None}
+
+
+def test_one_that_hangs_is_unreachable_and_not_asked_anew_meanwhile(
+    member: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = threading.Event()
+    monkeypatch.setattr(module, "DEADLINE", 0.01)
+    monkeypatch.setattr(Member, "answer", lambda _member: answered.wait(30))
+    found = leases(member)
+    for _turn in range(2):
+        told = found.claim_all(["east"])["east"]
+        assert told is not None and (told.reason, told.message) == ("Unreachable", "no answer within 0.01 s")
+    answered.set()
+    monkeypatch.setattr(module, "DEADLINE", 10.0)
+    assert found.claim("east") is None and len(member.kept) == 1
+    assert found.claim_all(["east"]) == {"east": None}

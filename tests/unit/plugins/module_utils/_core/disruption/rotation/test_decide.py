@@ -23,6 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rota
     outcome,
     released,
     stopped_at_once,
+    taken_up,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
     MemberScope,
@@ -555,6 +556,14 @@ def test_a_rotation_without_a_node_in_flight_ends_at_once_by_being_stopped() -> 
     assert stopped_at_once(flying.state, NOW) is None
     failed = decide(flying.state, RotationInput(nodes=a_pool_of(2), failed={"p-0": "broken"}), NOW)
     assert failed.state.nodes[0].release and stopped_at_once(failed.state, NOW) is None
+
+
+def test_a_node_whose_time_ran_out_before_it_was_taken_up_has_all_of_it_again() -> None:
+    late = NOW + timedelta(seconds=RotationSettings().node_timeout)
+    state = everything(RotationInput(nodes=a_pool_of(2)), RotationSettings()).state
+    assert taken_up(state, late - timedelta(seconds=1)) is state
+    since = {each.phase: each.since for each in taken_up(state, late).nodes}
+    assert since == {"Draining": late, "Waiting": NOW}
 
 
 class CountedPools(frozenset[str]):
