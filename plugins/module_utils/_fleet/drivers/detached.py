@@ -105,21 +105,30 @@ def start(folder: Path, request: Request) -> str:
     except BaseException:
         _leave_nothing_private(folder, request)
         raise
+    there = _begun_by(folder, started)
+    if there is not None:
+        if there.id != started and _read(folder / "result.json") is not None:
+            _remove(folder, request.private)  # who was faster has ended, and removes them no more
+        return there.reference
+    _leave_nothing_private(folder, request)
+    raise FleetError("cannot-start", f"the operation did not start: {output(folder)}", str(folder))
+
+
+def _begun_by(folder: Path, started: ProcessId) -> _Process | None:
+    """Who carries the operation out, as soon as that is known: the process that was ``started`` for it, or one of
+    somebody who was faster; None, and it is ended, if it does not get that far. FleetError as of ``_process_of``,
+    ``cannot-stop``."""
     end = time.monotonic() + _START_TIMEOUT
     while time.monotonic() < end:
         alive = processes.is_running(started)
         there = _process_of(folder)
         if there is not None:
-            return there.reference
+            return there
         if not alive:
             break
         time.sleep(_PAUSE)
     processes.stop([started])
-    there = _process_of(folder)
-    if there is not None:
-        return there.reference
-    _leave_nothing_private(folder, request)
-    raise FleetError("cannot-start", f"the operation did not start: {output(folder)}", str(folder))
+    return _process_of(folder)
 
 
 def look(folder: Path, reference: str = "") -> OperationProgress:
