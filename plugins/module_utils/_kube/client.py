@@ -360,7 +360,7 @@ class KubeClient:
             document = answer.document
         except TooLarge:
             document = None
-        error = from_status(answer.status, document, request, where, body, self.hide)
+        error = from_status(answer.status, document, request, where, body, self.hide, answer.data)
         if answer.status == 429 and answer.retry_after is not None:
             asked, most = answer.retry_after, self.timeout.wait
             text = f"{error.message} (it asks us to wait {asked:g} s; we wait {most:g} s in all)"

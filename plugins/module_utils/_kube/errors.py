@@ -51,6 +51,10 @@ _BAD_PATCH = ("failed to create typed patch object", "failed to convert new obje
 _CONFLICT = "leave these fields out of the manifest, or let apply take them over by force"
 _SECRET_HINTS = {"invalid": HINT, "conflict": _CONFLICT}
 _MOST_SAID, _MOST_CAUSES = 2_000, 100
+# Statuses that say something of an object: a proxy that has lost its way to the server answers so, too.
+_OF_OBJECTS = (404, 409, 410)
+# What API servers, as all that is made with Go's net/http, say of a path that they do not have.
+_NO_SUCH_PATH = b"404 page not found"
 
 
 @dataclass(frozen=True)
@@ -110,18 +114,20 @@ def from_status(
     where: str,
     body: t.Any = None,
     hide: t.Callable[[str], str] = str,
+    page: bytes = b"",
 ) -> ApiError:
     """The error for an answer of 300 or above; it is given back, not raised.
 
     ``request`` is the verb and path, for messages. ``document`` is the decoded JSON, None if the answer was none; of
-    anything but a Status nothing is told. ``body`` is what was sent: where it, or the path, has a Secret, nothing is
-    told of the server's words but a known reason, the object's name and paths of fields. ``hide`` takes what we have
-    shown to the server out of a text. The code is that of the status, but for ``already-exists``,
-    ``namespace-terminating``, ``invalid`` for a patch that was refused with 500, and ``bad-answer`` in place of
-    ``invalid`` for what is no Status.
+    anything but a Status nothing is told. ``page`` is the answer as it came. ``body`` is what was sent: where it, or
+    the path, has a Secret, nothing is told of the server's words but a known reason, the object's name and paths of
+    fields. ``hide`` takes what we have shown to the server out of a text. The code is that of the status, but for
+    ``already-exists``, ``namespace-terminating``, ``invalid`` for a patch that was refused with 500, and ``bad-answer``
+    for what is no Status in place of ``invalid``, and of ``not-found``, ``conflict`` and ``gone`` unless it is what API
+    servers say of a path that they do not have.
     """
     if document is None or document.get("kind") != "Status":
-        return _foreign(status, request, where)
+        return _foreign(status, request, where, page)
     secret = holds_secrets(request.partition(" ")[2], body)
     said = hide(str(document.get("message") or ""))
     reason = hide(_text(document.get("reason")))
@@ -169,11 +175,12 @@ def _code(status: int) -> str:
     return "server-error" if status >= 500 else "invalid"
 
 
-def _foreign(status: int, request: str, where: str) -> ApiError:
-    """The error for an answer that is no Status, by its number alone: ``bad-answer`` where that would be ``invalid``.
-    Its text is not shown, for nobody knows what is in it."""
+def _foreign(status: int, request: str, where: str, page: bytes) -> ApiError:
+    """The error for an answer that is no Status, by its number: ``bad-answer`` where that would be ``invalid``, or
+    would say of an object that it is gone or another. Its text is not shown, for nobody knows what is in it."""
     code = _code(status)
-    if code in ("bad-answer", "invalid"):
+    unsaid = status in _OF_OBJECTS and page.strip() != _NO_SUCH_PATH
+    if unsaid or code in ("bad-answer", "invalid"):
         message = f"{request} was answered with status {status} by something that is not a Kubernetes API server"
         return ApiError(
             "bad-answer", message, where, "see what stands before the API server: a proxy, a login page", status=status

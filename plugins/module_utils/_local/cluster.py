@@ -198,6 +198,7 @@ def absent(name: str, root: Path | None = None, say: Say = silent, *, check: boo
     if before.state == "absent" and not left:
         return LocalOutcome(False, (), before, gone)
     _refuse_elsewhere()
+    states.refuse_removal(root, name)  # before anything of it is ended
     words = ("remove the cluster",)
     if not check:
         with _locked(root, name, say):

@@ -281,20 +281,26 @@ def with_ports(root: Path, state: State, users: t.Iterable[str], within: PortRan
         return save(cluster_dir(root, state.name), replace(state, ports={**state.ports, **found}))
 
 
-def remove(root: Path, name: str) -> None:
-    """Removes the cluster's folder, if it is there, whose processes have ended: renamed, then deleted, so that one with
-    a cluster's name is never half deleted, nor moved while its keys are read. What earlier removals were cut off at
-    goes as well. FleetError ``bad-name``, ``busy``, ``unwritable-folder``, also for a link, and for another user's
-    folder, unless this one is root: its processes are not seen, and run on."""
+def refuse_removal(root: Path, name: str) -> None:
+    """FleetError ``unwritable-folder`` where the cluster's folder is a link, cannot be looked at, or is another user's,
+    unless this one is root: its processes are not seen, and run on. One that is not there is fine; ``bad-name``."""
     folder = cluster_dir(root, name)
-    if folder.is_symlink():
-        hint = "delete what it leads to, and the link"
-        raise FleetError("unwritable-folder", f"{folder} is a link, and what it leads to is not ours", name, hint)
     with unwritable_as_error(root), contextlib.suppress(FileNotFoundError):
+        if folder.is_symlink():
+            hint = "delete what it leads to, and the link"
+            raise FleetError("unwritable-folder", f"{folder} is a link, and what it leads to is not ours", name, hint)
         owner = folder.lstat().st_uid
         if not _may_remove(owner):
             text = f"{folder} belongs to user {owner}, and is left alone"
             raise FleetError("unwritable-folder", text, name, "remove the cluster as that user")
+
+
+def remove(root: Path, name: str) -> None:
+    """Removes the cluster's folder, if it is there, whose processes have ended: renamed, then deleted, so that one with
+    a cluster's name is never half deleted, nor moved while its keys are read. What earlier removals were cut off at
+    goes as well. FleetError as of ``refuse_removal``, ``busy``, ``unwritable-folder``."""
+    refuse_removal(root, name)
+    folder = cluster_dir(root, name)
     with root_lock(root), unwritable_as_error(root), contextlib.suppress(FileNotFoundError):
         folder.rename(root / f".{name}{_REMOVED}{secrets.token_hex(8)}")
     for left in half_removed(root, name):

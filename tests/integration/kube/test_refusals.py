@@ -126,6 +126,13 @@ def test_what_is_not_there_is_not_found(admin):
     assert (error.code, error.status, error.reason) == ("not-found", 404, "NotFound")
 
 
+@pytest.mark.parametrize("path", ["/apis/x.example/v1/things", "/apis/apps/v1/things/a", "/api/v1/things", "/things"])
+def test_a_path_that_is_not_there_is_not_found(admin, path):
+    """Not told by a Status everywhere; the same from a proxy would say nothing."""
+    error = refused(admin, path)
+    assert (error.code, error.status) == ("not-found", 404)
+
+
 def test_what_is_there_already_exists(admin):
     body = {"metadata": {"name": "twice"}}
     admin.post(MAPS, body)

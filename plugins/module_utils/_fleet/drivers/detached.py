@@ -47,7 +47,7 @@ from .host import (
     machine,
     place_words,
 )
-from .old_operations import TOLD, remove_old, remove_unbegun_private
+from .old_operations import TOLD, tidy
 
 SCRIPT = Path(__file__).with_name("detached_process.py")
 # Isolated from the user's settings of Python and without site packages: it needs none, and starts faster.
@@ -83,7 +83,7 @@ def folder_of(operations: Path, operation: str) -> Path:
 
 def start(folder: Path, request: Request) -> str:
     """Runs it detached, unless that was done before; the reference that finds it again. Folders of old operations are
-    removed before, and private files of such as were never begun.
+    removed before, and private files of such as were never begun, now and then.
 
     It is in a session of its own, so signals to us and to our group do not reach it. FleetError ``linux-only``,
     ``cannot-start``, ``unwritable-folder``, ``unsafe-folder``; ``operation-in-progress`` if another one of this machine
@@ -97,8 +97,7 @@ def start(folder: Path, request: Request) -> str:
     if there is not None:
         return there.reference
     _refuse_twice(folder, request.member)
-    remove_old(folder.parent)
-    remove_unbegun_private(folder.parent)
+    tidy(folder.parent)
     try:
         _write_request(folder, request)
         command = [sys.executable, *_PYTHON_FLAGS, str(SCRIPT), str(folder)]
@@ -106,21 +105,30 @@ def start(folder: Path, request: Request) -> str:
     except BaseException:
         _leave_nothing_private(folder, request)
         raise
+    there = _begun_by(folder, started)
+    if there is not None:
+        if there.id != started and _read(folder / "result.json") is not None:
+            _remove(folder, request.private)  # who was faster has ended, and removes them no more
+        return there.reference
+    _leave_nothing_private(folder, request)
+    raise FleetError("cannot-start", f"the operation did not start: {output(folder)}", str(folder))
+
+
+def _begun_by(folder: Path, started: ProcessId) -> _Process | None:
+    """Who carries the operation out, as soon as that is known: the process that was ``started`` for it, or one of
+    somebody who was faster; None, and it is ended, if it does not get that far. FleetError as of ``_process_of``,
+    ``cannot-stop``."""
     end = time.monotonic() + _START_TIMEOUT
     while time.monotonic() < end:
         alive = processes.is_running(started)
         there = _process_of(folder)
         if there is not None:
-            return there.reference
+            return there
         if not alive:
             break
         time.sleep(_PAUSE)
     processes.stop([started])
-    there = _process_of(folder)
-    if there is not None:
-        return there.reference
-    _leave_nothing_private(folder, request)
-    raise FleetError("cannot-start", f"the operation did not start: {output(folder)}", str(folder))
+    return _process_of(folder)
 
 
 def look(folder: Path, reference: str = "") -> OperationProgress:

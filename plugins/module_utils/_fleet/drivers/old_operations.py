@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import secrets
 import shutil
 import time
@@ -24,8 +25,22 @@ KEPT = 90 * 86400.0
 # Seconds within which an operation is begun once its files are written.
 BEGINS = 86400.0
 _MOST_REMOVED = 100
+_PAUSE = 60.0
 _GOING = ".going-"
 _LONGEST_REQUEST = 10_000_000  # bytes
+
+
+_looked: dict[Path, float] = {}  # by the folder of all operations, when this process tidied it last
+
+
+def tidy(operations: Path) -> None:
+    """``remove_old`` and ``remove_unbegun_private``, but not within a minute after this process did so last: they look
+    at each operation that is kept, and who conducts a thousand members begins thousands."""
+    if time.monotonic() < _looked.get(operations, -math.inf) + _PAUSE:
+        return
+    _looked[operations] = time.monotonic()
+    remove_old(operations)
+    remove_unbegun_private(operations)
 
 
 def remove_old(operations: Path) -> None:

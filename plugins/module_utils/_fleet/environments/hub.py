@@ -16,7 +16,7 @@ from ..._core.errors import FleetError, Problem
 from ..._core.objects.identity import NAMESPACE
 from ..._core.resources.applyset import MANAGED_BY, MANAGER
 from ..._core.values.listed import number_of
-from ..._kube.apply import apply_object
+from ..._kube.apply import apply_object, delete_object
 from ..._kube.client import KubeClient
 from ..._kube.errors import ApiError
 from ..._store.hub import hub_client
@@ -171,7 +171,7 @@ def _policy(client: KubeClient, policy: Policy, write: bool) -> str:
     """What was done about it, or would be: ``created``, ``updated``, ``unchanged``, ``not served``. One with another
     spec, which could have let others through, is deleted and made anew, with its labels and annotations besides ours:
     the hub vouches for nothing that is older than its policies. Killed in between, this leaves none, and the hub
-    vouches for nothing. ApiError."""
+    vouches for nothing. ApiError, ``conflict`` where another installation has made it anew just then."""
     path = path_of(policy)
     kind, _slash, _name = path.rpartition("/")
     if not _exists(client, kind):
@@ -180,7 +180,7 @@ def _policy(client: KubeClient, policy: Policy, write: bool) -> str:
     if is_shipped(policy, live):
         return UNCHANGED
     if write and live is not None:
-        client.delete(path)
+        delete_object(client, path, live["metadata"].get("uid") or "")
         both = {each: {**(live["metadata"].get(each) or {}), **policy["metadata"].get(each, {})} for each in _KEPT}
         policy = {**policy, "metadata": {**policy["metadata"], **both}}
     if write:

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from ..._core.errors import FleetError
 from ..._core.values.instants import SECONDS, parse_time, write_time
+from ..parallel import in_parallel
 from .connection import Credential, bearer
 from .expiry import certificate_ends, token_ends
 from .kubeconfig import as_json
@@ -258,13 +259,13 @@ class AuthProvider:
             "clusters": [{"name": "c", "cluster": {"insecure-skip-tls-verify": False}}],
             "users": [{"name": "u", "user": self.user}],
         }
-        authorization = ""
-        try:
+
+        def asked() -> str:
+            """The header that the package puts together."""
             kube_config.load_kube_config_from_dict(document, client_configuration=configuration, persist_config=False)
-            authorization = str(configuration.api_key.get("BearerToken") or "")
-        except Exception as error:  # noqa: BLE001  # whatever its libraries raise, and with the token in it
-            text = f"the auth provider gave no token ({type(error).__name__})"
-            raise FleetError("credentials-plugin", text, self.place, "log in again, or use an exec plugin") from None
+            return str(configuration.api_key.get("BearerToken") or "")
+
+        authorization = self._in_time(asked)
         if not authorization:
             raise FleetError("credentials-plugin", "the auth provider gave no token", self.place, "log in again")
         ends = token_ends(authorization)
@@ -272,6 +273,24 @@ class AuthProvider:
             text = f"the token of the auth provider expired at {write_time(ends, SECONDS)} and could not be renewed"
             raise FleetError("credentials-expired", text, self.place, "log in again")
         return Credential(authorization, expires=ends)
+
+    def _in_time(self, ask: t.Callable[[], str]) -> str:
+        """What ``ask`` gives, which is left alone after ``PLUGIN_SECONDS``: the package waits for an issuer without
+        end. FleetError ``credentials-plugin`` then, and for whatever its libraries raise, with the token in it."""
+
+        def told() -> str | Exception:
+            """What is given, or the exception."""
+            try:
+                return ask()
+            except Exception as error:  # noqa: BLE001  # told by its type alone
+                return error
+
+        found = in_parallel({self.place: told}, deadline=PLUGIN_SECONDS)[self.place]
+        if isinstance(found, str):
+            return found
+        why = f"no answer within {PLUGIN_SECONDS:g} s" if isinstance(found, FleetError) else type(found).__name__
+        text = f"the auth provider gave no token ({why})"
+        raise FleetError("credentials-plugin", text, self.place, "log in again, or use an exec plugin")
 
 
 def _command_of(provider: t.Mapping[str, t.Any]) -> t.Any:

@@ -76,7 +76,7 @@ def _answer(process: subprocess.Popen[bytes], end: float) -> bytes | None:
             if not chunk:
                 break
             found += chunk
-        elif process.poll() is not None:
+        elif process.poll() is not None and not poll.poll(0):  # asked again: it may have come meanwhile
             break  # something that cannot be ended keeps the pipe open
     return bytes(found)
 

@@ -37,6 +37,19 @@ def test_each_status_has_a_code(code, reason, expected):
     assert (error.code, error.status, error.reason, error.message, error.where) == (expected, code, reason, "why", "m1")
 
 
+@pytest.mark.parametrize("code", [404, 409, 410])
+@pytest.mark.parametrize("document", [None, {"code": "NotFound", "message": "no such cluster"}])
+def test_what_is_no_api_server_says_nothing_of_an_object(code, document):
+    """A proxy that has lost its way to the cluster: the object was taken to be gone, or deleted."""
+    error = from_status(code, document, "GET /x", "m1", page=b"<html>404 Not Found</html>")
+    assert (error.code, error.status) == ("bad-answer", code)
+
+
+def test_a_path_that_an_api_server_does_not_have():
+    error = from_status(404, None, "GET /apis/x/v1/y", "m1", page=b"404 page not found\n")
+    assert (error.code, error.message) == ("not-found", "GET /apis/x/v1/y was answered with status 404")
+
+
 def test_conflicts_of_an_apply_are_listed():
     causes = [
         {"reason": "FieldManagerConflict", "message": 'conflict with "a" using v1', "field": ".data.x"},

@@ -109,6 +109,19 @@ def test_what_ends_with_a_copy_of_a_cluster_is_the_copy_alone(recorded: Recorded
     assert before is not None and set(control_plane.running(before)) == {"etcd", "kube-apiserver"}
 
 
+@pytest.mark.parametrize("check", [True, False])
+def test_what_a_link_leads_to_is_not_ended(recorded: Recorded, check: bool):
+    """It was stopped, and only then the removal was refused; check mode foretold one."""
+    folder = recorded("etcd", "kube-apiserver")
+    root = folder.parent / "other"
+    root.mkdir(0o700)
+    (root / "hub").symlink_to(folder)
+    with pytest.raises(FleetError, match="is a link"):
+        cluster.absent("hub", root, check=check)
+    kept = state.load(folder)
+    assert kept and all(processes.is_running(each.id) for each in kept.processes.values()) and len(kept.processes) == 2
+
+
 def test_what_is_stopped_is_told_as_it_was_once_others_were_done_with_it(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ):

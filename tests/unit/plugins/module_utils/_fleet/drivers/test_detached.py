@@ -129,6 +129,21 @@ def test_what_is_private_does_not_outlive_a_start_that_failed(
     assert not (folder / "extra").exists()
 
 
+def test_what_is_private_does_not_stay_where_another_was_faster(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who was held up between its look and its first file, while another began the operation, and that ended."""
+    request, told = shell("true", files={"extra": "s3cret"}, private=("extra",)), list[str]()
+    refuse = detached._refuse_twice
+
+    def held_up(*_given: t.Any) -> None:
+        monkeypatch.setattr(detached, "_refuse_twice", refuse)
+        told.append(detached.start(folder, request))
+        assert ended(folder).state == SUCCEEDED
+
+    monkeypatch.setattr(detached, "_refuse_twice", held_up)
+    assert detached.start(folder, request) == told[0]
+    assert not (folder / "extra").exists()
+
+
 def test_what_is_private_does_not_outlive_a_restart_of_the_machine(folder: Path) -> None:
     """What the processes were to do at their end they did not come to."""
     detached.start(folder, shell("true", files={"kept": "1"}, private=("extra",)))

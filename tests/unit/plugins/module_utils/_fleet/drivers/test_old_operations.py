@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached, old_operations
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (
     IN_PROGRESS,
     SUCCEEDED,
@@ -26,6 +26,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host i
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.old_operations import (
     remove_old,
     remove_unbegun_private,
+    tidy,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._local import processes
 
@@ -75,9 +76,26 @@ def names(operations: Path) -> list[str]:
 def test_what_was_told_long_ago_goes_when_the_next_one_begins(operations: Path):
     for name, days in (("old", 91), ("young", 89)):
         aged(ended(begun(operations / name)), days)
+    old_operations._looked.clear()
     begun(operations / "new")
     assert names(operations) == [BEGUN, ".id", "new", "young"]
     ended(operations / "new")
+
+
+def test_not_every_beginning_looks_at_all_that_are_kept(operations: Path, monkeypatch: pytest.MonkeyPatch):
+    """Of a thousand members each would look at what a thousand others have begun in three months."""
+    now, looked = 1000.0, list[Path]()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    for name in ("remove_old", "remove_unbegun_private"):
+        monkeypatch.setattr(old_operations, name, looked.append)
+    tidy(operations)
+    now += 59.0
+    tidy(operations)
+    assert looked == [operations] * 2
+    tidy(operations / "other")
+    now += 1.0
+    tidy(operations)
+    assert looked == [operations, operations, operations / "other", operations / "other", operations, operations]
 
 
 def test_what_is_gone_is_not_begun_again(operations: Path):
@@ -181,6 +199,7 @@ def test_what_is_private_does_not_stay_for_good_where_nobody_came_to_begin_it(op
     ended(begun(operations / "soon"))
     assert (folder / "extra").exists(), "it may be begun in this very moment"
     aged(folder, 2)
+    old_operations._looked.clear()
     ended(begun(operations / "late"))
     assert not (folder / "extra").exists() and (folder / "kept").exists() == (after != "extra")
     ended(begun(folder))

@@ -63,17 +63,21 @@ class PolicyServer(Server):
 
     def __init__(self) -> None:
         super().__init__()
-        self.now, self.killed = datetime(2026, 3, 1, tzinfo=UTC), False
+        self.now, self.killed, self.made = datetime(2026, 3, 1, tzinfo=UTC), False, 0
         self.kept |= {path_of(each).rpartition("/")[0]: {} for each in shipped()}
 
     def post(self, path: str, body: Document) -> None:
         assert f"{path}/{body['metadata']['name']}" not in self.kept
         if self.killed:
             raise KeyboardInterrupt
-        metadata = {**body["metadata"], "creationTimestamp": write_time(self.now), "resourceVersion": "7", "uid": "u"}
+        self.made += 1
+        own = {"creationTimestamp": write_time(self.now), "resourceVersion": "7", "uid": f"u{self.made}"}
+        metadata = {**body["metadata"], **own}
         self.kept[f"{path}/{body['metadata']['name']}"] = copy.deepcopy({**body, "metadata": metadata})
 
-    def delete(self, path: str) -> None:
+    def delete(self, path: str, body: Document) -> None:
+        if body["preconditions"] != {"uid": self.kept[path]["metadata"]["uid"]}:
+            raise ApiError("conflict", path, status=409)
         del self.kept[path]
 
 
@@ -104,6 +108,26 @@ def test_a_policy_with_another_spec_is_made_anew_so_that_nothing_older_is_vouche
         hub.install(policies, True), False
     )
     assert not hub.install(policies, write=True).changed
+
+
+def test_a_policy_that_another_installation_has_just_made_anew_stays(
+    policies: t.Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was deleted, and what was approved in between counted as unverified; for a moment there was none."""
+    found, others = policies.get, list[t.Any]()
+
+    def get(path: str) -> Document:
+        before = copy.deepcopy(found(path))
+        if path == LOOSE and not others:
+            others.append(None)
+            others.append(hub.install(policies, write=True).policies[NAME])
+        return before
+
+    monkeypatch.setattr(policies, "get", get)
+    with pytest.raises(ApiError) as refused:
+        hub.install(policies, write=True)
+    assert (refused.value.code, others[1]) == ("conflict", hub.UPDATED)
+    assert vouched_since(policies) == policies.now
 
 
 def test_an_installation_that_was_killed_while_a_policy_is_made_anew_vouches_for_nothing(policies: t.Any) -> None:

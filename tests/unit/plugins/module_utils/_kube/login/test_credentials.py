@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import sys
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -576,6 +577,20 @@ def test_an_auth_provider(tmp_path):
     user["auth-provider"]["config"] = {"id-token": "canary"}
     source = connection_from_kubeconfig(written(tmp_path, document(user), "bad")).credentials
     assert refused(source.get).code == "credentials-plugin"
+
+
+def test_an_issuer_that_never_answers_is_not_waited_for_without_end(tmp_path, monkeypatch):
+    """The package has no time limit: every member with that login waited for ever."""
+    ended = threading.Event()
+    package = SimpleNamespace(load_kube_config_from_dict=lambda *_given, **_named: ended.wait())
+    monkeypatch.setattr(f"{EXTERNAL}._kubernetes", lambda _place: (package, SimpleNamespace(api_key={})))
+    monkeypatch.setattr(f"{EXTERNAL}.PLUGIN_SECONDS", 0.1)
+    user = {"auth-provider": {"name": "oidc", "config": {"id-token": "never", "refresh-token": "canary"}}}
+    source = connection_from_kubeconfig(written(tmp_path, document(user))).credentials
+    try:
+        assert refused(source.get).message == "the auth provider gave no token (no answer within 0.1 s)"
+    finally:
+        ended.set()
 
 
 @pytest.mark.parametrize("given", [{}, {"idp-certificate-authority": ""}, {"idp-certificate-authority-data": None}])

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -158,3 +159,31 @@ def test_a_program_that_the_kernel_does_not_know(tmp_path: Path) -> None:
     (tmp_path / "program").write_bytes(b"\x7fELF")
     (tmp_path / "program").chmod(0o755)
     assert refused(run_plugin, [str(tmp_path / "program")], dict(os.environ), tmp_path, LONG).endswith("exit code 126")
+
+
+def test_what_is_printed_right_before_the_end_is_heard(
+    plugin: t.Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that found nothing to read may go on long after: the plugin has printed and ended by then."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    class Late:
+        """Looks at a pipe, and comes back from the first look once the plugin has ended."""
+
+        def __init__(self) -> None:
+            self._real, self._looked = select_poll(), False
+
+        def register(self, handle: int, mask: int) -> None:
+            self._real.register(handle, mask)
+
+        def poll(self, wait: float) -> list[tuple[int, int]]:
+            if self._looked:
+                return self._real.poll(wait)
+            self._looked = True
+            begun[0].wait()
+            return []
+
+    select_poll, start = select.poll, subprocess.Popen
+    monkeypatch.setattr(select, "poll", Late)
+    monkeypatch.setattr(subprocess, "Popen", lambda *given, **named: begun.append(start(*given, **named)) or begun[0])
+    assert plugin("echo late") == b"late\n"
