@@ -291,10 +291,12 @@ def _removed(
     leaving: ObjectId, live: t.Mapping[str, t.Any] | None, applyset: str, prune_kinds: t.Container[str], abandon: bool
 ) -> MemberStep | None:
     """The step for an object of the inventory that is not wanted any more, RELEASE or PRUNE; None where it is gone or
-    does not bear the ID ``applyset``."""
+    does not bear the ID ``applyset``. What has an owner there is left to that owner, as KubeFleet leaves it, also where
+    its kind may be deleted: claims that a StatefulSet of the member has taken for its own hold its data."""
     if live is None or not _ours(live, applyset):
         return None
-    return MemberStep(id=leaving, action=RELEASE if stays(leaving, prune_kinds, abandon) else PRUNE)
+    owned = bool(live["metadata"].get("ownerReferences"))
+    return MemberStep(id=leaving, action=RELEASE if owned or stays(leaving, prune_kinds, abandon) else PRUNE)
 
 
 def _ours(live: t.Mapping[str, t.Any], applyset: str) -> bool:

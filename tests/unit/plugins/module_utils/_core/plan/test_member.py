@@ -209,6 +209,19 @@ def test_what_may_hold_more_than_ours_is_released_unless_its_kind_is_named(each:
     assert removal(each, live(), prune_kinds=(each.kind,)) == ["prune"]
 
 
+def test_what_has_an_owner_on_the_member_is_left_to_that_owner() -> None:
+    """A StatefulSet there that keeps its claims only while it lives owns them, and they hold its data."""
+    claim = ObjectId("", "v1", "PersistentVolumeClaim", "shop", "data-db-0")
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "there"}
+    owned = live()
+    owned["metadata"]["ownerReferences"] = [owner]
+    assert removal(claim, live()) == ["prune"]
+    assert removal(claim, owned) == ["release"]
+    assert removal(claim, owned, prune_kinds=("PersistentVolumeClaim",)) == ["release"]
+    owned["metadata"]["ownerReferences"] = []
+    assert removal(claim, owned) == ["prune"]
+
+
 def test_an_abandoned_placement_releases_everything() -> None:
     assert removal(CONFIG, live(), abandon=True) == ["release"]
     assert removal(NAMESPACE, live(), abandon=True, prune_kinds=("Namespace",)) == ["release"]
