@@ -161,13 +161,13 @@ class Writer:
         self.event("PlacementCleanupFinalizerRemoved", "nothing of the placement is left on any member")
         for each in (*self.recorded.resource_snapshots, *self.recorded.policy_snapshots):
             delete_record(self.records, each, self.lease)
-        finalizers = [each for each in placement["metadata"].get("finalizers") or () if each != CLEANUP]
         if not placement["metadata"].get("deletionTimestamp"):
             self.records.delete(self.plan.key.kinds.placement, self.plan.name, lease=self.lease)
             found = self.records.get(self.plan.key.kinds.placement, self.plan.name)
             if found is None:
                 return
             placement = found
+        finalizers = [each for each in placement["metadata"].get("finalizers") or () if each != CLEANUP]
         metadata = {**placement["metadata"], "finalizers": finalizers}
         self.records.replace({**placement, "metadata": metadata}, self.lease)
 

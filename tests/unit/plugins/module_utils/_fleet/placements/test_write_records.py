@@ -159,3 +159,23 @@ def test_parts_that_a_killed_apply_leaves_are_no_part_of_the_next_content(
     assert sorted((each["metadata"]["name"], each["data"]["value"][0]) for each in kept.manifests) == [
         (name, "y") for name in names
     ]
+
+
+def test_a_finalizer_that_somebody_adds_while_a_placement_ends_keeps_it(records: FallibleRecords) -> None:
+    """To take it off its members may take long."""
+    kind = "ClusterResourcePlacement"
+    writer = Writer(
+        records=records,
+        lease=acquire(records, "placement/web", "me", 60),
+        plan=plan(wanted(), facts("a")),
+        recorded=recorded_placement(records, "web"),
+        source=Source(),
+        key=b"k",
+        now=NOW,
+    )
+    begun = writer.spec()
+    metadata = {**begun["metadata"], "finalizers": [*begun["metadata"]["finalizers"], "example.org/backup"]}
+    records.replace({**begun, "metadata": metadata})
+    writer.forget(begun)
+    left = records.get(kind, "web") or {"metadata": {}}
+    assert left["metadata"].get("finalizers") == ["example.org/backup"]
