@@ -144,13 +144,14 @@ def released(state: RotationState, operation: str) -> RotationState:
 
 def taken_up(state: RotationState, at: datetime) -> RotationState:
     """The state of a rotation that somebody has taken up at an aware instant, as it is decided from then on: where the
-    time of a node that is drained, or awaits a new one, had run out by then, it begins anew, for nobody has worked on
-    it meanwhile. The same object if there is none."""
-    timeout = state.settings.node_timeout
+    time of a node that is drained, or awaits a new one, had run out by then, and as much again has gone by, it begins
+    anew, for nobody has worked on it meanwhile. Whoever comes sooner than that, as a tick does, gives the node up. The
+    same object if there is none."""
+    twice = 2 * state.settings.node_timeout
     late = {
         each.name
         for each in state.nodes
-        if each.phase in (SURGING, DRAINING) and limit_passed(limit_end(each.since, timeout), at)
+        if each.phase in (SURGING, DRAINING) and limit_passed(limit_end(each.since, twice), at)
     }
     if not late:
         return state
