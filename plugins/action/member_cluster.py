@@ -68,7 +68,7 @@ def _wishes(options: dict[str, t.Any]) -> tuple[MemberSpec, ...]:
     """The members that are listed, then one for each context that matches the pattern, which is as the task says.
     FleetError as of ``wishes_of_contexts``."""
     listed = [_wish(each, options) for each in options["members"] or ()]
-    if options["context_pattern"]:
+    if options["context_pattern"] is not None:
         found = wishes_of_contexts(options["kubeconfig"], options["context_pattern"])
         listed += [
             replace(
