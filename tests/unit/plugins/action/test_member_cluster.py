@@ -148,3 +148,18 @@ def test_a_pattern_that_lost_its_content_joins_nobody_and_says_so(joining: Joini
     with pytest.raises(FleetError) as refused:
         joining(context_pattern="")
     assert refused.value.code == "no-context-matches"
+
+
+def test_who_is_no_member_is_named_when_asked_to_leave(joining: Joining) -> None:
+    """One letter is wrong, and nothing at all was said."""
+    members = [{"name": "pord-1"}, {"name": "prod-1"}, {"name": "pord-1"}]
+    _answer, said = joining(check=True, state="absent", members=members, **LEAVING)
+    assert said[0] == "prod-1 would leave unasked; what lies there stays"
+    assert said[1:] == ["no member of the fleet, and passed over: pord-1"]
+
+
+@pytest.mark.parametrize("members", [[], [{"name": ""}], [{"name": "prod-1"}, {"name": " "}]])
+def test_a_name_that_lost_its_content_lets_nobody_go(joining: Joining, members: list[dict[str, str]]) -> None:
+    with pytest.raises(FleetError) as refused:
+        joining(state="absent", members=members, **LEAVING)
+    assert refused.value.code == "no-members"
