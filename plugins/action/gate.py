@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
-from ..module_utils._core.errors import FleetError
+from ..module_utils._core.errors import FleetError, Problem
 from ..module_utils._fleet.audit.actor import user
 from ..module_utils._fleet.audit.update_runs import answered
 from ..module_utils._fleet.placements.staged.answering import WishedApproval, answer, is_staged
@@ -17,6 +17,7 @@ from ..module_utils._report.commands.next_steps import approval_lines
 from ..plugin_utils._verb import Answer, Run, Verb
 
 OF_GATES = ("id", "group", "name")
+SELECTING = (*OF_GATES, "stage")
 REFUSED = "refused"
 
 
@@ -26,8 +27,9 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Approves or refuses a gate of an update run, or approves what a staged run asks for, with evidence; in check
         mode nothing is recorded. It says who carries the run on after an approval, or why that does not count by the
-        terms that the run keeps, or that the run fails all the same. FleetError as of ``is_staged``, ``complete``,
-        ``refuse`` and ``answer``, ``bad-option`` for what staged runs do not have."""
+        terms that the run keeps, or that the run fails all the same. FleetError as of ``_refuse_blank``, ``is_staged``,
+        ``complete``, ``refuse`` and ``answer``, ``bad-option`` for what staged runs do not have."""
+        _refuse_blank(options)
         with run.open(options) as session:
             if is_staged(session.records, options["run"], options["kind"] or ""):
                 (answer, why), on = _staged(session, options, not run.check_mode), "staged_update"
@@ -42,6 +44,15 @@ class ActionModule(Verb):
         for line in lines:
             run.say(line)
         return replace(answer, next_lines=lines)
+
+
+def _refuse_blank(options: t.Mapping[str, t.Any]) -> None:
+    """FleetError with a problem ``bad-option`` for each option that says which gate is meant and is given without
+    content, as of a variable that lost it: the gate that happens to be open would be answered, whichever it is."""
+    blank = [name for name in SELECTING if options[name] is not None and not options[name].strip()]
+    if blank:
+        hint = "leave the option out if any gate is meant"
+        raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in blank)
 
 
 def _gate(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Answer, str]:

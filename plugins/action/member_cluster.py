@@ -12,7 +12,7 @@ from ..module_utils._fleet.members.leave import LeaveRequest, leave
 from ..module_utils._fleet.placements.placement import removal_limit
 from ..module_utils._fleet.session import Session
 from ..module_utils._report.commands.next_steps import after_join
-from ..module_utils._report.members_text import joined_text, left_text, without_driver_text
+from ..module_utils._report.members_text import joined_text, left_text, strangers_text, without_driver_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -68,7 +68,7 @@ def _wishes(options: dict[str, t.Any]) -> tuple[MemberSpec, ...]:
     """The members that are listed, then one for each context that matches the pattern, which is as the task says.
     FleetError as of ``wishes_of_contexts``."""
     listed = [_wish(each, options) for each in options["members"] or ()]
-    if options["context_pattern"]:
+    if options["context_pattern"] is not None:
         found = wishes_of_contexts(options["kubeconfig"], options["context_pattern"])
         listed += [
             replace(
@@ -110,9 +110,9 @@ def _own(each: dict[str, t.Any], options: dict[str, t.Any], name: str) -> t.Any:
 def _left(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
     """The answer after the named members have left, or with ``check`` only would; ``partial``, with their problems,
     where some are not done; changed also where objects were written on members that stay. FleetError ``no-members``
-    without names, and as of ``leave`` and ``removal_limit``."""
+    without names, or with an empty one, and as of ``leave`` and ``removal_limit``."""
     names = [each["name"] for each in options["members"] or ()]
-    if not names:
+    if not names or not all(each.strip() for each in names):
         raise FleetError("no-members", "state absent needs the names of the members", "members")
     wish = LeaveRequest(
         names=tuple(names),
@@ -126,7 +126,7 @@ def _left(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
     told = left_text(
         outcome.left, outcome.outcomes, outcome.unreachable, outcome.doubles, outcome.others, written=not check
     )
-    for line in told:
+    for line in (*told, *strangers_text(outcome.strangers)):
         session.say(line)
     data = {
         "left": list(outcome.left),

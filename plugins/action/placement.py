@@ -25,7 +25,7 @@ from ..module_utils._fleet.templates.present import utc_text
 from ..module_utils._report.changes import plan_diff
 from ..module_utils._report.commands.placement_steps import after_placement
 from ..module_utils._report.markdown import plans_markdown
-from ..module_utils._report.text import left_to_runs, notes_before_plan, notes_text, plan_text
+from ..module_utils._report.text import left_to_runs, notes_before_plan, notes_text, nothing_to_end, plan_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -76,9 +76,10 @@ def _came_to(outcome: str, report: Report) -> str:
 def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRequest:
     """What the options ask for; ``approved`` is the digest that the plan must have, empty for any. FleetError
     ``bad-option``, also for an empty ``evacuate`` or ``readmit``, ``nothing-asked`` for ``absent`` and ``rolled_back``
-    without names, ``unwritable-file``, and as of ``facts_file``."""
+    without names or with an empty one, ``unwritable-file``, and as of ``facts_file``."""
     refuse_empty(options, "src", "resources")
-    if options["state"] in ("absent", "rolled_back") and not options["names"]:
+    named = options["names"] and all(each.strip() for each in options["names"])
+    if options["state"] in ENDING and not named:
         raise FleetError("nothing-asked", f"state {options['state']} needs the names of the placements", "names")
     blank = [each for each in ("evacuate", "readmit") if options[each] is not None and not options[each].strip()]
     if blank:
@@ -152,6 +153,7 @@ def _written_answer(report: Report, options: dict[str, t.Any], run_of: Run, obse
     lines = [ONLY_WOULD] if only_would else []
     lines += [*notes_before_plan(report.plan.findings), *report.evacuation.lines]
     lines += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
+    lines += nothing_to_end(options["names"], report.plan.plans) if options["state"] == "absent" else []
     lines += left_to_runs(report.plan.plans, report.evacuation.evacuated)
     lines += notes_text(report.plan.findings)
     lines += [each.sentence for each in report.together]

@@ -159,6 +159,13 @@ def given_as(task_path: str, message: str) -> str:
     return ", ".join(f"{each} is given by the variable {variables[each]}" for each in asked if each in variables)
 
 
+def parted(given: t.Mapping[str, t.Any], spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The options as they were given; one that is a list by its argument spec, and was given as a text, is parted at
+    commas, as Ansible does: in a command that is printed, the text would be a single name."""
+    lists = {name for name, option in spec.items() if option.get("type") == "list"}
+    return {name: each.split(",") if name in lists and isinstance(each, str) else each for name, each in given.items()}
+
+
 def _setting(template: str) -> set[str]:
     """The variable that a template gives as it is, or filtered; of any other template all names that it uses but
     ``omit``. TemplateSyntaxError as of ``names_in``."""

@@ -32,7 +32,7 @@ from ..module_utils._fleet.templates.present import utc_text
 from ..module_utils._report.commands.next_steps import NextStep, next_lines
 from ..module_utils._report.widths import fitting
 from ._libraries import SERVERS, check_libraries
-from ._variables import check_extra_variables, given_as, is_of_ours
+from ._variables import check_extra_variables, given_as, is_of_ours, parted
 from ._voice import heard, is_brief, say, warn, width
 
 MOST_NAMES = 50  # in a warning; the result has all
@@ -221,7 +221,7 @@ class Verb(ActionBase):
             check_mode=bool(self._task.check_mode),
             say=silent if self._task.no_log else say,
             environ=dict(os.environ) | self._task_environment(),
-            given=given,
+            given=parted(given, spec),
         )
         try:
             return self._carried_out(options, run)

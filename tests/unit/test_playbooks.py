@@ -100,3 +100,18 @@ def test_a_number_that_is_none_makes_no_fleet_without_members() -> None:
         "members",
         "nodes",
     ]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_whether_a_text_is_a_truth_is_judged_by_the_verb(file: Path) -> None:
+    """The filter takes ``-e strict=ture`` for false, with a warning at most; a verb refuses it."""
+    for verb, arguments in playbooks.calls(playbooks.play(file)):
+        assert [option for option, value in arguments.items() if "| bool" in str(value)] == [], verb
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_command_that_is_told_can_be_pasted(file: Path) -> None:
+    """A folder may have a blank in its name."""
+    for line in file.read_text(encoding="utf-8").splitlines():
+        _before, export, value = line.partition('msg: "export ')
+        assert not export or "| quote }}" in value

@@ -113,12 +113,12 @@ def _short(digest: str) -> str:
 
 
 def _line(when: str, who: str, what: str, about: str) -> list[str]:
-    """The cells beside each other, each cut at about 400 characters; one that is too long, and the object that has no
-    room, begin a line below."""
+    """The cells beside each other, each cut at about 400 characters; one that is too long, or has no room behind those
+    before it, begins a line below."""
     lines, line = list[str](), ""
     for cell, width in ((when, WHEN), (who, WHO), (what, WHAT), (about, columns() - WHEN - WHO - WHAT - 6)):
         cell = told_line(cell, 400)
-        if columns_of(cell) > width and line:
+        if line and (columns_of(cell) > width or columns_of(line + cell) > columns()):
             lines += [line.rstrip()]
             line = BELOW
             parts = wrapped(cell, columns(), BELOW, BELOW)

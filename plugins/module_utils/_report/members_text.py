@@ -48,6 +48,12 @@ def without_driver_text(names: t.Sequence[str]) -> list[str]:
     return folded(f"without a driver, which update runs need: {listed(names)}") if names else []
 
 
+def strangers_text(names: t.Sequence[str]) -> list[str]:
+    """That these, of which the first six are named, are no members and nothing was done for them, in lines that fit the
+    terminal; none without such names."""
+    return folded(f"no member of the fleet, and passed over: {listed(names)}") if names else []
+
+
 def left_text(
     left: t.Collection[str],
     outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]],

@@ -190,6 +190,14 @@ def left_to_runs(plans: t.Iterable[PlacementPlan], evacuated: t.Container[str]) 
     return lines
 
 
+def nothing_to_end(names: t.Iterable[str], plans: t.Iterable[PlacementPlan]) -> list[str]:
+    """That there is no placement of these ``names`` of which nothing is planned, in lines that fit the terminal; none
+    where each has its plan."""
+    there = {plan.name for plan in plans}
+    missing = [name for name in dict.fromkeys(names) if name not in there]
+    return folded(f"no placement of this name is recorded, so nothing of it ends: {listed(missing)}") if missing else []
+
+
 def notes_before_plan(findings: t.Sequence[Problem]) -> list[str]:
     """Those notes that have to be read before the plan: that nothing is recorded. Lines that fit the terminal; none
     without such a note."""

@@ -65,7 +65,7 @@ class LeaveRequest:
 class Left:
     """Outcomes by member and placement; ``unreachable`` members were forgotten with what is on them, and ``doubles``
     because their cluster is a member under another name. ``others`` are placements of other records, left alone;
-    ``failed`` says why members stayed.
+    ``failed`` says why members stayed, ``strangers`` are names that are no members.
     """
 
     left: tuple[str, ...] = ()
@@ -74,6 +74,7 @@ class Left:
     doubles: tuple[str, ...] = ()
     others: t.Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failed: tuple[Problem, ...] = ()
+    strangers: tuple[str, ...] = ()
 
 
 def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
@@ -113,6 +114,7 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
             doubles=doubles,
             others=_others(looked),
             failed=damaged,
+            strangers=tuple(name for name in dict.fromkeys(wish.names) if name not in members),
         )
         if wish.forget_unreachable:
             _refuse_busy(records, names, unreachable)

@@ -26,6 +26,7 @@ from ..placements.sources import resources_in
 from .hub_rights import JOBS, PARTS, hub_manifests, job_manifests
 
 NAMESPACED = "Namespaced"
+SERVICE_ACCOUNT = "ServiceAccount"
 
 
 def rights(
@@ -40,10 +41,10 @@ def rights(
     The last two are for ``kinds`` and for those of the manifests in the files ``resources``; the others are the same
     for all. ``subject`` has kind, name and, for a service account, namespace; each of ``kinds`` has ``api_version``,
     ``kind``, ``plural`` and ``namespaced``, of which the last two count for kinds that are not Kubernetes' own.
-    FleetError ``unknown-kind`` where a plural is missing, ``bad-definition``, and those of ``unpacked`` and
-    ``read_manifests``.
+    FleetError ``unknown-kind`` where a plural is missing, ``bad-definition``, and those of ``_subject``, ``unpacked``
+    and ``read_manifests``.
     """
-    who = Subject(subject["kind"], subject["name"], subject.get("namespace") or "")
+    who = _subject(subject)
     if purpose in PARTS:
         return [dict(each) for each in hub_manifests(purpose, who)]
     if purpose == JOBS:
@@ -53,6 +54,18 @@ def rights(
     make = apply_manifests if purpose == "apply" else read_only_manifests
     placed = dict.fromkeys([*map(_resource, kinds), *_kinds_of(resources_in(read_manifests(resources)))])
     return [dict(each) for each in make(who, placed)]
+
+
+def _subject(given: t.Mapping[str, t.Any]) -> Subject:
+    """Who gets the rights. FleetError ``bad-option`` without a name, and for a service account without a namespace: an
+    API server takes no binding of those, and ``kubectl apply`` fails when it has made the roles."""
+    who = Subject(given["kind"], given["name"], given.get("namespace") or "")
+    wanted = {"name": who.name} | ({"namespace": who.namespace} if who.kind == SERVICE_ACCOUNT else {})
+    lacking = [part for part, value in wanted.items() if not (value.strip() and value.isprintable())]
+    if lacking:
+        text = f"a {who.kind} is known by its {' and '.join(wanted)}"
+        raise FleetError.of(Problem("bad-option", text, f"subject.{part}") for part in lacking)
+    return who
 
 
 def as_yaml(manifests: t.Iterable[t.Mapping[str, t.Any]]) -> str:

@@ -11,12 +11,14 @@ from types import SimpleNamespace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.action import gate
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Answer, Run
 
 ON = "whoever conducts r goes on with it, unless that is under way"
 COMMAND = "ansible-playbook gitops.fleet.update -e run=r"
 WHY = "anna made or started the run, and self-approval is not allowed"
 NOT = f"this approval does not count by the terms that the run keeps: {WHY}; who conducts it asks anew"
+NOT_GIVEN: dict[str, t.Any] = dict.fromkeys(gate.SELECTING)
 HUB = {"type": "hub", "kubeconfig": "/home/anna/approver.yml"}
 
 
@@ -42,5 +44,17 @@ def test_what_is_said_after_an_approval(
     pending = SimpleNamespace(status=SimpleNamespace(status=SimpleNamespace(state="Pending")))
     monkeypatch.setattr(gate, "read_run", lambda *_asked: pending)
     verb: t.Any = None
-    answer = gate.ActionModule.carry_out(verb, {"run": "r", "kind": "", "state": "approved"}, run)
+    options = {**NOT_GIVEN, "run": "r", "kind": "", "state": "approved"}
+    answer = gate.ActionModule.carry_out(verb, options, run)
     assert said == told and list(answer.next_lines) == ([] if why else told)
+
+
+@pytest.mark.parametrize("option", ["id", "stage", "group", "name"])
+@pytest.mark.parametrize("state", ["approved", "refused"])
+def test_a_variable_that_lost_its_content_answers_no_gate(option: str, state: str) -> None:
+    """``-e stage="$STAGE"`` would open whichever gate happens to be the only open one."""
+    verb: t.Any = None
+    run = Run(check_mode=False, say=lambda _line: None, environ={})
+    with pytest.raises(FleetError) as refused:
+        gate.ActionModule.carry_out(verb, {**NOT_GIVEN, "run": "r", "state": state, option: " "}, run)
+    assert (refused.value.code, refused.value.where) == ("bad-option", option)

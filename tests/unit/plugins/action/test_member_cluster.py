@@ -14,7 +14,7 @@ import pytest
 import yaml
 from ansible_collections.gitops.fleet.plugins.action import member_cluster
 from ansible_collections.gitops.fleet.plugins.action.member_cluster import FIELDS, ActionModule
-from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
@@ -141,3 +141,25 @@ def test_what_was_deleted_on_a_member_that_stays_is_a_change(monkeypatch: pytest
     session: t.Any = SimpleNamespace(say=lambda _line: None)
     answer = member_cluster._left(options, session, False)
     assert answer.outcome == "partial" and answer.changed
+
+
+def test_a_pattern_that_lost_its_content_joins_nobody_and_says_so(joining: Joining) -> None:
+    """``-e pattern="$PREFIX"`` was a success that had done nothing."""
+    with pytest.raises(FleetError) as refused:
+        joining(context_pattern="")
+    assert refused.value.code == "no-context-matches"
+
+
+def test_who_is_no_member_is_named_when_asked_to_leave(joining: Joining) -> None:
+    """One letter is wrong, and nothing at all was said."""
+    members = [{"name": "pord-1"}, {"name": "prod-1"}, {"name": "pord-1"}]
+    _answer, said = joining(check=True, state="absent", members=members, **LEAVING)
+    assert said[0] == "prod-1 would leave unasked; what lies there stays"
+    assert said[1:] == ["no member of the fleet, and passed over: pord-1"]
+
+
+@pytest.mark.parametrize("members", [[], [{"name": ""}], [{"name": "prod-1"}, {"name": " "}]])
+def test_a_name_that_lost_its_content_lets_nobody_go(joining: Joining, members: list[dict[str, str]]) -> None:
+    with pytest.raises(FleetError) as refused:
+        joining(state="absent", members=members, **LEAVING)
+    assert refused.value.code == "no-members"

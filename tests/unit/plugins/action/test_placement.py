@@ -57,3 +57,12 @@ def test_an_evacuation_whose_clusters_were_lost_on_the_way_is_no_apply(option: s
     with pytest.raises(FleetError) as refused:
         _asked(options | {option: " "}, Run(check_mode=False, say=print, environ={}), "")
     assert (refused.value.code, refused.value.where) == ("bad-option", option)
+
+
+@pytest.mark.parametrize("state", ["absent", "rolled_back"])
+@pytest.mark.parametrize("names", [[], [""], ["web", " "]])
+def test_a_name_that_lost_its_content_is_none(state: str, names: list[str]) -> None:
+    options = defaultdict(lambda: None, state=state, names=names, facts="read")
+    with pytest.raises(FleetError) as refused:
+        _asked(options, Run(check_mode=False, say=print, environ={}), "")
+    assert (refused.value.code, refused.value.where) == ("nothing-asked", "names")

@@ -29,7 +29,11 @@ EVIL = "\x1b[2J\n::error::x"
 
 
 def carried_out(
-    monkeypatch: pytest.MonkeyPatch, work: t.Callable[[Run], Answer], no_log: bool = False, **arguments: t.Any
+    monkeypatch: pytest.MonkeyPatch,
+    work: t.Callable[[Run], Answer],
+    no_log: bool = False,
+    spec: t.Mapping[str, t.Any] | None = None,
+    **arguments: t.Any,
 ) -> tuple[dict[str, t.Any], list[str]]:
     """The result of a verb that does ``work``, and what was said; ``arguments`` are those of its task."""
 
@@ -45,7 +49,7 @@ def carried_out(
 
     heard: list[str] = []
     monkeypatch.setattr(ActionBase, "run", lambda *_arguments: {})
-    monkeypatch.setattr(_verb, "argument_spec", lambda _name: {})
+    monkeypatch.setattr(_verb, "argument_spec", lambda _name: spec or {})
     monkeypatch.setattr(_verb, "check_extra_variables", lambda *_arguments: None)
     monkeypatch.setattr(_voice.DISPLAY, "display", lambda text, **_named: heard.append(text))
     task = mock.Mock(check_mode=False, diff=True, args=arguments, no_log=no_log)
@@ -493,3 +497,17 @@ def test_a_named_pipe_that_nobody_reads_is_known(tmp_path: Path) -> None:
         assert not _voice._without_reader(str(pipe))
     finally:
         os.close(reader)
+
+
+def test_a_list_that_was_given_as_a_text_is_a_list_in_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``names: web,db`` rolls both back, and the command that goes on with it named one placement ``web,db``."""
+    spec = {"names": {"type": "list", "elements": "str"}, "reason": {"type": "str"}, "to": {"type": "int"}}
+    given: list[t.Mapping[str, t.Any]] = []
+
+    def work(run: Run) -> Answer:
+        given.append(run.given)
+        return Answer(changed=False)
+
+    carried_out(monkeypatch, work, spec=spec, names="web,db", reason="a, b", to=3)
+    carried_out(monkeypatch, work, spec=spec, names=["a,b"], unknown="a,b")
+    assert given == [{"names": ["web", "db"], "reason": "a, b", "to": 3}, {"names": ["a,b"], "unknown": "a,b"}]

@@ -180,3 +180,12 @@ def test_a_long_name_keeps_the_line_within_the_terminal() -> None:
     lines = history_text([row(by=account, name="web")])
     assert all(columns_of(line) <= 120 for line in lines)
     assert account in " ".join(lines) and "ClusterResourcePlacement/web" in " ".join(lines)
+
+
+def test_what_a_long_name_did_stands_within_the_terminal() -> None:
+    """A service account takes more than half of a line."""
+    who = "system:serviceaccount:gitops-fleet-production:conductor-of-runs"
+    lines = history_text([row(by=who, action="ClustersEvacuated", name="web")])
+    assert max(map(columns_of, lines)) <= 80
+    told = f"2026-11-25T20:12:58Z {who} ClustersEvacuated ClusterResourcePlacement/web"
+    assert " ".join(lines[1:]).split() == told.split()

@@ -39,6 +39,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._report.text import (
     facts_text,
     left_to_runs,
     member_lines,
+    nothing_to_end,
     plan_text,
     table,
 )
@@ -367,3 +368,11 @@ def test_what_staged_runs_gave_stays_on_an_evacuated_cluster_and_is_named() -> N
     by_run = replace(made, placement=replace(made.placement, spec=spec))
     assert left_to_runs([by_run], {lost}) == [f"not empty until a staged run takes it away: web on {lost}"]
     assert left_to_runs([by_run], {"a"}) == []
+
+
+def test_a_placement_that_is_to_end_and_is_not_there_is_named() -> None:
+    """One letter is wrong, and nothing at all was said."""
+    made = plan(wanted(pick_n(1)), facts("a"))
+    told = ["no placement of this name is recorded, so nothing of it ends: wbe, db"]
+    assert nothing_to_end(["wbe", made.name, "db", "wbe"], [made]) == told
+    assert nothing_to_end([made.name], [made]) == []

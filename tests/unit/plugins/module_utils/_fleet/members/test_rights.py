@@ -78,3 +78,21 @@ def test_a_kind_of_that_name_in_another_group_defines_nothing(tmp_path: Path) ->
     with pytest.raises(FleetError) as refused:
         rights("apply", SUBJECT, (), written(tmp_path, other))
     assert refused.value.code == "unknown-kind"
+
+
+@pytest.mark.parametrize("purpose", ["read", "apply", "nodes", "jobs", "hub_reader"])
+@pytest.mark.parametrize(
+    ("subject", "where"),
+    [
+        ({"kind": "User", "name": ""}, "subject.name"),
+        ({"kind": "Group", "name": " ", "namespace": "a"}, "subject.name"),
+        ({"kind": "User", "name": "\udcff"}, "subject.name"),
+        ({"kind": "ServiceAccount", "name": "ann"}, "subject.namespace"),
+        ({"kind": "ServiceAccount", "name": "ann", "namespace": None}, "subject.namespace"),
+    ],
+)
+def test_nobody_gets_no_rights(purpose: str, subject: dict[str, t.Any], where: str) -> None:
+    """``kubectl apply`` would make the roles, and stop at their bindings."""
+    with pytest.raises(FleetError) as refused:
+        rights(purpose, subject, ())
+    assert (refused.value.code, refused.value.where) == ("bad-option", where)
