@@ -23,9 +23,9 @@ from .permits import PermitWindow
 LEASE_SECONDS = 300
 LOST, INTERRUPTED = "lease-lost", "interrupted"
 STOPS = (LOST, INTERRUPTED)
-_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+BOOTTIME = getattr(time, "CLOCKBOOTTIME", time.CLOCK_MONOTONIC)
 STEP = 0.5
-_START = (time.clock_gettime(_BOOTTIME), time.time())
+_START = (time.clock_gettime(BOOTTIME), time.time())
 
 
 class RunningTime:
@@ -43,7 +43,7 @@ class RunningTime:
 
     def __call__(self) -> float:
         """The seconds. A gain of less than STEP is none."""
-        own = time.clock_gettime(_BOOTTIME) - _START[0]
+        own = time.clock_gettime(BOOTTIME) - _START[0]
         ahead = time.time() - _START[1] - own
         if ahead >= self._ahead + STEP:
             self._gained[0] += ahead - self._ahead

@@ -10,10 +10,12 @@ import time
 import typing as t
 from collections import deque
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError, fault
+from ..._core.values.clock_skew import CLOCK_SKEW
 from ..._kube.client import KubeClient
+from ..keeping import BOOTTIME
 from ..members.member_lease import KeptLease
 from ..members.members import Clients
 
@@ -140,12 +142,27 @@ def _given_back(hold: _Hold) -> None:
         hold.lock.release()
 
 
+class SteadyClock:
+    """The present as ``clock`` tells it, but no more than 5 minutes ahead of the time that has gone by since this was
+    made, in seconds of ``gone``: pods are deleted once their time is over, and not for a clock that jumps."""
+
+    def __init__(
+        self, clock: t.Callable[[], datetime], gone: t.Callable[[], float] = lambda: time.clock_gettime(BOOTTIME)
+    ) -> None:
+        self._clock, self._gone = clock, gone
+        self._first, self._began = clock(), gone()
+
+    def __call__(self) -> datetime:
+        """The present, aware."""
+        return min(self._clock(), self._first + timedelta(seconds=self._gone() - self._began) + CLOCK_SKEW)
+
+
 class NodeWorkers:
     """Begins acts and tells how they ended; to be used from one thread. What goes on when it is closed is begun again
     by whoever comes next. ``now`` and ``say`` are called from threads."""
 
     def __init__(self, holds: MemberHolds, now: t.Callable[[], datetime], say: t.Callable[[str], None]) -> None:
-        self.holds, self._now, self._say = holds, now, say
+        self.holds, self._now, self._say = holds, SteadyClock(now), say
         self._news = threading.Condition()
         self._ends: deque[WorkEnd] = deque()
         self._threads: dict[str, tuple[threading.Thread, threading.Event]] = {}

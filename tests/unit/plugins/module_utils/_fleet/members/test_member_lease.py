@@ -94,7 +94,7 @@ def test_the_clock_that_ran_faster_counts(monkeypatch: pytest.MonkeyPatch, faste
     """One stands still in a machine that is paused, the other can be set back. This machine's own may differ, too."""
     begun = dict(zip(("clock_gettime", "time"), keeping._START, strict=True))
     clocks = {
-        "clock_gettime": lambda: time.clock_gettime(keeping._BOOTTIME) - begun["clock_gettime"],
+        "clock_gettime": lambda: time.clock_gettime(keeping.BOOTTIME) - begun["clock_gettime"],
         "time": lambda: time.time() - begun["time"],
     }
     (other,) = (clock for name, clock in clocks.items() if name != faster)
@@ -117,7 +117,7 @@ def test_a_lease_that_cannot_be_given_up_runs_out(tmp_path: Path) -> None:
 
 def test_a_lease_is_renewed_in_time_although_the_clock_was_set_ahead_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """It was taken while the clock was an hour ahead. Right again, that clock had an hour to go to be as far."""
-    boot, wall = time.clock_gettime(keeping._BOOTTIME), time.time()
+    boot, wall = time.clock_gettime(keeping.BOOTTIME), time.time()
     passed, set_ahead = 0.0, 3600.0
     monkeypatch.setattr(time, "clock_gettime", lambda _which: boot + passed)
     monkeypatch.setattr(time, "time", lambda: wall + passed + set_ahead)

@@ -27,6 +27,8 @@ POD = {
 class Member:
     """Answers evictions as told, and plays the hands of a worker."""
 
+    ahead: timedelta | None = None
+
     def __init__(self, *answers: Answer | ApiError) -> None:
         self.answers, self.asked, self.time = list(answers), 0, NOW
 
@@ -158,6 +160,15 @@ def test_pods_whose_time_is_over_are_deleted_first_whatever_others_answer(
     until = NOW + timedelta(seconds=200)
     draining._Emptying(replace(work("r/a.1"), until=until), member).step()
     assert member.log == ["delete b", "evict a", "evict c"] and len(member.heard) == 1
+
+
+@pytest.mark.parametrize("minutes", [-60, 60])
+def test_no_pod_is_past_its_time_by_a_clock_that_is_wrong(monkeypatch: pytest.MonkeyPatch, minutes: int) -> None:
+    member = Pods("server-error")
+    monkeypatch.setattr(draining, "list_objects", lambda *_one, **_more: iter(member.rows()))
+    member.ahead, until = timedelta(minutes=minutes), NOW + timedelta(seconds=200)
+    assert not draining._Emptying(replace(work("r/a.1"), until=until), member).step().done
+    assert member.log == ["evict a", "evict b", "evict c"]
 
 
 def test_other_refusals_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

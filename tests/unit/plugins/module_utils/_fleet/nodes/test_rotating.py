@@ -236,15 +236,21 @@ def test_a_plan_by_a_wrong_clock_begins_nothing_and_says_so(session: Session):
     assert not found.begins and "our clock is 10 min ahead of those" in found.waits[0].blockers[0].text
 
 
-def test_a_freeze_that_is_recorded_while_it_is_conducted_holds_it(session: Session, monkeypatch: pytest.MonkeyPatch):
-    """Our own rotation goes by what holds at the time, whatever held when it was begun."""
-    fleet = Fleet(m1="ab")
-    join(session.records, "m1")
-    session = replace(session, clock=fleet.clock)
+def played(session: Session, monkeypatch: pytest.MonkeyPatch, fleet: Fleet) -> Session:
+    """A session for rotations of this fleet, by its clock."""
+    for name in fleet.nodes:
+        join(session.records, name)
     monkeypatch.setattr(rotating, "members_to_write", lambda given: recorded_members(given.records))
     monkeypatch.setattr(rotating, "NodeWorkers", lambda *_given: fleet)
     for module in (rotating, rotation_ground):
         monkeypatch.setattr(module, "read_members", lambda names, _clients, _wish, now: fleet.look(now, names))
+    return replace(session, clock=fleet.clock)
+
+
+def test_a_freeze_that_is_recorded_while_it_is_conducted_holds_it(session: Session, monkeypatch: pytest.MonkeyPatch):
+    """Our own rotation goes by what holds at the time, whatever held when it was begun."""
+    fleet = Fleet(m1="ab")
+    session = played(session, monkeypatch, fleet)
     wait = fleet.wait
 
     def waited(seconds: float) -> None:
@@ -267,13 +273,7 @@ def test_a_freeze_that_is_recorded_while_it_is_conducted_holds_it(session: Sessi
 
 def taken_up(session: Session, monkeypatch: pytest.MonkeyPatch, wish: ReplacementWish, way: Way) -> RotationReport:
     """A rotation that waits for its only node, a real one without a NodeClaim, is taken up."""
-    fleet = Fleet(east="a")
-    join(session.records, "east")
-    session = replace(session, clock=fleet.clock)
-    monkeypatch.setattr(rotating, "members_to_write", lambda given: recorded_members(given.records))
-    monkeypatch.setattr(rotating, "NodeWorkers", lambda *_given: fleet)
-    for module in (rotating, rotation_ground):
-        monkeypatch.setattr(module, "read_members", lambda names, _clients, _wish, now: fleet.look(now, names))
+    session = played(session, monkeypatch, Fleet(east="a"))
     node = {"name": "east/a", "uid": "u-a", "pool": "east/-", "phase": "Waiting"}
     state = {"nodes": [node], "known": ["east/a"], "settings": {"replacement": "none"}}
     body = {"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "blue"}, "spec": {}}

@@ -9,13 +9,14 @@ import threading
 import time
 import typing as t
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.workers import (
     MemberHolds,
     NodeWorkers,
+    SteadyClock,
     WorkerHands,
 )
 
@@ -207,3 +208,18 @@ def test_a_lease_that_no_thread_was_there_for_is_renewed_and_given_back_later(cr
     until(lambda: lease.kept == 1)
     until(lambda: holds.keep_only(()))
     until(lambda: lease.released == 1)
+
+
+def test_a_clock_that_jumps_ahead_takes_the_present_no_more_than_five_minutes_further() -> None:
+    """Pods are deleted, whatever protects them, once the time of their node is over."""
+    start, told, gone = datetime(2026, 1, 1, tzinfo=UTC), [timedelta(0)], [100.0]
+    steady = SteadyClock(lambda: start + told[0], lambda: gone[0])
+    assert steady() == start
+    told[0] = timedelta(days=1)
+    assert steady() == start + timedelta(minutes=5)
+    gone[0] += 3600
+    assert steady() == start + timedelta(minutes=65)
+    told[0] = timedelta(hours=1)
+    assert steady() == start + told[0]
+    told[0] = timedelta(hours=-1)
+    assert steady() == start + told[0]
