@@ -36,8 +36,8 @@ _LONGEST = 200
 _BLOCK = ("block", "rescue", "always")
 # Where Ansible puts words of ``-e`` that set nothing.
 _WORDS = "_raw_params"
-# What playbooks call the clusters they are about, the usual one first.
-_CLUSTERS = ("clusters", "members", "evacuate", "member", "cluster")
+# What playbooks call what they are about, clusters, and placements by name; the usual word first.
+_WORDS_FOR = (("clusters", "members", "evacuate", "member", "cluster"), ("placement", "names"))
 _CONDITIONS = ("when", "that", "failed_when", "changed_when", "until")
 
 
@@ -86,15 +86,15 @@ def unknown(
     known_names: t.Collection[str], given: t.Iterable[str], alone: bool, options: t.Mapping[str, str] = NO_OPTIONS
 ) -> list[Problem]:
     """A problem ``unknown-variable`` for each of the names that were given and not known, by name, that of words
-    without a variable first. ``alone``: nobody else can mean them, and any word for clusters is answered with that of
-    the playbook; otherwise those that are near no known name are passed over, but for such words. ``options`` are
+    without a variable first. ``alone``: nobody else can mean them, and any word for clusters, or names of placements, is
+    answered with that of the playbook; otherwise those that are near no known name are passed over, but for such words. ``options`` are
     variables by the option of the verb that they set: one that is given in its variable's place is a problem in any
     case, and the hint names the variable."""
     problems = []
     for name in sorted(set(given) - set(known_names), key=lambda each: (each != _WORDS, each)):
         near = [options[name]] if name in options else _near(name, known_names)
-        if alone and not near and name in _CLUSTERS:
-            near = [each for each in _CLUSTERS if each in known_names]
+        if alone and not near:
+            near = [each for same in _WORDS_FOR if name in same for each in same if each in known_names]
         text = f"this playbook has no variable {name!r:.100}"
         if name == _WORDS:
             text = "a value with blanks wants quotes inside those of the shell: -e reason=\"'it loses requests'\""

@@ -67,9 +67,9 @@ def test_a_name_that_ansible_reserves_is_answered_with_ours(refused: t.Callable[
 @pytest.mark.parametrize(
     ("playbook", "given", "meant"),
     [("leave", "clusters", "members"), ("evacuate", "clusters", "evacuate"), ("when", "members", "clusters"),
-     ("disrupt", "cluster", "member")],
+     ("disrupt", "cluster", "member"), ("end", "placement", "names"), ("explain", "names", "placement")],
 )  # fmt: skip
-def test_any_word_for_clusters_is_answered_with_that_of_the_playbook(
+def test_any_word_for_what_it_is_about_is_answered_with_that_of_the_playbook(
     refused: t.Callable[..., list[str]], playbook: str, given: str, meant: str
 ) -> None:
     path = APPLY.with_name(f"{playbook}.yml")
