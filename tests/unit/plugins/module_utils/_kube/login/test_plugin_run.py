@@ -171,7 +171,8 @@ def test_what_is_printed_right_before_the_end_is_heard(
         """Looks at a pipe, and comes back from the first look once the plugin has ended."""
 
         def __init__(self) -> None:
-            self._real, self._looked = select_poll(), False
+            self._real = select_poll()
+            self._looked = False
 
         def register(self, handle: int, mask: int) -> None:
             self._real.register(handle, mask)
