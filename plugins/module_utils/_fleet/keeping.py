@@ -23,7 +23,7 @@ from .permits import PermitWindow
 LEASE_SECONDS = 300
 LOST, INTERRUPTED = "lease-lost", "interrupted"
 STOPS = (LOST, INTERRUPTED)
-BOOTTIME = getattr(time, "CLOCKBOOTTIME", time.CLOCK_MONOTONIC)
+BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 STEP = 0.5
 _START = (time.clock_gettime(BOOTTIME), time.time())
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.keeping import Keeper, running_time
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.keeping import BOOTTIME, Keeper, running_time
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.permits import PermitPage
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
@@ -204,3 +204,9 @@ def test_others_write_nothing_more_once_it_is_lost(records: SqliteRecords, clock
         records.acquire(NAME, "two", 300)
         assert code(keeper.check) == "lease-lost"
         assert open_until(page, clock) == 0
+
+
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="Linux has it")
+def test_the_time_that_a_machine_sleeps_counts() -> None:
+    """Else a runner that slept would write under leases that have run out meanwhile."""
+    assert time.CLOCK_BOOTTIME == BOOTTIME
