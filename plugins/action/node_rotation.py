@@ -7,7 +7,7 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._fleet.audit.rotations import deleted
+from ..module_utils._fleet.audit.rotations import testify_deletion
 from ..module_utils._fleet.files import refuse_empty
 from ..module_utils._fleet.nodes.reading import ReadingWish
 from ..module_utils._fleet.nodes.replacing import ReplacementWish
@@ -49,7 +49,7 @@ class ActionModule(Verb):
         with run.open(options) as session:
             if options["state"] == "absent":
                 gone = delete_rotation(session.records, name, options["force"], write=not run.check_mode)
-                gone = deleted(session, name, gone, write=not run.check_mode)
+                gone = testify_deletion(session, name, gone=gone, write=not run.check_mode)
                 return Answer(changed=gone, data={"name": name})
             if options["state"] == "stopped":
                 report = stopped(session, name, write=not run.check_mode)

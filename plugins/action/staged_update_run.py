@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from datetime import timedelta
 
-from ..module_utils._fleet.audit.staged_runs import deleted
+from ..module_utils._fleet.audit.staged_runs import testify_deletion
 from ..module_utils._fleet.given import run_meant
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ..module_utils._fleet.placements.placement import brake_limits, removal_limit
@@ -39,7 +39,7 @@ class ActionModule(Verb):
         with run.open(options) as session:
             if options["state"] == "absent":
                 gone = delete_run(session.records, name, options["force"], write)
-                return Answer(changed=deleted(session, name, gone, write), data={"name": name})
+                return Answer(changed=testify_deletion(session, name, gone=gone, write=write), data={"name": name})
             report = staged_run(session, name, given, options["state"], wish, write=write)
             approvers = approvers_of(session.records, report.run)
         tree = staged_text(report.run, report.state, report.digest, approvers, report.lacks)

@@ -103,7 +103,7 @@ def looked(session: Session, terms: Terms) -> list[str]:
 
     def tell(found: t.Any) -> None:
         told.append(found.line)
-        staged_runs.uncounted(session, RUN, found)
+        staged_runs.testify_uncounted(session, RUN, found)
 
     seen_requests(session.records, RUN, DIGEST, judge_of(session, RUN, DIGEST, terms), tell)
     return told
@@ -199,7 +199,7 @@ def test_an_approval_of_a_gate_that_does_not_count_is_told_as_such(
     place = PlacedGate("prod", "", "Before", gate)
     deed = Deed(action=GATE_APPROVED, kind="UpdateRun", name=run.name, message=f"gate {gate.id}, before prod")
     evidence.testify(of_ann(session), deed)
-    update_runs.uncounted(session, run, UncountedGate(placed=place, words="no", why="ann made the run", by=by))
+    update_runs.testify_uncounted(session, run, UncountedGate(placed=place, words="no", why="ann made the run", by=by))
     found = history(session)
     assert len(found) == count
     assert (found[0].outcome == DOES_NOT_COUNT) is (by is not None)
