@@ -56,7 +56,7 @@ def delete_nodes(session: Session, clients: Clients, wish: NodeDeletion) -> tupl
         try:
             for name in wish.uids:
                 workers.begin(f"{wish.member}/{name}", name, _deleting(replacer, wish.work(name)))
-            failures = deletion.waited(told)
+            failures = deletion.wait(told)
             ending = bool(told())
             held = {} if ending else deletion.let_go(tuple(failures))
         finally:
@@ -84,7 +84,7 @@ class _Deletion:
     def __init__(self, clients: Clients, wish: NodeDeletion, workers: NodeWorkers) -> None:
         self._clients, self._wish, self._workers = clients, wish, workers
 
-    def waited(self, told: t.Callable[[], str]) -> dict[str, str]:
+    def wait(self, told: t.Callable[[], str]) -> dict[str, str]:
         """Waits for the nodes, until ``told`` or the timeout. Why each stays, by name, that failed or is not gone by
         then."""
         failures: dict[str, str] = {}

@@ -140,14 +140,14 @@ def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
     with open_clients(session, fleet, timeout=waits, strict=write) as clients:
         for _attempt in range(ATTEMPTS - 1):
             try:
-                return _judged(session, clients, one, wish, write)
+                return _read_and_carry_out(session, clients, one, wish, write)
             except FleetError as error:
                 if [each.code for each in error.problems] != ["conflict"]:
                     raise
-        return _judged(session, clients, one, wish, write)
+        return _read_and_carry_out(session, clients, one, wish, write)
 
 
-def _judged(
+def _read_and_carry_out(
     session: Session, clients: Clients, one: t.Mapping[str, Member], wish: ManualWish, write: bool
 ) -> ManualReport:
     """Reads the member, and does what is wished, or tells it. FleetError as of ``manual``."""

@@ -119,7 +119,7 @@ class Writer:
         resources, index = self.recorded.resource_snapshots, snapshot_index(self.plan.resource_snapshot)
         changed = self.plan.resource_snapshot_new or self.plan.respecified
         if changed or _any_outdated(resources, RESOURCE_INDEX, index):
-            self._retired(resources, RESOURCE_INDEX, index)
+            self._retire(resources, RESOURCE_INDEX, index)
 
     def status(self, placement: Document, status: PlacementStatus) -> Document:
         """Writes the placement's status, and an event for each condition of ``EVENTS`` that has become True, with one
@@ -187,7 +187,7 @@ class Writer:
             metadata = {**old["metadata"], "annotations": {**(old["metadata"].get("annotations") or {}), **annotations}}
             self._changed(old, {**old, "metadata": metadata, **({"status": decided} if decided else {})})
             if _any_outdated(self.recorded.policy_snapshots, POLICY_INDEX, index):
-                self._retired(self.recorded.policy_snapshots, POLICY_INDEX, index)
+                self._retire(self.recorded.policy_snapshots, POLICY_INDEX, index)
             return
         document = {
             "apiVersion": PLACEMENT_API,
@@ -201,7 +201,7 @@ class Writer:
             "status": decided,
         }
         self._new(document)
-        self._retired(self.recorded.policy_snapshots, POLICY_INDEX, index)
+        self._retire(self.recorded.policy_snapshots, POLICY_INDEX, index)
 
     def _resource_snapshot(self) -> None:
         """Writes the parts of the new resource snapshot, the master, which is the first part, last: parts that an apply
@@ -255,7 +255,7 @@ class Writer:
             refuse_strange(there, self.plan.key)
             self._changed(there, {**there, **document, "metadata": {**there["metadata"], **document["metadata"]}})
 
-    def _retired(self, documents: t.Iterable[Document], label: str, newest: int) -> None:
+    def _retire(self, documents: t.Iterable[Document], label: str, newest: int) -> None:
         """Takes the latest mark off snapshots other than the ``newest``, and deletes what the history limit does not
         keep, but for what bindings name."""
         held = {

@@ -123,7 +123,7 @@ class Commands:
                 text = f"{self.pulumi} cannot be started: {why}"
                 raise FleetError("stack-failed", text, f"stack {self.stack}") from None
         try:
-            self._awaited(child, given, reader)
+            self._await_end(child, given, reader)
         finally:
             self._end(child)
         if reader is not None:
@@ -146,7 +146,7 @@ class Commands:
         hint = "is this an engine that the collection was tried with?"
         return FleetError(UNREADABLE, text, f"stack {self.stack}", hint)
 
-    def _awaited(self, child: subprocess.Popen[bytes], given: str, reader: _Reader | None) -> None:
+    def _await_end(self, child: subprocess.Popen[bytes], given: str, reader: _Reader | None) -> None:
         """Waits until the engine has ended, hands it its input, and ends it at the first resource it was to keep.
         FleetError ``stack-timeout`` after ``seconds``."""
         end = time.monotonic() + self.seconds
@@ -247,10 +247,10 @@ class _Reader:
     def read(self) -> None:
         """Takes in all events whose lines are whole by now, and says what people are told of them; nothing without a
         file."""
-        while self.log.exists() and self._some():
+        while self.log.exists() and self._read_some():
             pass
 
-    def _some(self) -> bool:
+    def _read_some(self) -> bool:
         """Reads up to 50 MB of lines; whether there may be more of them by now."""
         with self.log.open("rb") as file:
             file.seek(self.position)

@@ -306,46 +306,46 @@ class MemberMonitor:
             self.views[begin.member] = replace(view, fail=GONE)
             return
         if isinstance(found, FleetError):
-            self._stopped(view, obstacle(found), now)
+            self._note_precondition(view, obstacle(found), now)
             return
         if found is not None:
             self._seen[begin.member] = now
             self.versions[begin.member] = found.version
             if found.busy:
                 words = f"its platform works on it: {found.busy}"
-                self._blocked(view, MemberBlocker(reason=OPERATION_IN_PROGRESS, message=words), now)
+                self._note_obstacle(view, MemberBlocker(reason=OPERATION_IN_PROGRESS, message=words), now)
                 return
         skew = clock_skew_words(self.clock_ahead())
         if skew:
-            self._blocked(view, MemberBlocker(reason=CLOCK_SKEW, message=skew), now)
+            self._note_obstacle(view, MemberBlocker(reason=CLOCK_SKEW, message=skew), now)
             return
         view = self.judge(view, self.versions[begin.member], self._pools.get(begin.member, ()), now)
         waits = len(view.obstacles) > len(self._plain[begin.member].obstacles)
         if waits and not (view.skip or view.fail):
-            self._blocked(self._plain[begin.member], view.obstacles[-1], now)
+            self._note_obstacle(self._plain[begin.member], view.obstacles[-1], now)
             return
         self.views[begin.member] = view
         if view.skip or view.fail:
             return
         claimed = claim(self.records, begin.member, begin.operation, self.holder)
         if isinstance(claimed, MemberBlocker):
-            self._blocked(view, claimed, now)
+            self._note_obstacle(view, claimed, now)
             return
         held = self.leases.claim(begin.member) if self.leases else None
         if held is None:
             self._claims[begin.member] = (begin.operation, claimed)
             return
         unclaim(self.records, begin.member, begin.operation, claimed)
-        self._stopped(view, held, now)
+        self._note_precondition(view, held, now)
 
-    def _stopped(self, view: MemberView, found: MemberBlocker, now: datetime) -> None:
+    def _note_precondition(self, view: MemberView, found: MemberBlocker, now: datetime) -> None:
         """The member is to fail, if a precondition failed; otherwise it is looked at again."""
         if found.reason == PRECONDITION_FAILED:
             self.views[view.name] = replace(view, fail=found)
         else:
-            self._blocked(view, found, now)
+            self._note_obstacle(view, found, now)
 
-    def _blocked(self, view: MemberView, obstacle: MemberBlocker, now: datetime) -> None:
+    def _note_obstacle(self, view: MemberView, obstacle: MemberBlocker, now: datetime) -> None:
         """The member waits for this obstacle, and is looked at again after ``LOOK_AGAIN``."""
         self._found[view.name] = obstacle
         self.views[view.name] = self._with_obstacle(view)

@@ -109,7 +109,7 @@ def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision
         if why:
             waits.append(HeldBack(each.name, why))
         else:
-            nodes[each.name] = admission.begun(each, there[each.name])
+            nodes[each.name] = admission.begin(each, there[each.name])
             begun.append(_act(nodes[each.name]))
     current = dataclasses.replace(current, nodes=tuple(map(_slim, nodes.values())), wave=admission.wave)
     instant = None if current.done else next_instant(current, seen, admission.scopes, held.until, now)

@@ -43,7 +43,7 @@ class StatusInNamespace:
         as it is. Writes nothing. FleetError of the records."""
         if not self.namespace:
             return status
-        failed = "" if self._is(status) else "it is another one there"
+        failed = "" if self._says(status) else "it is another one there"
         return with_synced(status, previous, self.namespace, failed, generation, now)
 
     def written(
@@ -69,7 +69,7 @@ class StatusInNamespace:
         if self.namespace:
             self.records.delete(KIND, f"{self.namespace}/{self.name}", lease=lease)
 
-    def _is(self, status: PlacementStatus) -> bool:
+    def _says(self, status: PlacementStatus) -> bool:
         """Whether the copy says this status, the condition about the copy aside. FleetError of the records."""
         old = self._read()
         return old is not None and old.get("sourceStatus") == encode(without_synced(status))

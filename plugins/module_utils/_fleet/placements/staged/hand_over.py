@@ -101,7 +101,7 @@ def hand_over(
     outcomes = repaired(plan, looked, reach)
     wrote = any(each.wrote or each.doubtful for each in outcomes.values())
     try:
-        status, failed = _recorded(session, writer, placement, keeper, outcomes)
+        status, failed = _record_bindings(session, writer, placement, keeper, outcomes)
     except FleetError as error:
         if not wrote:
             raise
@@ -112,7 +112,7 @@ def hand_over(
     return HandOver(outcomes=outcomes, status=status, problems=problems, ended=INTERRUPTED if came else "")
 
 
-def _recorded(
+def _record_bindings(
     session: Session, writer: Writer, placement: Document, keeper: Keeper, outcomes: Outcomes
 ) -> tuple[PlacementStatus, FleetError | None]:
     """Stores bindings and status; the status, and why it could not be written into its namespace, None if it could.

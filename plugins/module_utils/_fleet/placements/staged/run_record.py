@@ -92,7 +92,7 @@ def run_document(records: Records, name: str) -> Record:
     list. Others of the records."""
     document = records.get(RunKey.of(name).kinds.run, name)
     if document is None:
-        there = ", ".join(_there(records)) or "none"
+        there = ", ".join(_names_of_runs(records)) or "none"
         hint = f"runs that are recorded in {records.place}: {there}"
         raise FleetError("no-such-run", "there is no such staged update run", name, hint)
     return document
@@ -103,7 +103,7 @@ def read_run(records: Records, name: str) -> ClusterStagedUpdateRun:
     return recorded_run(RunKey.of(name), run_document(records, name))
 
 
-def _there(records: Records) -> list[str]:
+def _names_of_runs(records: Records) -> list[str]:
     """The names of runs of both kinds, sorted in each, as far as the account may list them. FleetError for any other
     reason."""
     found: list[str] = []
