@@ -33,7 +33,7 @@ from ..module_utils._report.commands.next_steps import NextStep, next_lines
 from ..module_utils._report.widths import fitting
 from ._libraries import SERVERS, check_libraries
 from ._variables import check_extra_variables, given_as, is_of_ours
-from ._voice import heard, is_brief, say, warn, width
+from ._voice import is_brief, say, wait_until_heard, warn, width
 
 MOST_NAMES = 50  # in a warning; the result has all
 NEW_OBJECTS = 50_000  # some MB
@@ -226,7 +226,7 @@ class Verb(ActionBase):
         try:
             return self._carried_out(options, run)
         finally:
-            heard(() if self._task.no_log else self._last)
+            wait_until_heard(() if self._task.no_log else self._last)
 
     def _carried_out(self, options: dict[str, t.Any], run: Run) -> dict[str, t.Any]:
         """The result of ``carry_out``, with the records' place and notes on connections. FleetError and faults are

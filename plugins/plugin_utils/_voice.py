@@ -62,7 +62,7 @@ def is_brief() -> bool:
     return DISPLAY.verbosity == 0 and _is_text(str(constants.DEFAULT_STDOUT_CALLBACK))
 
 
-def heard(last: t.Sequence[str] = ()) -> None:
+def wait_until_heard(last: t.Sequence[str] = ()) -> None:
     """Waits, at most ``PATIENCE`` seconds, until everything that was said is printed; sends SIGINT to ansible-playbook
     if nobody reads its output. Does nothing where this is no worker.
 

@@ -167,7 +167,7 @@ def _reader(
             missing=missing,
             certificates=_certificates(client),
         )
-        own = _part(MAINTENANCE, missing, lambda: commands.told(member.fleet, clients))
+        own = _part(MAINTENANCE, missing, lambda: commands.ask(member.fleet, clients))
         if NODES in missing and NODE_COUNT not in member.cluster.status.properties:
             raise FleetError.of([missing[NODES]])  # nothing is known of it yet, so this is no part
         return _MemberAnswer(

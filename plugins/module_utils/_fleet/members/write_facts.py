@@ -21,11 +21,11 @@ def record_facts(records: Records, reading: FleetReading) -> None:
 
     The operation in flight on a member is not read from it and stays as it is.
     """
-    _statuses(records, "MemberCluster", {each.name: encode(each.status) for each in reading.snapshot.members})
-    _statuses(records, "FleetMember", {name: encode(status) for name, status in reading.statuses.items()})
+    _write_statuses(records, "MemberCluster", {each.name: encode(each.status) for each in reading.snapshot.members})
+    _write_statuses(records, "FleetMember", {name: encode(status) for name, status in reading.statuses.items()})
 
 
-def _statuses(records: Records, kind: str, told: t.Mapping[str, Record]) -> None:
+def _write_statuses(records: Records, kind: str, told: t.Mapping[str, Record]) -> None:
     """Writes each status into the record of its name, with a second try where something but the status has changed
     since it was read. Names without a record are passed over."""
     if len(told) < FEW:

@@ -267,7 +267,7 @@ class _Emptying:
         except ApiError as error:
             if error.code not in _OF_ONE_POD:
                 raise
-            self._stays(pod, error.message)
+            self._tell_stays(pod, error.message)
 
     def _evict(self, client: KubeClient, pod: Pod, uid: str, now: datetime) -> None:
         """Asks for the eviction of the pod; where it is refused (429, or for the moment), notes when to ask again: as
@@ -282,16 +282,16 @@ class _Emptying:
             if error.code not in _OF_ONE_POD:
                 raise
             self._again[pod.key] = now + timedelta(seconds=AGAIN)
-            self._stays(pod, error.message)
+            self._tell_stays(pod, error.message)
             return
         if answer.status != 429:
             self._again.pop(pod.key, None)
             return
         wait = min(max(answer.retry_after or AGAIN, AGAIN), LONGEST_WAIT)
         self._again[pod.key] = now + timedelta(seconds=wait)
-        self._stays(pod, client.hide(str((answer.document or {}).get("message") or "it may not be evicted now")))
+        self._tell_stays(pod, client.hide(str((answer.document or {}).get("message") or "it may not be evicted now")))
 
-    def _stays(self, pod: Pod, why: str) -> None:
+    def _tell_stays(self, pod: Pod, why: str) -> None:
         """Tells it once of each pod."""
         if pod.key not in self._told:
             self._told.add(pod.key)

@@ -74,7 +74,7 @@ class MemberHolds:
     def keep_only(self, members: t.Container[str]) -> tuple[threading.Thread, ...]:
         """Gives the leases on all other members back, each in one of these threads. One that somebody is just asking
         for, or that the machine has no thread for, is left to the next call."""
-        return _in_threads(_given_back, self._free(lambda member, _lease: member not in members))
+        return _in_threads(_give_back, self._free(lambda member, _lease: member not in members))
 
     def _free(self, wanted: t.Callable[[str, KeptLease], bool]) -> list[_Hold]:
         """The leases that are wanted and that nobody is just asking for; their locks are taken."""
@@ -130,7 +130,7 @@ def _renew_and_unlock(hold: _Hold) -> None:
         hold.lock.release()
 
 
-def _given_back(hold: _Hold) -> None:
+def _give_back(hold: _Hold) -> None:
     """Gives the lease back, and lets go of the lock, which must be taken."""
     lease, hold.lease = hold.lease, None
     try:

@@ -217,7 +217,7 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     placement = writer.spec()
     if due:
         writer.event("ApplyIntended", plan_counts(current))
-    writer.snapshots(placement["metadata"]["generation"])
+    writer.write_snapshots(placement["metadata"]["generation"])
     tally.changed = tally.changed or due
     reach = partial(_reached, work, current, placement["metadata"]["uid"], keeper, new, seen)
     if current.by_run:
@@ -372,10 +372,10 @@ def _record_status(rollout: _Rollout, state: RolloutState, work: _Work, again: b
     left = bool(state.bindings) or any(outcome.error or outcome.failures for outcome in outcomes.values())
     if current.deleting and not left:
         if placement is not None:
-            copy.removed(writer.lease)
+            copy.remove(writer.lease)
             writer.forget(placement)
         return status, None
-    status, failed = copy.written(status, previous, generation, now, writer.lease)
+    status, failed = copy.write(status, previous, generation, now, writer.lease)
     writer.status(placement or rollout.placement, status)
     return status, failed
 

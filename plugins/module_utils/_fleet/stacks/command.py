@@ -55,7 +55,7 @@ class Commands:
     say: Say
     grace: float = 30.0
 
-    def told(self, *arguments: str, given: str = "") -> str:
+    def output_of(self, *arguments: str, given: str = "") -> str:
         """Runs a command that runs no program, and gives what it prints; ``given`` is its input. FleetError
         ``stack-failed``, ``stack-locked``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``,
         ``stack-unreadable``, also for more than 200 MB; OSError for files of the workspace, as of a full disk."""
@@ -64,13 +64,13 @@ class Commands:
             raise self._failure(done.said, Story())
         return done.printed
 
-    def asked(self, *arguments: str, empty: t.Any = None) -> t.Any:
+    def json_of(self, *arguments: str, empty: t.Any = None) -> t.Any:
         """The JSON that a command prints which runs no program; ``empty`` if it prints nothing. Warnings stand beside
-        it. FleetError as of ``told``; ``stack-unreadable`` for what is no JSON."""
-        return self._document(arguments, self.told(*arguments), empty)
+        it. FleetError as of ``output_of``; ``stack-unreadable`` for what is no JSON."""
+        return self._document(arguments, self.output_of(*arguments), empty)
 
     def known(self) -> bool:
-        """Whether the backend has the stack. FleetError as of ``told``."""
+        """Whether the backend has the stack. FleetError as of ``output_of``."""
         words = ("stack", "ls", "--json")
         done = self._run(words, self.workspace, "", None)
         if done.code != 0:
@@ -82,8 +82,8 @@ class Commands:
 
     def story(self, *arguments: str, keep: bool = False) -> Story:
         """Runs a command that runs the program, and gives what it told. With ``keep`` the engine is ended at the first
-        resource that it deletes or replaces, which is ``deletions``. FleetError as of ``told``, ``stack-failed`` with
-        all that the engine says went wrong, ``stack-unreadable`` if not all of what it told is there and
+        resource that it deletes or replaces, which is ``deletions``. FleetError as of ``output_of``, ``stack-failed``
+        with all that the engine says went wrong, ``stack-unreadable`` if not all of what it told is there and
         understood."""
         log = self.workspace / f"{arguments[0]}.events"
         settings = self.workspace / f"Pulumi.{self.stack}.yaml"

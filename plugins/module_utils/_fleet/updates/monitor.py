@@ -132,14 +132,14 @@ class MemberMonitor:
         of the conductor, in which members have ``LOOKING`` seconds to answer."""
         self._until = time.monotonic() + LOOKING
         if is_over(self._listed, LIST_AFTER, now):
-            self._list(now)
+            self._list_members(now)
         for name in [name for name, at in self._again.items() if is_due(at, LOOK_AGAIN, now)]:
             del self._again[name]
             self._found.pop(name, None)
             if name in self.views:
                 self.views[name] = self._plain[name]
 
-    def _list(self, now: datetime) -> None:
+    def _list_members(self, now: datetime) -> None:
         """Lists FleetMembers anew: who has left loses its view, and who is new or may begin at other times gets one.
         The first time it keeps what earlier conductors left. FleetError as of ``refresh``, and others of the
         records."""

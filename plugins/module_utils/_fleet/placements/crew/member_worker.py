@@ -118,7 +118,7 @@ class MemberWorker:
         """The task with this process's permit, words and progress, and with what the look that it follows has seen,
         which is kept no longer."""
         permit = partial(self._permit, order)
-        say = partial(self._line, order.number)
+        say = partial(self._tell_line, order.number)
         return replace(order.task, permit=permit, say=say, progress=progress, seen=self._seen.pop(order.seen, None))
 
     def _with_identity(self, name: str, end: TaskEnd) -> TaskEnd:
@@ -157,7 +157,7 @@ class MemberWorker:
         question.problems = message.problems
         question.answered.set()
 
-    def _line(self, order: int, text: str) -> None:
+    def _tell_line(self, order: int, text: str) -> None:
         """Has a line about the order told to people."""
         self._say(SaidLine(order, text))
 

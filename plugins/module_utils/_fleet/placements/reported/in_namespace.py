@@ -46,7 +46,7 @@ class StatusInNamespace:
         failed = "" if self._says(status) else "it is another one there"
         return with_synced(status, previous, self.namespace, failed, generation, now)
 
-    def written(
+    def write(
         self, status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime, lease: Lease
     ) -> tuple[PlacementStatus, FleetError | None]:
         """Writes the copy if it is not as it should be; the placement's status with a condition of that, and why the
@@ -64,7 +64,7 @@ class StatusInNamespace:
         told = failed.message if failed else ""
         return with_synced(status, previous, self.namespace, told, generation, now), failed
 
-    def removed(self, lease: Lease) -> None:
+    def remove(self, lease: Lease) -> None:
         """Deletes the copy, if there is to be one; absent is fine. FleetError of the records."""
         if self.namespace:
             self.records.delete(KIND, f"{self.namespace}/{self.name}", lease=lease)

@@ -292,7 +292,7 @@ class _Conducted:
         generation = said.observed_generation if said else document["metadata"]["generation"]
         status = placement_status(self.plan, outcomes, placement.status, generation, now, left)
         copy = StatusInNamespace.of(records, self.session.hub is not None, placement)
-        status, failed = copy.written(status, placement.status, generation, now, self.lease)
+        status, failed = copy.write(status, placement.status, generation, now, self.lease)
         writer.status(document, status)
         if failed:
             self.session.say(f"{self.plan.name}: {failed.message}")

@@ -124,6 +124,6 @@ def _record_bindings(
     previous = plan.placement.status
     status = placement_status(plan, outcomes, previous, generation, now, held_back(plan))
     keeper.check_leases()
-    status, failed = copy.written(status, previous, generation, now, writer.lease)
+    status, failed = copy.write(status, previous, generation, now, writer.lease)
     writer.status(placement, status)
     return status, failed

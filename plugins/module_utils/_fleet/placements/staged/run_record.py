@@ -47,7 +47,7 @@ class StagedBook:
         """The document with the status of this run; the epoch is in no record, see the class."""
         return {**document, "status": encode(state.run.status)}
 
-    def kept(self) -> None:
+    def remember(self) -> None:
         """Does nothing: this book remembers nothing."""
 
     def epoch(self) -> int:
