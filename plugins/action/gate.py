@@ -54,8 +54,11 @@ def _gate(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Ans
         timing=options["timing"] or "",
         name=options["name"] or "",
     )
-    asked = (session, options["run"], which, approver(session), options["digest"], options["reason"], write)
-    done = refuse(*asked) if options["state"] == REFUSED else complete(*asked, options["allow_self_approval"])
+    asked = (session, options["run"], which, approver(session), options["digest"], options["reason"])
+    if options["state"] == REFUSED:
+        done = refuse(*asked, write=write)
+    else:
+        done = complete(*asked, write=write, self_approval=options["allow_self_approval"])
     testify_answer(session, done, options["reason"], write=write)
     data = {
         "id": done.gate.gate.id,

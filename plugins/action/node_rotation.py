@@ -48,7 +48,7 @@ class ActionModule(Verb):
         name, wish = rotation_name(options["name"] or "", given), _wish(options, run)
         with run.open(options) as session:
             if options["state"] == "absent":
-                gone = delete_rotation(session.records, name, options["force"], write=not run.check_mode)
+                gone = delete_rotation(session.records, name, force=options["force"], write=not run.check_mode)
                 gone = testify_deletion(session, name, gone=gone, write=not run.check_mode)
                 return Answer(changed=gone, data={"name": name})
             if options["state"] == "stopped":
@@ -64,7 +64,7 @@ class ActionModule(Verb):
             outcome, code, message = "planned" if run.check_mode else "done", "", ""
         steps = after_rotation(name, outcome, opens_at(report), report.young, kept_nodes(report))
         if options["state"] == "stopped" and not run.check_mode:
-            steps = after_rotation_stop(name, report.state.in_hand, bool(report.state.halted))
+            steps = after_rotation_stop(name, in_hand=report.state.in_hand, ended=bool(report.state.halted))
         for line in run.next_lines(steps):
             run.say(line)
         return Answer(

@@ -89,7 +89,7 @@ class ActionModule(Verb):
             state, records = options["state"], session.records
             told = Telling(session=session, run=run_of, options=options)
             if state == "absent":
-                gone = delete_run(session, name, options["force"], write)
+                gone = delete_run(session, name, force=options["force"], write=write)
                 return Answer(changed=testify_deletion(session, name, gone=gone, write=write), data={"name": name})
             if state == "stopped":
                 return _answer(stopped(session, name, write), told, would=f"stop run {name}")
@@ -199,7 +199,11 @@ def _wish(options: dict[str, t.Any]) -> ConductOptions:
         events=options["events"] or "",
         time_limit=timedelta(seconds=limit) if limit else None,
         max_idle=timedelta(seconds=options["max_idle"]),
-        terms=terms_of(options["allow_self_approval"], options["verified_approvals"], options["approval_expires"]),
+        terms=terms_of(
+            self_approval=options["allow_self_approval"],
+            verified=options["verified_approvals"],
+            expires=options["approval_expires"],
+        ),
         pace=Pace(interval=options["interval"], settle=options["settle"], lost_after=options["lost_after"]),
         timeout=options["timeout"],
         threads=options["threads"],

@@ -134,9 +134,10 @@ def decide_member(
     applyset: str,
     strategy: ApplyStrategy,
     prune_kinds: t.Container[str] = (),
+    moves: Moves = NO_MOVES,
+    *,
     abandon: bool = False,
     shows: bool = False,
-    moves: Moves = NO_MOVES,
 ) -> tuple[MemberStep, ...]:
     """The steps for each object on one member, in the order in which they are carried out: applies by wave and in a
     wave by identity, then removals in reverse. Nothing is read or written.

@@ -193,7 +193,7 @@ def status_once_stopped(rotation: NodeRotation, now: datetime) -> NodeRotationSt
     return None if rotation.status.stop_requested else status
 
 
-def delete_rotation(records: Records, name: str, force: bool, write: bool) -> bool:
+def delete_rotation(records: Records, name: str, *, force: bool, write: bool) -> bool:
     """Deletes the record, if it is to ``write``; whether there was one. Without ``force`` FleetError
     ``rotation-in-flight`` where nodes are cordoned by it, ``record-damaged`` where that cannot be read, and
     ``conflict`` where somebody has written it since it was read."""

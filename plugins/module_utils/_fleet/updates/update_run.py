@@ -257,7 +257,7 @@ def _nowhere(error: FleetError, given: UpdateManifests) -> FleetError:
     return FleetError(error.code, error.message, error.where, f"{error.hint}; {there}")
 
 
-def delete_run(session: Session, name: str, force: bool, write: bool) -> bool:
+def delete_run(session: Session, name: str, *, force: bool, write: bool) -> bool:
     """Deletes the run with its gates and the rotations of its node pools; whether there was one to delete. What is in
     flight goes on unobserved, and nodes that are cordoned stay so, which ``force`` has to say is meant; so has it of a
     run that cannot be read, or is being conducted.

@@ -338,7 +338,7 @@ def one_or_all(value: t.Any) -> t.Any:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def after_rotation_stop(name: str, in_hand: bool, ended: bool) -> list[NextStep]:
+def after_rotation_stop(name: str, *, in_hand: bool, ended: bool) -> list[NextStep]:
     """How a rotation that was to stop goes on: nodes ``in_hand`` are followed to their end first; one that has
     ``ended`` and left nodes can be begun anew. Nothing in other cases."""
     if in_hand:

@@ -31,7 +31,7 @@ class Dearer:
     event: str
 
 
-def cheaper(new: NewNode, price: float, all_spot: bool, single: bool, settings: Settings) -> NewNode | Dearer:
+def cheaper(new: NewNode, price: float, settings: Settings, *, all_spot: bool, single: bool) -> NewNode | Dearer:
     """The new node as it may replace nodes of that summed ``price`` of an hour, narrowed to cheaper types, or why it is
     no gain, as of ``below``; ``all_spot`` says that these are all spot nodes, ``single`` that it is one. Spot replaces
     spot only by the setting ``spot_to_spot`` (else ``spot-to-spot-off``), and one node only if 15 types are cheaper

@@ -203,9 +203,9 @@ def _looked(client: KubeClient, task: MemberTask) -> Seen:
         task.identity.id,
         task.strategy,
         task.prune_kinds,
-        task.abandon or originals,
-        task.shows,
         task.moves,
+        abandon=task.abandon or originals,
+        shows=task.shows,
     )
     if task.reports_only:
         steps = tuple(each for each in steps if each.action not in (PRUNE, RELEASE))

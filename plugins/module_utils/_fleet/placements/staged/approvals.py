@@ -260,8 +260,9 @@ def approve(
     who: Approver,
     given: str,
     reason: str,
-    write: bool,
     now: datetime,
+    *,
+    write: bool,
     self_approval: bool = True,
 ) -> GivenApproval:
     """Approves what the run waits for; without ``write`` only says what would be. One that was approved before is left

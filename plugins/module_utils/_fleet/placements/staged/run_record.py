@@ -200,7 +200,7 @@ def keep_terms(session: Session, run: ClusterStagedUpdateRun, given: Terms) -> C
     )
 
 
-def delete_run(records: Records, name: str, force: bool, write: bool) -> bool:
+def delete_run(records: Records, name: str, *, force: bool, write: bool) -> bool:
     """Deletes the run with its approval requests, if it is to ``write``; whether there is one. Clusters in flight stay
     as they are, which ``force`` has to say is meant; so has it of a run that cannot be read (``record-damaged``), or
     that is written meanwhile (``conflict``). FleetError ``run-in-flight``, and of the records; requests that were

@@ -133,7 +133,7 @@ def delete_profile(records: Records, name: str, write: bool) -> bool:
 
 
 def evaluated(
-    session: Session, given: UpdateManifests, names: t.Sequence[str], write: bool, start: bool, who: str = ""
+    session: Session, given: UpdateManifests, names: t.Sequence[str], who: str = "", *, write: bool, start: bool
 ) -> ProfilesReport:
     """Makes the run that each profile of these names, or each, wants now, and starts it with ``start``, as ``who``;
     without ``write`` only says so. What came of each is kept in its status, with ``write``. A profile whose run cannot

@@ -144,7 +144,7 @@ def test_so_is_one_by_the_terms_that_the_run_keeps(session: Session) -> None:
         (kept, True, "nothing proves that it is of ann"),
         (kept, True, "nothing"),
     ):
-        done = approve(session.records, each, DIGEST, "", "", Approver(name="ann"), "", "", write, NOW)
+        done = approve(session.records, each, DIGEST, "", "", Approver(name="ann"), "", "", NOW, write=write)
         assert done.uncounted.startswith(why) and bool(done.uncounted) == bool(why)
     assert seen_requests(session.records, run, DIGEST, judge_of(session, run, DIGEST, Terms()))
     assert seen_requests(session.records, kept, DIGEST, judge_of(session, kept, DIGEST, Terms())) == ()

@@ -408,11 +408,11 @@ def test_a_rotation_that_left_young_nodes_says_how_they_are_replaced_too() -> No
 
 def test_a_rotation_that_was_stopped_is_followed_to_its_end_or_begun_anew() -> None:
     command = ("rotate", {"rotation": "nodes"})
-    assert told(after_rotation_stop("nodes", True, False)) == [
+    assert told(after_rotation_stop("nodes", in_hand=True, ended=False)) == [
         ("to follow what is in flight to its end, unless it is being conducted", *command)
     ]
-    assert told(after_rotation_stop("nodes", False, True)) == [("to begin it anew", *command)]
-    assert after_rotation_stop("nodes", False, False) == []
+    assert told(after_rotation_stop("nodes", in_hand=False, ended=True)) == [("to begin it anew", *command)]
+    assert after_rotation_stop("nodes", in_hand=False, ended=False) == []
 
 
 def test_after_the_state_of_the_fleet_who_is_read_anew_and_what_nobody_conducts() -> None:
