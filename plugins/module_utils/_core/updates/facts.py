@@ -143,7 +143,7 @@ class RunFacts:
         return next((state for state in self.stages if state not in DONE), "")
 
 
-def group_facts(group: GroupRow, stage: StageRow, count: Tally, stage_breached: bool, stop: bool) -> GroupFacts:
+def group_facts(group: GroupRow, stage: StageRow, count: Tally, *, stage_breached: bool, stop: bool) -> GroupFacts:
     """What the table of states of groups asks about. ``count`` is of its members, ``stage_breached`` says that the
     stage is over its limit of failures, ``stop`` that the run was told to stop."""
     return GroupFacts(

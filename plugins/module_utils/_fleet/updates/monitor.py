@@ -72,7 +72,7 @@ class ControlPlaneJudge:
     def __call__(self, view: MemberView, version: str, pools: Pools, _now: datetime, /) -> MemberView:
         """The view with what speaks against its control plane at this ``version``: nothing to do, too far from the
         target, or kubelets too old for it."""
-        view = view_at_version(view, version, self.target, self.automatic)
+        view = view_at_version(view, version, self.target, automatic=self.automatic)
         if view.skip or view.fail:
             return view
         return replace(view, fail=skewed({each.name: each.version for each in pools}, self.target))

@@ -280,7 +280,7 @@ def after_reading(others: t.Iterable[str]) -> list[NextStep]:
 
 
 def after_status(
-    is_behind: bool, runs: t.Iterable[RunNeed], unlooked: bool = False, in_files: bool = False
+    runs: t.Iterable[RunNeed], *, is_behind: bool, unlooked: bool = False, in_files: bool = False
 ) -> list[NextStep]:
     """After the state of the fleet: what reads members anew, where runs have seen more of some since these were read;
     how drift is looked for where nobody has (``unlooked``); and what carries on the first ``MOST`` staged runs and

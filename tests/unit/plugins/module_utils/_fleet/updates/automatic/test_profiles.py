@@ -100,7 +100,8 @@ class Month:
             state, versions = run_of(run), self.versions()
             while run.status.status.state not in TERMINAL and derive(state).state not in TERMINAL:
                 views = {
-                    name: view_at_version(MemberView(name=name), at, run.target, True) for name, at in versions.items()
+                    name: view_at_version(MemberView(name=name), at, run.target, automatic=True)
+                    for name, at in versions.items()
                 }
                 decided = decide(state, UpdateSeen(members=views), self.now)
                 state = decided.state
