@@ -39,7 +39,7 @@ class ActionModule(Verb):
             if state == "present":
                 return Answer(changed=changed, data={"notes": [each.as_dict() for each in given.findings]})
             who = user(session) if write else ""
-            found = evaluated(session, given, names, write, state == "evaluated", who)
+            found = evaluated(session, given, names, who, write=write, start=state == "evaluated")
         if found.held:
             run.say(found.held)
             return Answer(changed=changed or found.changed, outcome="waiting", code="lease-held", message=found.held)

@@ -43,7 +43,9 @@ class ActionModule(Verb):
             in_files = session.hub is None
         lines = today_text(today.fleet, data["place"], today.notes)
         fleet = today.fleet
-        lines += run.next_lines(after_status(fleet.is_behind, fleet.runs, fleet.is_unlooked, in_files))
+        lines += run.next_lines(
+            after_status(fleet.runs, is_behind=fleet.is_behind, unlooked=fleet.is_unlooked, in_files=in_files)
+        )
         for line in lines:
             run.say(line)
         data["overview"] = [each.as_dict() for each in today.fleet.members]

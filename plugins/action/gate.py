@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..module_utils._core.errors import FleetError, Problem
 from ..module_utils._fleet.audit.actor import user
-from ..module_utils._fleet.audit.update_runs import answered
+from ..module_utils._fleet.audit.update_runs import testify_answer
 from ..module_utils._fleet.placements.staged.answering import WishedApproval, answer, is_staged
 from ..module_utils._fleet.session import Session
 from ..module_utils._fleet.updates.gate_completion import Which, approver, complete, refuse
@@ -32,7 +32,7 @@ class ActionModule(Verb):
         _refuse_blank(options)
         with run.open(options) as session:
             if is_staged(session.records, options["run"], options["kind"] or ""):
-                (answer, why), on = _staged(session, options, not run.check_mode), "staged_update"
+                (answer, why), on = _approve_staged(session, options, not run.check_mode), "staged_update"
             else:
                 (answer, why), on = _gate(session, options, not run.check_mode), "update"
             state = read_run(session.records, options["run"]).status.status.state if on == "update" else ""
@@ -65,9 +65,12 @@ def _gate(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Ans
         timing=options["timing"] or "",
         name=options["name"] or "",
     )
-    asked = (session, options["run"], which, approver(session), options["digest"], options["reason"], write)
-    done = refuse(*asked) if options["state"] == REFUSED else complete(*asked, options["allow_self_approval"])
-    answered(session, done, options["reason"], write)
+    asked = (session, options["run"], which, approver(session), options["digest"], options["reason"])
+    if options["state"] == REFUSED:
+        done = refuse(*asked, write=write)
+    else:
+        done = complete(*asked, write=write, self_approval=options["allow_self_approval"])
+    testify_answer(session, done, options["reason"], write=write)
     data = {
         "id": done.gate.gate.id,
         "where": done.gate.position,
@@ -81,7 +84,7 @@ def _gate(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Ans
     )
 
 
-def _staged(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Answer, str]:
+def _approve_staged(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Answer, str]:
     """The answer after what a staged run asks for was approved, and that was recorded, with ``write``; and a sentence
     of why that is in vain, empty if it is not. FleetError ``bad-option`` for a refusal and for ``id``, ``group`` or
     ``name``, and as of ``answer``."""

@@ -29,7 +29,7 @@ class ActionModule(Verb):
         ``strict`` for warnings, too. FleetError ``unwritable-file``, ``invalid-time``."""
         refuse_unwritable(options["write_json"], options["write_sarif"])
         now = given_instant(options["now"]) if options["now"] else run.now
-        linted = lint(options["src"], now, options["consent"], options["holes"], options["exclude"])
+        linted = lint(options["src"], now, options["exclude"], consent=options["consent"], holes=options["holes"])
         numbers = (linted.remarks, linted.documents, linted.checked, linted.passed_over, linted.silenced)
         lines = findings_text(*numbers)
         for line in lines:

@@ -96,13 +96,13 @@ def _wish(each: dict[str, t.Any], options: dict[str, t.Any]) -> MemberSpec:
     return MemberSpec(
         name=each["name"],
         connection=given if any(given.values()) else None,
-        **{name: _own(each, options, name) for name in ("labels", "taints")},
-        fields={name: _own(each, options, name) for name in FIELDS},
+        **{name: _own_value(each, options, name) for name in ("labels", "taints")},
+        fields={name: _own_value(each, options, name) for name in FIELDS},
         rebuilt=each["rebuilt"],
     )
 
 
-def _own(each: dict[str, t.Any], options: dict[str, t.Any], name: str) -> t.Any:
+def _own_value(each: dict[str, t.Any], options: dict[str, t.Any], name: str) -> t.Any:
     """What the member says of ``name``, else what the task says; None where neither does."""
     return each[name] if each[name] is not None else options[name]
 

@@ -7,7 +7,7 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._fleet.audit.rotations import deleted
+from ..module_utils._fleet.audit.rotations import testify_deletion
 from ..module_utils._fleet.files import refuse_empty
 from ..module_utils._fleet.nodes.reading import ReadingWish
 from ..module_utils._fleet.nodes.replacing import ReplacementWish
@@ -48,8 +48,8 @@ class ActionModule(Verb):
         name, wish = rotation_name(options["name"] or "", given), _wish(options, run)
         with run.open(options) as session:
             if options["state"] == "absent":
-                gone = delete_rotation(session.records, name, options["force"], write=not run.check_mode)
-                gone = deleted(session, name, gone, write=not run.check_mode)
+                gone = delete_rotation(session.records, name, force=options["force"], write=not run.check_mode)
+                gone = testify_deletion(session, name, gone=gone, write=not run.check_mode)
                 return Answer(changed=gone, data={"name": name})
             if options["state"] == "stopped":
                 report = stopped(session, name, write=not run.check_mode)
@@ -64,7 +64,7 @@ class ActionModule(Verb):
             outcome, code, message = "planned" if run.check_mode else "done", "", ""
         steps = after_rotation(name, outcome, opens_at(report), report.young, kept_nodes(report))
         if options["state"] == "stopped" and not run.check_mode:
-            steps = after_rotation_stop(name, report.state.in_hand, bool(report.state.halted))
+            steps = after_rotation_stop(name, in_hand=report.state.in_hand, ended=bool(report.state.halted))
         for line in run.next_lines(steps):
             run.say(line)
         return Answer(

@@ -164,7 +164,7 @@ def _written_answer(report: Report, options: dict[str, t.Any], run_of: Run, obse
     for line in lines:
         run_of.say(line)
     document = report.plan.as_dict()
-    unwritten = _unwritten(
+    unwritten = _write_texts(
         {
             options["write_plan"]: lambda: json.dumps(document, indent=1, sort_keys=True) + "\n",
             options["write_markdown"]: lambda: plans_markdown(
@@ -218,7 +218,7 @@ def _written_answer(report: Report, options: dict[str, t.Any], run_of: Run, obse
     )
 
 
-def _unwritten(texts: t.Mapping[str | None, t.Callable[[], str]]) -> tuple[Problem, ...]:
+def _write_texts(texts: t.Mapping[str | None, t.Callable[[], str]]) -> tuple[Problem, ...]:
     """Writes each text to its path; None and an empty path are passed over. Gives the problems of those that could not
     be, and raises nothing for them: what was done on members is to be told all the same."""
     found: list[Problem] = []

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from datetime import timedelta
 
-from ..module_utils._fleet.audit.staged_runs import deleted
+from ..module_utils._fleet.audit.staged_runs import testify_deletion
 from ..module_utils._fleet.given import run_meant
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ..module_utils._fleet.placements.placement import brake_limits, removal_limit
@@ -38,8 +38,8 @@ class ActionModule(Verb):
         name, write, wish = run_meant(options["name"] or "", given.runs), not run.check_mode, _wish(options)
         with run.open(options) as session:
             if options["state"] == "absent":
-                gone = delete_run(session.records, name, options["force"], write)
-                return Answer(changed=deleted(session, name, gone, write), data={"name": name})
+                gone = delete_run(session.records, name, force=options["force"], write=write)
+                return Answer(changed=testify_deletion(session, name, gone=gone, write=write), data={"name": name})
             report = staged_run(session, name, given, options["state"], wish, write=write)
             approvers = approvers_of(session.records, report.run)
         tree = staged_text(report.run, report.state, report.digest, approvers, report.lacks)
@@ -84,7 +84,11 @@ def _wish(options: dict[str, t.Any]) -> StagedOptions:
         ways=ways,
         limits=brake_limits({**options, "allow_older": False}),
         approved=options["digest"],
-        terms=terms_of(options["allow_self_approval"], options["verified_approvals"], options["approval_expires"]),
+        terms=terms_of(
+            self_approval=options["allow_self_approval"],
+            verified=options["verified_approvals"],
+            expires=options["approval_expires"],
+        ),
         timeout=options["timeout"],
     )
 

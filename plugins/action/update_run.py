@@ -10,7 +10,7 @@ from functools import partial
 
 from ..module_utils._fleet.audit.actor import user
 from ..module_utils._fleet.audit.maintenance import record_with_evidence
-from ..module_utils._fleet.audit.update_runs import defined, deleted
+from ..module_utils._fleet.audit.update_runs import testify_definition, testify_deletion
 from ..module_utils._fleet.conductor.executor import Pace
 from ..module_utils._fleet.given import keep, run_meant
 from ..module_utils._fleet.session import Session
@@ -89,21 +89,21 @@ class ActionModule(Verb):
             state, records = options["state"], session.records
             told = Telling(session=session, run=run_of, options=options)
             if state == "absent":
-                gone = delete_run(session, name, options["force"], write)
-                return Answer(changed=deleted(session, name, gone, write), data={"name": name})
+                gone = delete_run(session, name, force=options["force"], write=write)
+                return Answer(changed=testify_deletion(session, name, gone=gone, write=write), data={"name": name})
             if state == "stopped":
                 return _answer(stopped(session, name, write), told, would=f"stop run {name}")
             if state == "skipped":
                 would = f"skip {', '.join(options['targets'])} of run {name}"
                 return _answer(skipped(session, name, targets, write, options["reason"]), told, would=would)
             if state == "conducted":
-                return _conducted(told, name, given, run_of.check_mode)
+                return _conduct(told, name, given, run_of.check_mode)
             if state == "checked":
                 return _checked(session, name, given, options)
             who = user(session) if write else ""
             if state == "retried":
                 again = retried(records, name, write, options["digest"], who, session.clock())
-                again = defined(session, again, write, approved=options["digest"])
+                again = testify_definition(session, again, write=write, approved=options["digest"])
                 return _answer(again, told, would=f"retry run {name}")
             made = _made(session, name, given, options, write, who)
             if state == "started" and write:
@@ -112,7 +112,9 @@ class ActionModule(Verb):
             if state == "present":
                 return _answer(made, told, plan=[] if write else _printed_plan(session, made, given, options))
             return _answer(
-                _both(made, started(session, made.run, {}, write, who)), told, before=made.run.status.status.state
+                _later_of_both(made, started(session, made.run, {}, write, who)),
+                told,
+                before=made.run.status.status.state,
             )
 
 
@@ -130,7 +132,7 @@ def _made(
     releases = keep(session.records, given.catalogues.values(), write)
     if write and made.changed:
         made = define_run(session.records, name, given, write, digest, who, now)
-    defined(session, made, write, options["src"], digest)
+    testify_definition(session, made, options["src"], digest, write=write)
     return Outcome(run=made.run, changed=made.changed or windows or releases, notes=made.notes)
 
 
@@ -150,7 +152,7 @@ def _checked(session: Session, name: str, given: UpdateManifests, options: dict[
     return Answer(changed=False, outcome="failed", code="preflight", message="\n".join(lines), brief=blocked, data=data)
 
 
-def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> Answer:
+def _conduct(to: Telling, name: str, given: UpdateManifests, check: bool) -> Answer:
     """Makes the run and carries it on until it ends or waits; with ``check`` it is only rehearsed, and ``planned``.
     FleetError as of ``define_run``, ``refuse_unfit``, ``rehearse``, ``carry_on`` and ``restarted``."""
     session, options = to.session, to.options
@@ -160,7 +162,7 @@ def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> A
     if check:
         then = rehearse(session, made.run, given, wish)
         plan, before = _printed_plan(session, then, given, options, then.seen), as_is.run.status.status.state
-        return _answer(_both(made, then), to, "planned", plan, before)
+        return _answer(_later_of_both(made, then), to, "planned", plan, before)
     unoffered = refuse_unfit(session, made.run, given, wish)
     who = user(session)
     made = _again(session, _made(session, name, given, options, write=True, who=who), options, write=True, who=who)
@@ -187,7 +189,7 @@ def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> A
 def _again(session: Session, made: Outcome, options: t.Mapping[str, t.Any], write: bool, who: str = "") -> Outcome:
     """The run, started again where the option ``restart`` says so, else as it was made. Without ``write`` nothing is
     recorded. FleetError as of ``restarted``."""
-    return _both(made, restarted(session, made.run, write, who)) if options["restart"] else made
+    return _later_of_both(made, restarted(session, made.run, write, who)) if options["restart"] else made
 
 
 def _wish(options: dict[str, t.Any]) -> ConductOptions:
@@ -199,7 +201,11 @@ def _wish(options: dict[str, t.Any]) -> ConductOptions:
         events=options["events"] or "",
         time_limit=timedelta(seconds=limit) if limit else None,
         max_idle=timedelta(seconds=options["max_idle"]),
-        terms=terms_of(options["allow_self_approval"], options["verified_approvals"], options["approval_expires"]),
+        terms=terms_of(
+            self_approval=options["allow_self_approval"],
+            verified=options["verified_approvals"],
+            expires=options["approval_expires"],
+        ),
         pace=Pace(interval=options["interval"], settle=options["settle"], lost_after=options["lost_after"]),
         timeout=options["timeout"],
         threads=options["threads"],
@@ -208,7 +214,7 @@ def _wish(options: dict[str, t.Any]) -> ConductOptions:
     )
 
 
-def _both(made: Outcome, then: Outcome) -> Outcome:
+def _later_of_both(made: Outcome, then: Outcome) -> Outcome:
     """The later run, changed if either step has changed it, with the notes of both."""
     return Outcome(run=then.run, changed=made.changed or then.changed, notes=(*made.notes, *then.notes))
 

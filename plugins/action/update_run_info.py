@@ -88,7 +88,8 @@ class ActionModule(Verb):
         for kind in others.unread:
             run.say(f"{kind} may not be listed, so none of them is named")
         for unfinished in others.placements:
-            step = after_unfinished(unfinished.name, unfinished.src, unfinished.deleting, session.hub is not None)
+            on_hub = session.hub is not None
+            step = after_unfinished(unfinished.name, unfinished.src, deleting=unfinished.deleting, on_hub=on_hub)
             for line in (unfinished_text(unfinished.name, unfinished.why, unfinished.since), *run.next_lines([step])):
                 run.say(line)
         data = {"runs": found, "problems": [each.as_dict() for each in problems], "waiting": others.as_dict()}

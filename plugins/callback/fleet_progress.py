@@ -73,10 +73,10 @@ class CallbackModule(CallbackBase):
         self._display_before: t.Any = None
 
     def v2_playbook_on_start(self, playbook: t.Any) -> None:
-        """From now on what this process displays goes through ``_displayed``."""
+        """From now on what this process displays goes through ``_display_above_bar``."""
         # Lines of workers come through the one Display of this process, which looks its method up by name.
         self._display_before = self._display.display
-        self._display.display = self._displayed
+        self._display.display = self._display_above_bar
 
     def v2_playbook_on_task_start(self, task: t.Any, is_conditional: bool) -> None:
         """Takes the bar of the task before away, and notes whether this one is a verb of ours."""
@@ -101,7 +101,7 @@ class CallbackModule(CallbackBase):
         if self._display_before is not None:
             self._display.display = self._display_before
 
-    def _displayed(self, msg: str, *args: t.Any, **named: t.Any) -> None:
+    def _display_above_bar(self, msg: str, *args: t.Any, **named: t.Any) -> None:
         """Displays the text as Display would, above the bar; if a verb of ours tells how far it is, the bar or a line
         for a log tells so, too. In a worker, and for what is for the log file alone, it only displays."""
         # A worker only sends the line on; and what is for a file alone is not seen.
@@ -113,10 +113,10 @@ class CallbackModule(CallbackBase):
             self._display_before(msg, *args, **named)
             far = far_along(msg) if self._ours and isinstance(msg, str) else None
             if far is not None:
-                self._heard(far, named)
+                self._tell_progress(far, named)
             self._draw()
 
-    def _heard(self, far: FarAlong, named: t.Mapping[str, t.Any]) -> None:
+    def _tell_progress(self, far: FarAlong, named: t.Mapping[str, t.Any]) -> None:
         """Keeps the bar that is to be drawn. Without a bar, displays a line ``progress:``, if the percentage is another
         than in the last one about the same subject, and ``interval`` seconds have gone by since, or it is 100.
         ``named`` are the arguments of Display."""

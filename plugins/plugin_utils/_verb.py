@@ -33,7 +33,7 @@ from ..module_utils._report.commands.next_steps import NextStep, next_lines
 from ..module_utils._report.widths import fitting
 from ._libraries import SERVERS, check_libraries
 from ._variables import check_extra_variables, given_as, is_of_ours, parted
-from ._voice import heard, is_brief, say, warn, width
+from ._voice import is_brief, say, wait_until_heard, warn, width
 
 MOST_NAMES = 50  # in a warning; the result has all
 NEW_OBJECTS = 50_000  # some MB
@@ -174,13 +174,13 @@ class Verb(ActionBase):
             result |= refused(error)
         else:
             result |= self._told()
-            result |= self._kept(result, place)
+            result |= self._write_result(result, place)
         is_read = not self._task.failed_when and not self._task.no_log and is_of_ours(self._path()) and is_brief()
         if result.get("failed") and is_read:
             raise shortened(result, self._brief)
         return result
 
-    def _kept(self, result: dict[str, t.Any], place: str) -> dict[str, t.Any]:
+    def _write_result(self, result: dict[str, t.Any], place: str) -> dict[str, t.Any]:
         """Writes the result to the file, unless that is empty. What is other in the result where it cannot be written,
         or the task has written something else there: it has failed and says so, behind what came of the task, which
         nobody is to lose for that."""
@@ -226,7 +226,7 @@ class Verb(ActionBase):
         try:
             return self._carried_out(options, run)
         finally:
-            heard(() if self._task.no_log else self._last)
+            wait_until_heard(() if self._task.no_log else self._last)
 
     def _carried_out(self, options: dict[str, t.Any], run: Run) -> dict[str, t.Any]:
         """The result of ``carry_out``, with the records' place and notes on connections. FleetError and faults are
@@ -236,10 +236,10 @@ class Verb(ActionBase):
             with fitting(width(), hidden):
                 answer = self.carry_out(_plain(options), run)
         except FleetError as error:
-            return refused(error, run.places) | self._noted()
+            return refused(error, run.places) | self._take_notes()
         except Exception as error:  # noqa: BLE001  # without its text, for nobody knows what is in it
-            return refused(fault(error), run.places) | self._noted()
-        result = _placed(run.places) | plain_json(dict(answer.data)) | self._noted()
+            return refused(fault(error), run.places) | self._take_notes()
+        result = _placed(run.places) | plain_json(dict(answer.data)) | self._take_notes()
         result["changed"] = answer.changed
         result["fleet"] = {"outcome": answer.outcome, "code": answer.code, "resume_at": answer.resume_at}
         self._brief = str(plain_json(answer.brief))
@@ -253,7 +253,7 @@ class Verb(ActionBase):
             result["failed"] = True
         return result
 
-    def _noted(self) -> dict[str, t.Any]:
+    def _take_notes(self) -> dict[str, t.Any]:
         """Takes what is to be told of connections: each note once as a warning, with the first ``MOST_NAMES`` names,
         unless the task has ``no_log``, and all in ``connection_notes`` of the result; nothing without notes."""
         notes = plain_json(connection_notes())

@@ -54,7 +54,7 @@ def warn(text: str) -> None:
 def width() -> int:
     """Columns of the terminal of ansible-playbook, 80 at the least and 200 at the most; 80 without one, and where this
     is no worker."""
-    return min(max(NARROWEST, int(DISPLAY.columns or NARROWEST)), WIDEST) if _terminal() else NARROWEST
+    return min(max(NARROWEST, int(DISPLAY.columns or NARROWEST)), WIDEST) if _is_terminal() else NARROWEST
 
 
 def is_brief() -> bool:
@@ -62,7 +62,7 @@ def is_brief() -> bool:
     return DISPLAY.verbosity == 0 and _is_text(str(constants.DEFAULT_STDOUT_CALLBACK))
 
 
-def heard(last: t.Sequence[str] = ()) -> None:
+def wait_until_heard(last: t.Sequence[str] = ()) -> None:
     """Waits, at most ``PATIENCE`` seconds, until everything that was said is printed; sends SIGINT to ansible-playbook
     if nobody reads its output. Does nothing where this is no worker.
 
@@ -131,7 +131,7 @@ def _streams() -> t.Iterator[str]:
         yield from (f"/proc/{_parent()}/fd/{number}" for number in (1, 2))
 
 
-def _terminal() -> bool:
+def _is_terminal() -> bool:
     """Whether standard output of ansible-playbook is a terminal; False where ``_streams`` has none."""
     output = next(_streams(), "")
     return os.path.realpath(output).startswith(("/dev/pts/", "/dev/tty"))

@@ -57,7 +57,7 @@ def _tick(records: Records, now: datetime, documents: list[Document]) -> bool:
     session = Session(records=records, holder="bench", clock=lambda: now)
     given = update_manifests([], documents, strict=False)
     kept = record_profiles(records, given, write=True)
-    report = evaluated(session, given, (), True, start=True)
+    report = evaluated(session, given, (), write=True, start=True)
     recorded_runs(records, ())
     return kept or report.changed
 

@@ -62,7 +62,7 @@ class StateBook(t.Generic[S]):
         self._written = epoch
         return {**document, "status": {"epoch": epoch, "state": self.to_data(state)}}
 
-    def kept(self) -> None:
+    def remember(self) -> None:
         self._epoch = self._written
 
     def epoch(self) -> int:

@@ -73,7 +73,7 @@ class Linted:
 
 
 def lint(
-    paths: t.Sequence[str], now: datetime, consent: bool = False, holes: bool = False, exclude: t.Sequence[str] = ()
+    paths: t.Sequence[str], now: datetime, exclude: t.Sequence[str] = (), *, consent: bool = False, holes: bool = False
 ) -> Linted:
     """Everything about the documents below ``paths``; budgets are proved over the year after an aware instant. Repairs
     that themselves disrupt nodes are in the mended documents only with ``consent``. With ``holes`` a literal ``...`` is

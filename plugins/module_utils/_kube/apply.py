@@ -18,6 +18,7 @@ def apply_object(
     client: KubeClient,
     manifest: t.Mapping[str, t.Any],
     manager: str = MANAGER,
+    *,
     force: bool = False,
     dry_run: bool = False,
 ) -> dict[str, t.Any]:

@@ -281,7 +281,7 @@ class KubeClient:
             )
             answering = True
             answer = answer_of(response)
-            self._time(answer, asked)
+            self._note_clock(answer, asked)
             return answer
         except TooLarge as error:
             raise self._too_large(error, f"{method} {target.partition('?')[0]}") from None
@@ -292,14 +292,14 @@ class KubeClient:
                 raise
             raise transport.as_api_error(error, self.connection, answering) from None
 
-    def _time(self, answer: Answer, asked: datetime) -> None:
+    def _note_clock(self, answer: Answer, asked: datetime) -> None:
         """Notes how far the server's clock is ahead, for people too, each ``_TIMED_AGAIN`` seconds, if it tells."""
         if time.monotonic() < self._timed + _TIMED_AGAIN or answer.date is None:
             return
         self.ahead, self._timed = clocks.ahead(answer.date, asked, datetime.now(UTC)), time.monotonic()
         USES.note(self.connection, clocks.told(self.ahead))
 
-    def _met(self, ends: datetime) -> None:
+    def _note_certificate_end(self, ends: datetime) -> None:
         """Keeps the earliest end of a server's certificate: several servers may stand behind one address."""
         self.server_until = ends if self.server_until is None else min(self.server_until, ends)
 
@@ -328,7 +328,7 @@ class KubeClient:
             if self._pool is None or self._pool_cert != cert:
                 key = credential.client_key if credential.client_cert else self.connection.client_key
                 context = tls_context(self.connection, cert, key) if self._secure else None
-                self._pool = transport.pool(self.connection, context, self._threads, self._met)
+                self._pool = transport.pool(self.connection, context, self._threads, self._note_certificate_end)
                 self._pool_cert = cert
             return self._pool
 

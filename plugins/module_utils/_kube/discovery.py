@@ -156,7 +156,7 @@ def namespaced_resources(client: KubeClient, spared: t.Callable[[str], t.Any]) -
     of them at present, but for those of groups that are ``spared``; FleetError as of ``discover``."""
     core = [each for (version, _kind), each in BUILT_IN.items() if version == "v1" and each.namespaced]
     found = discover(client)
-    _all_known(client, (each for each in found.stale if not spared(each.partition("/")[0])))
+    _require_all_known(client, (each for each in found.stale if not spared(each.partition("/")[0])))
     return (*core, *(each for each in found.lists if each.namespaced))
 
 
@@ -165,11 +165,11 @@ def all_in_namespaces(client: KubeClient) -> tuple[Resource, ...]:
     itself tells it, built-in ones too, the core group first: for who must not miss a kind. ApiError ``server-error`` if
     it does not know all of them at present; FleetError as of ``discover``."""
     found = [discover(client, path) for path in ("/api", "/apis")]
-    _all_known(client, (version for each in found for version in each.stale))
+    _require_all_known(client, (version for each in found for version in each.stale))
     return tuple(resource for each in found for resource in each.lists if resource.namespaced)
 
 
-def _all_known(client: KubeClient, stale: t.Iterable[str]) -> None:
+def _require_all_known(client: KubeClient, stale: t.Iterable[str]) -> None:
     """ApiError ``server-error`` if there are ``stale`` apiVersions."""
     away = sorted(stale)
     if away:

@@ -77,7 +77,7 @@ def present(
     ``binaries.get_binaries``, ``converge.bring_up``, ``settle_nodes`` and ``planned``, and ``linux-only``,
     ``bad-path``, ``downgrade-refused``, ``minor-skipped``, ``busy``. Their other errors (OSError) come through.
     """
-    _refuse_elsewhere()
+    _require_linux()
     refuse_bad(spec)
     root = states.resolved_root(root)
     names = PROFILES[spec.profile]
@@ -106,7 +106,7 @@ def started(
     """Start what was stopped, or has died, as it was: its version, profile, users, nodes, ports and data. ``timeout``
     as for ``present``. With ``check`` nothing is done, and the outcome says what would be. Errors as for ``present``,
     FleetError ``bad-name``, and ``no-such-cluster``, also for one that never got as far as running."""
-    _refuse_elsewhere()
+    _require_linux()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     with contextlib.nullcontext() if check else _locked_there(root, name, "started", say):
@@ -141,7 +141,7 @@ def upgraded(
     Each upgrade that it makes gets one line, which names ``operation``, in ``<root>/upgrades.log``. ``timeout`` as for
     ``present``. Errors as for it, FleetError ``bad-name``, and ``no-such-cluster``, also for one that never ran.
     """
-    _refuse_elsewhere()
+    _require_linux()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     with _locked_there(root, name, "upgraded", say):
@@ -154,13 +154,13 @@ def upgraded(
         newer = binaries["kube-apiserver"].version
         intent = upgrades.intend(folder, f"v{state.version}", f"v{newer}")
 
-        def noted(started: str) -> None:
+        def note(started: str) -> None:
             """Writes the line of the upgrade, unless it is there, if ``started`` is the version that it leads to."""
             if intent is not None and f"v{started}" == intent.after:
                 upgrades.log_upgrade(root, name, operation, intent, datetime.now(UTC))
 
-        words = converge.bring_up(spec, root, binaries, DEFAULT_PORTS, time.monotonic() + timeout, noted)
-        noted(newer)  # also where ``present`` has started that API server meanwhile
+        words = converge.bring_up(spec, root, binaries, DEFAULT_PORTS, time.monotonic() + timeout, note)
+        note(newer)  # also where ``present`` has started that API server meanwhile
         upgrades.finish(folder)
         after = status(root, name) if words else before
     return _told(name, words, before, after, say)
@@ -170,7 +170,7 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
     """End the processes; data, keys and ports are kept. With ``check`` nothing is done, and the outcome says what would
     be. FleetError ``no-such-cluster``, ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``,
     ``linux-only``, and as of ``state.load``."""
-    _refuse_elsewhere()
+    _require_linux()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     with contextlib.nullcontext() if check else _locked_there(root, name, "stopped", say):
@@ -197,7 +197,7 @@ def absent(name: str, root: Path | None = None, say: Say = silent, *, check: boo
     left = states.half_removed(root, name) or (_can_run() and control_plane.leftovers(folder, None))
     if before.state == "absent" and not left:
         return LocalOutcome(False, (), before, gone)
-    _refuse_elsewhere()
+    _require_linux()
     states.refuse_removal(root, name)  # before anything of it is ended
     words = ("remove the cluster",)
     if not check:
@@ -258,7 +258,7 @@ def _can_run() -> bool:
     return sys.platform.startswith("linux")
 
 
-def _refuse_elsewhere() -> None:
+def _require_linux() -> None:
     """Raises FleetError ``linux-only`` on any system but Linux."""
     if not _can_run():
         raise FleetError(

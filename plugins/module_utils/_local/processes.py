@@ -82,10 +82,10 @@ def stop(processes: t.Iterable[ProcessId], grace: float = 15.0) -> None:
     Returns when none is left. FleetError ``cannot-stop`` if one is still there 10 seconds after SIGKILL; also, at once,
     for the first that belongs to another user: those behind it get no signal.
     """
-    left = [one for one in processes if _signalled(one, signal.SIGTERM)]
+    left = [one for one in processes if _signal(one, signal.SIGTERM)]
     left = _left_after(left, grace)
     for one in left:
-        _signalled(one, signal.SIGKILL)
+        _signal(one, signal.SIGKILL)
     left = _left_after(left, 10.0)
     if left:
         raise FleetError("cannot-stop", f"processes {', '.join(str(one.pid) for one in left)} do not end")
@@ -185,7 +185,7 @@ def _view(entry: str) -> tuple[str, int, int] | None:
         return None  # another user's, or ended meanwhile
 
 
-def _signalled(process: ProcessId, number: signal.Signals) -> bool:
+def _signal(process: ProcessId, number: signal.Signals) -> bool:
     """Sends the signal if the process runs; whether it was there to get it. FleetError ``cannot-stop`` if it is another
     user's."""
     if not is_running(process):

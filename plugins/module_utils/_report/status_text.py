@@ -45,7 +45,7 @@ def placements_text(
             for each in status.placement_statuses
         ]
         if held is not None:
-            clusters = [row if _still(row, held.get(name, ())) else (row[0], "gone", GONE) for row in clusters]
+            clusters = [row if _may_be_shown(row, held.get(name, ())) else (row[0], "gone", GONE) for row in clusters]
         clusters.sort(key=lambda row: row[1] == "Available")
         rows += clusters[:SHOWN]
         if len(clusters) > SHOWN:
@@ -54,7 +54,7 @@ def placements_text(
     return table(("PLACEMENT", "STATE", "WHY"), rows, "") if rows else [f"no placement is recorded in {place}"]
 
 
-def _still(row: Row, clusters: t.Collection[str]) -> bool:
+def _may_be_shown(row: Row, clusters: t.Collection[str]) -> bool:
     """Whether the row of a cluster may be shown: it is not Available by it, or among the clusters with a binding."""
     return row[1] != "Available" or row[0].strip() in clusters
 

@@ -61,7 +61,7 @@ def _rows(member: str, work: UpgradeWork) -> t.Iterator[Row]:
         yield member, "", "fails" if work.fail else "is skipped", _told(verdict)
         return
     for step in work.steps:
-        yield member, _what(step), _becomes(step), step.why
+        yield member, _subject(step), _becomes(step), step.why
     for words in work.left_out:
         yield member, "", "stays", words
     for each in work.obstacles:
@@ -79,7 +79,7 @@ def _once(rows: t.Iterable[Row]) -> list[Row]:
     return found
 
 
-def _what(step: UpgradeStep) -> str:
+def _subject(step: UpgradeStep) -> str:
     """``control plane``, or ``pool`` and its name."""
     return "control plane" if step.what == CONTROL_PLANE else f"pool {step.pool}"
 

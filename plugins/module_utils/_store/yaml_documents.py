@@ -137,8 +137,8 @@ class _Builder:
         self._values = 0
         self.steps: dict[type, t.Callable[[t.Any], None]] = {
             yaml.DocumentStartEvent: self._start,
-            yaml.ScalarEvent: self._scalar,
-            yaml.AliasEvent: self._alias,
+            yaml.ScalarEvent: self._add_scalar,
+            yaml.AliasEvent: self._add_alias,
             yaml.MappingStartEvent: lambda event: self._begin({}, event, False),
             yaml.SequenceStartEvent: lambda event: self._begin([], event, True),
             yaml.MappingEndEvent: self._end,
@@ -199,7 +199,7 @@ class _Builder:
         else:
             self._texts.pop(id(value), None)
 
-    def _scalar(self, event: t.Any) -> None:
+    def _add_scalar(self, event: t.Any) -> None:
         """Adds a scalar as a key or value, or notes the key ``<<``, if it is plain. _Stop ``too-big``."""
         line, text = event.start_mark.line + 1, event.value
         self._count(line)
@@ -231,7 +231,7 @@ class _Builder:
         """Whether a mapping is open whose next value is a key."""
         return bool(self._stack) and not self._stack[-1].is_list and self._stack[-1].key is _NO_KEY
 
-    def _alias(self, event: t.Any) -> None:
+    def _add_alias(self, event: t.Any) -> None:
         """Adds a copy of what the alias stands for. _Stop ``bad-yaml`` without an anchor before it, ``too-deep`` for
         one that holds itself or unfolds too deep, ``too-big`` for aliases that unfold to too much in all."""
         line = event.start_mark.line + 1

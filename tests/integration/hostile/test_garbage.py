@@ -46,7 +46,7 @@ class Bad:
 
     def facts(self, pods: bool = True) -> FleetReading:
         with self.clients() as clients:
-            return read_fleet(recorded_members(self.fleet.records), clients, self.fleet.now, pods)
+            return read_fleet(recorded_members(self.fleet.records), clients, self.fleet.now, pods=pods)
 
     def observe(self) -> dict[str, Observation | FleetError]:
         with self.clients() as clients:

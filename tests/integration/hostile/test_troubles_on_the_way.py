@@ -210,13 +210,13 @@ def test_a_disk_that_is_full_before_stops_all_before_any_member(
 ) -> None:
     fleet = file_fleet
     ready(fleet, gateway)
-    real = Writer.snapshots
+    real = Writer.write_snapshots
 
     def snapshots(self: Writer, *arguments: t.Any) -> None:
         with no_room():
             real(self, *arguments)
 
-    monkeypatch.setattr(Writer, "snapshots", snapshots)
+    monkeypatch.setattr(Writer, "write_snapshots", snapshots)
     with fleet.writing() as written, pytest.raises(FleetError) as refused:
         fleet.apply()
     assert refused.value.code == "records-disk-error" and written == []

@@ -43,12 +43,12 @@ def pod_requests(
         now = added(staying, own)
         if policy == STAYS:
             staying = now
-        peak = _most(peak, now)
+        peak = _larger(peak, now)
     running = staying
     for own in containers:
         running = added(running, own)
     whole = {name: amount for name, amount in pod.items() if name in OF_THE_POD or name.startswith(PAGES_OF_THE_POD)}
-    return added(_most(peak, running) | whole, overhead)
+    return added(_larger(peak, running) | whole, overhead)
 
 
 def manifest_requests(pods: t.Iterable[t.Mapping[str, t.Any]]) -> Amounts:
@@ -111,7 +111,7 @@ def added(one: Amounts, other: Amounts) -> Amounts:
     return {**one, **{name: one.get(name, 0) + amount for name, amount in other.items()}}
 
 
-def _most(one: Amounts, other: Amounts) -> Amounts:
+def _larger(one: Amounts, other: Amounts) -> Amounts:
     """The larger of the two amounts of each resource; one that is absent counts as 0."""
     return {**one, **{name: max(one.get(name, 0), amount) for name, amount in other.items()}}
 

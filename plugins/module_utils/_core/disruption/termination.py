@@ -84,7 +84,7 @@ def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> 
     first = min((_tier(each) for each in left), default=0)
     removals = []
     for pod in left:
-        if until is not None and _past(pod, until, now):
+        if until is not None and _is_past_grace(pod, until, now):
             removals.append(Removal(pod.key, DELETE, max(int((until - now).total_seconds()), 1)))
         else:
             removals.append(Removal(pod.key, _in_turn(pod, first, now)))
@@ -110,7 +110,7 @@ def _tier(pod: Pod) -> int:
     return 2 * (pod.priority_class in CRITICAL) + pod.daemon
 
 
-def _past(pod: Pod, until: datetime, now: datetime) -> bool:
+def _is_past_grace(pod: Pod, until: datetime, now: datetime) -> bool:
     """Whether less than the pod's grace period is left until the deadline, or it is ending and would do so after
     that."""
     if pod.deleting_at is not None:

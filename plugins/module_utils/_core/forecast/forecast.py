@@ -293,7 +293,7 @@ def _stages(before: RunState, middle: Course, ends: t.Sequence[RunState]) -> t.I
 def _members(middle: Course, ends: t.Sequence[RunState]) -> t.Iterator[MemberForecast]:
     """The forecast of each member, in the order of the run."""
     places = [(stage, group) for stage in middle.run.stages for group in stage.groups for _row in group.members]
-    firsts = {id(stage): _first(stage) for stage in middle.run.stages}
+    firsts = {id(stage): _first_begin(stage) for stage in middle.run.stages}
     for (stage, group), *rows in zip(places, middle.run.members, *(each.members for each in ends), strict=True):
         row, *played = rows
         reason, blocker = _held(row, stage, group, middle, firsts[id(stage)])
@@ -310,7 +310,7 @@ def _members(middle: Course, ends: t.Sequence[RunState]) -> t.Iterator[MemberFor
         )
 
 
-def _first(stage: StageRow) -> datetime | None:
+def _first_begin(stage: StageRow) -> datetime | None:
     """When the first member of the stage begins; None if none does."""
     return min((row.started for group in stage.groups for row in group.members if row.started), default=None)
 

@@ -93,7 +93,7 @@ def part_of(group: GroupRow, views: t.Mapping[str, MemberView]) -> GroupPart:
         view = views.get(row.name)
         if row.state in DONE:
             made.ended.setdefault(row.state, at)
-        elif row.state == NOT_STARTED and view is not None and _free(view):
+        elif row.state == NOT_STARTED and view is not None and _is_free(view):
             alike.setdefault(None if view.windows is None else id(view.windows), []).append(at)
         else:
             made.active.append(at)
@@ -105,7 +105,7 @@ def part_of(group: GroupRow, views: t.Mapping[str, MemberView]) -> GroupPart:
     return made
 
 
-def _free(view: MemberView) -> bool:
+def _is_free(view: MemberView) -> bool:
     """Whether nothing but windows holds it at any time."""
     return view.in_fleet and not (view.obstacles or view.skip or view.fail)
 

@@ -134,9 +134,10 @@ def decide_member(
     applyset: str,
     strategy: ApplyStrategy,
     prune_kinds: t.Container[str] = (),
+    moves: Moves = NO_MOVES,
+    *,
     abandon: bool = False,
     shows: bool = False,
-    moves: Moves = NO_MOVES,
 ) -> tuple[MemberStep, ...]:
     """The steps for each object on one member, in the order in which they are carried out: applies by wave and in a
     wave by identity, then removals in reverse. Nothing is read or written.
@@ -219,7 +220,7 @@ def _applied(
     if live is None:
         return step(DIFFERS if report_only else CREATE, missing=held is not None or report_only)
     if report_only:
-        diffs = differences(compared(wanted.manifest, live), live, full=_full(strategy))
+        diffs = differences(compared(wanted.manifest, live), live, full=_compares_fully(strategy))
         return (
             step(DIFFERS, reason="FoundDiff", message="the live object differs", diffs=diffs)
             if diffs
@@ -236,7 +237,7 @@ def _applied(
     if held is None or held.hash != wanted.hash:
         return step(UPDATE)
     drifts = drift(left_alone(manifest, live, MANAGER), live, MANAGER)
-    added = additions(as_live(manifest, live, others), live, MANAGER) if _full(strategy) else ()
+    added = additions(as_live(manifest, live, others), live, MANAGER) if _compares_fully(strategy) else ()
     if (drifts or added) and strategy.when_to_apply == "IfNotDrifted":
         message = "drifted, and whenToApply is IfNotDrifted"
         return step(REFUSED, reason="FoundDrifts", message=message, drifts=(*drifts, *added))
@@ -246,7 +247,7 @@ def _applied(
     return step(DIFFERS, drifts=added) if added else step(UNCHANGED)
 
 
-def _full(strategy: ApplyStrategy) -> bool:
+def _compares_fully(strategy: ApplyStrategy) -> bool:
     """Whether fields count that only the live object has."""
     return strategy.comparison_option == "FullComparison"
 
@@ -280,7 +281,7 @@ def _taken_over(
     if metadata.get("ownerReferences") and not strategy.allow_co_ownership:
         return step(REFUSED, reason="FailedToTakeOver", message="has another owner, and allowCoOwnership is false")
     if strategy.when_to_take_over == "IfNoDiff":
-        diffs = differences(wanted, live, full=_full(strategy))
+        diffs = differences(wanted, live, full=_compares_fully(strategy))
         if diffs:
             message = "exists with other values, and whenToTakeOver is IfNoDiff"
             return step(REFUSED, reason="FailedToTakeOver", message=message, diffs=diffs)

@@ -10,7 +10,7 @@ from ..objects.placements.cluster_resource_placement import ClusterResourcePlace
 from .reported.mirror import not_mirrored, wants_mirror
 
 
-def limitations(placement: ClusterResourcePlacement, on_hub: bool, from_hub: bool) -> tuple[Problem, ...]:
+def limitations(placement: ClusterResourcePlacement, *, on_hub: bool, from_hub: bool) -> tuple[Problem, ...]:
     """A Problem ``limited`` for mirroring of status and for a namespace to report status in, if the placement asks for
     it and it cannot be done, as docs/compatibility.md lists them; empty if all can. ``on_hub`` says that the records
     are kept there, and not in a file, ``from_hub`` that the resources are those on the hub."""

@@ -154,7 +154,7 @@ def _service(live: Live) -> str:
 
 def _definition(live: Live) -> str:
     """Available if its conditions Established and NamesAccepted are True. ValueError for parts of another type."""
-    return _judged(_true(live, "Established") and _true(live, "NamesAccepted"))
+    return _judged(_is_condition_true(live, "Established") and _is_condition_true(live, "NamesAccepted"))
 
 
 def _disruption_budget(live: Live) -> str:
@@ -190,7 +190,7 @@ def _observed(live: Live) -> bool:
     return bool(_status(live).get("observedGeneration") == mapping(live, "metadata").get("generation"))
 
 
-def _true(live: Live, kind: str) -> bool:
+def _is_condition_true(live: Live, kind: str) -> bool:
     """Whether the condition of that type is True; not if it is missing. ValueError for conditions that are no list of
     maps."""
     return any(each.get("type") == kind and each.get("status") == "True" for each in rows(_status(live), "conditions"))

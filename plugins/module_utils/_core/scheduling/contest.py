@@ -124,7 +124,7 @@ class Contests:
         score = holder.spec.cluster_decision.cluster_score
         if change in (CREATED, RESTORED, REBASED) and score:
             return self._against(cluster, DECIDED, score, _best_left(self.outcome, cluster), change == REBASED)
-        return self._recorded(cluster) or self._now(cluster)
+        return self._recorded(cluster) or self._contest_now(cluster)
 
     def lost(self, cluster: str) -> Contest | None:
         """The contest by which the placement went to another cluster: the last that was picked, or the holder of the
@@ -227,7 +227,7 @@ class Contests:
         best = max(scored, key=lambda each: (_rank(each[1]), each[0]), default=None)
         return self._against(cluster, RECORDED, score, best, True)
 
-    def _now(self, cluster: str) -> Contest | None:
+    def _contest_now(self, cluster: str) -> Contest | None:
         """By a decision without any holder; of a cluster that this would not pick, against the last that it picks. None
         where the cluster is refused there, or nobody is picked."""
         anew = self.afresh

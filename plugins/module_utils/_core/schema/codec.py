@@ -176,7 +176,7 @@ def _text(value: t.Any) -> str:
     raise ValueError(f"text is wanted, not {value!r:.60}")
 
 
-def _boolean(value: t.Any) -> bool:
+def _is_true(value: t.Any) -> bool:
     """Whether the value is true or the text ``true``; False for anything else."""
     return value is True or value == "true"
 
@@ -201,7 +201,7 @@ def _as_is(value: t.Any) -> t.Any:
     return value
 
 
-_LEAF_READERS: dict[str, Convert] = {TEXT: _text, QUANTITY: _text, INTEGER: _integer, BOOLEAN: _boolean, TIME: _time}
+_LEAF_READERS: dict[str, Convert] = {TEXT: _text, QUANTITY: _text, INTEGER: _integer, BOOLEAN: _is_true, TIME: _time}
 
 
 def _empty_value(field: Field) -> t.Any:

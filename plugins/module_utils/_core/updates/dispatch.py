@@ -113,7 +113,7 @@ def _serve(turn: DispatchContext, lanes: list[GroupSlots], free: int) -> int:
         lane = lanes[at]
         tried = _try_one(turn, lane) if lane.open and lane.free > 0 else ""
         if tried == FAILED:
-            _halt(turn, lanes)
+            _close_groups_over_limit(turn, lanes)
         if tried not in ("", RUNNING):
             continue
         at = (at + 1) % len(lanes)
@@ -186,7 +186,7 @@ def operations_of(run: RunState) -> str:
     return f"{run.name}-{run.uid[:8]}."
 
 
-def _halt(turn: DispatchContext, lanes: list[GroupSlots]) -> None:
+def _close_groups_over_limit(turn: DispatchContext, lanes: list[GroupSlots]) -> None:
     """Closes the groups that a failed precondition has put over their limit, all of them if it is the stage's."""
     over = stage_over_limit(turn.stage, [lane.failed for lane in lanes])
     for lane in lanes:

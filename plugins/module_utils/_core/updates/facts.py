@@ -143,7 +143,7 @@ class RunFacts:
         return next((state for state in self.stages if state not in DONE), "")
 
 
-def group_facts(group: GroupRow, stage: StageRow, count: Tally, stage_breached: bool, stop: bool) -> GroupFacts:
+def group_facts(group: GroupRow, stage: StageRow, count: Tally, *, stage_breached: bool, stop: bool) -> GroupFacts:
     """What the table of states of groups asks about. ``count`` is of its members, ``stage_breached`` says that the
     stage is over its limit of failures, ``stop`` that the run was told to stop."""
     return GroupFacts(
@@ -154,9 +154,9 @@ def group_facts(group: GroupRow, stage: StageRow, count: Tally, stage_breached: 
         stop=stop,
         reached=group.reached,
         stage_reached=stage.reached,
-        before_pending=_any(group.before_gates, PENDING),
-        after_pending=_any(group.after_gates, PENDING),
-        after_unopened=_any(group.after_gates, NOT_STARTED),
+        before_pending=_any_in_state(group.before_gates, PENDING),
+        after_pending=_any_in_state(group.after_gates, PENDING),
+        after_unopened=_any_in_state(group.after_gates, NOT_STARTED),
     )
 
 
@@ -176,9 +176,9 @@ def stage_facts(
         user_skipped=stage.user_skipped,
         breached=breached,
         reached=stage.reached,
-        before_pending=_any(stage.before_gates, PENDING),
-        after_pending=_any(stage.after_gates, PENDING),
-        after_unopened=_any(stage.after_gates, NOT_STARTED),
+        before_pending=_any_in_state(stage.before_gates, PENDING),
+        after_pending=_any_in_state(stage.after_gates, PENDING),
+        after_unopened=_any_in_state(stage.after_gates, NOT_STARTED),
         wait_running=wait is not None and wait.state == RUNNING,
         wait_unopened=wait is not None and wait.state == NOT_STARTED,
     )
@@ -207,6 +207,6 @@ def with_breaches(stage: StageRow, facts: StageFacts) -> StageRow:
     return stage if facts.breached == stage.breached else replace(stage, breached=facts.breached)
 
 
-def _any(gates: tuple[GateRow, ...], state: str) -> bool:
+def _any_in_state(gates: tuple[GateRow, ...], state: str) -> bool:
     """Whether a gate is in that state."""
     return bool(gates) and any(gate.state == state for gate in gates)

@@ -73,8 +73,8 @@ def with_passed_gates(stage: StageRow, desk: GateContext) -> StageRow:
     wait if that is over; clocks go on while a run is stopped. A stage that was not reached stays as it is."""
     if not stage.reached:
         return stage
-    groups = tuple(_both(group, lambda gates: _completed(gates, desk)) for group in stage.groups)
-    stage = _both(_with(stage, groups), lambda gates: _completed(gates, desk))
+    groups = tuple(_with_both_changed(group, lambda gates: _completed(gates, desk)) for group in stage.groups)
+    stage = _with_both_changed(_with_groups(stage, groups), lambda gates: _completed(gates, desk))
     wait = stage.wait
     if wait and wait.state == RUNNING and wait.ends is not None and wait.ends <= desk.now:
         stage = replace(stage, wait=replace(wait, state=COMPLETED, completed=wait.ends))
@@ -97,7 +97,7 @@ def open_before(stage: StageRow, seen: StageLook, desk: GateContext) -> StageRow
             if gates is not group.before_gates:
                 group = replace(group, before_gates=gates, reached=True)
         groups.append(group)
-    return _with(stage, tuple(groups))
+    return _with_groups(stage, tuple(groups))
 
 
 def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
@@ -114,7 +114,7 @@ def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
             gates = _opened(group.after_gates, (stage.name, group.name, AFTER), desk)
             group = replace(group, after_gates=gates) if gates is not group.after_gates else group
         groups.append(group)
-    stage = _with(stage, tuple(groups))
+    stage = _with_groups(stage, tuple(groups))
     if not seen.facts.groups_done or seen.facts.breached or seen.state == SKIPPED:
         return stage
     wait = stage.wait
@@ -138,13 +138,15 @@ def with_skipped_gates(stage: StageRow, desk: GateContext) -> StageRow:
     """
     seen = desk.look(stage)
     groups = tuple(
-        _both(group, lambda gates: _skipped(gates, desk.now)) if facts.user_skipped or state == SKIPPED else group
+        _with_both_changed(group, lambda gates: _skipped(gates, desk.now))
+        if facts.user_skipped or state == SKIPPED
+        else group
         for group, facts, state in zip(stage.groups, seen.groups, seen.facts.groups, strict=True)
     )
-    stage = _with(stage, groups)
+    stage = _with_groups(stage, groups)
     if not (stage.user_skipped or seen.state == SKIPPED):
         return stage
-    stage = _both(stage, lambda gates: _skipped(gates, desk.now))
+    stage = _with_both_changed(stage, lambda gates: _skipped(gates, desk.now))
     wait, why = stage.wait, REQUESTED_BY_USER if stage.user_skipped else ""
     return (
         replace(stage, wait=skipped_wait(wait, why, desk.now))
@@ -198,7 +200,9 @@ def _changed(stage: StageRow, change: t.Callable[[GateRow], GateRow]) -> StageRo
         """Each of the gates changed."""
         return tuple(map(change, gates)) if gates else gates
 
-    return _with(_both(stage, each), tuple(_both(group, each) for group in stage.groups))
+    return _with_groups(
+        _with_both_changed(stage, each), tuple(_with_both_changed(group, each) for group in stage.groups)
+    )
 
 
 def _opened(gates: Gates, place: tuple[str, str, str], desk: GateContext) -> Gates:
@@ -247,7 +251,7 @@ def _skipped(gates: Gates, now: datetime) -> Gates:
 Gated = t.TypeVar("Gated", GroupRow, StageRow)
 
 
-def _both(row: Gated, change: t.Callable[[Gates], Gates]) -> Gated:
+def _with_both_changed(row: Gated, change: t.Callable[[Gates], Gates]) -> Gated:
     """The row with both its lists of gates changed, the same row if neither did."""
     before, after = change(row.before_gates), change(row.after_gates)
     if before is row.before_gates and after is row.after_gates:
@@ -255,7 +259,7 @@ def _both(row: Gated, change: t.Callable[[Gates], Gates]) -> Gated:
     return replace(row, before_gates=before, after_gates=after)
 
 
-def _with(stage: StageRow, groups: tuple[GroupRow, ...]) -> StageRow:
+def _with_groups(stage: StageRow, groups: tuple[GroupRow, ...]) -> StageRow:
     """The stage with these groups; the same stage if no group changed."""
     unchanged = all(new is old for new, old in zip(groups, stage.groups, strict=True))
     return stage if unchanged else replace(stage, groups=groups)

@@ -137,14 +137,14 @@ def _waits(state: RunState) -> t.Iterator[str]:
         where = f"the wait after stage {stage.name}"
         if wait.state not in _WAIT_STATES:
             yield f"{where} is {wait.state!r:.40}"
-        if wait.state in (RUNNING, COMPLETED) and not _served(wait):
+        if wait.state in (RUNNING, COMPLETED) and not _lasted_in_full(wait):
             yield f"{where} is {wait.state}, and does not end {wait.seconds} s after it began"
         told = wait.reason == REQUESTED_BY_USER or stage is state.stages[-1]
         if wait.state == SKIPPED and not (told or stage.user_skipped or stage_look(stage, state).state == SKIPPED):
             yield f"{where} is Skipped without a reason"
 
 
-def _served(wait: WaitRow) -> bool:
+def _lasted_in_full(wait: WaitRow) -> bool:
     """Whether the wait ends as long after its start as it is to last, and, if it is over, ended then."""
     if wait.started is None or wait.ends is None or (wait.ends - wait.started).total_seconds() != wait.seconds:
         return False

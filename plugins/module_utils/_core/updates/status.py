@@ -154,7 +154,7 @@ def stage_look(stage: StageRow, run: RunState) -> StageLook:
     counts = [tally(group.members) for group in stage.groups]
     breached = stage_over_limit(stage, [count.failed for count in counts])
     groups = tuple(
-        group_facts(group, stage, count, breached, run.stop_requested)
+        group_facts(group, stage, count, stage_breached=breached, stop=run.stop_requested)
         for group, count in zip(stage.groups, counts, strict=True)
     )
     states = tuple(row_of(GROUP_TABLE, facts)[1] for facts in groups)

@@ -39,7 +39,7 @@ class Window:
 
         As Karpenter has it, a search that finds no hit counts as active, whatever the duration.
         """
-        hit = self.schedule.next_utc(_less(now, self.duration))
+        hit = self.schedule.next_utc(_shifted_back(now, self.duration))
         return hit is None or hit <= now
 
     def spans(self, start: datetime, end: datetime) -> list[Span]:
@@ -69,19 +69,22 @@ class Window:
     def _after_hits(self, schedule: CronSchedule, start: datetime, end: datetime) -> t.Iterator[Span]:
         """The spans after the hits of each day that can reach [start, end), in order of their starts, merged within a
         day only and not cut; the end of one beyond the calendar is its last instant."""
-        for midnight in schedule.each_day(_less(start, self.duration), end) if self.day else ():
+        for midnight in schedule.each_day(_shifted_back(start, self.duration), end) if self.day else ():
             for begin, until in self.day:
-                yield midnight + begin, (midnight + until if midnight.year < LAST_YEAR else _less(midnight, -until))
+                yield (
+                    midnight + begin,
+                    (midnight + until if midnight.year < LAST_YEAR else _shifted_back(midnight, -until)),
+                )
 
     def _without_hits(self, schedule: CronSchedule, start: datetime, end: datetime) -> t.Iterator[Span]:
         """Spans in which the search finds no hit. It begins ``duration`` ago and reads no more of it than its year."""
-        after, last = _less(start, self.duration), _less(end, self.duration)
+        after, last = _shifted_back(start, self.duration), _shifted_back(end, self.duration)
         while after < last:
             begin, hit = after, schedule.next_utc(after)
             if hit is None:
-                year = _less(after, -SECOND).year
+                year = _shifted_back(after, -SECOND).year
                 after = datetime(year, 12, 31, 23, 59, 59) if year < datetime.max.year else datetime.max
-                yield _less(begin, -self.duration), _less(after, -self.duration)
+                yield _shifted_back(begin, -self.duration), _shifted_back(after, -self.duration)
             else:
                 after = hit
 
@@ -103,7 +106,7 @@ def window(budget: Budget) -> Window | None:
     return _window_of(budget.schedule, budget.duration)
 
 
-def _less(now: datetime, duration: timedelta) -> datetime:
+def _shifted_back(now: datetime, duration: timedelta) -> datetime:
     """``now`` - ``duration``, held within the years 1 to 9999."""
     try:
         return now - duration

@@ -63,7 +63,7 @@ class Deed:
 def testify(session: Session, deed: Deed) -> None:
     """Writes the entry of an act of a single write, which has been done. An entry that cannot be written is told once
     in a session, and raises nothing."""
-    _written(session, deed, outcome=DONE)
+    _write_entry(session, deed, outcome=DONE)
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Testimony:
         """Writes the entry that it begins; nothing if it has begun."""
         if not self.begun:
             self.begun = True
-            self._entry = _written(self.session, self.deed, phase=BEGUN)
+            self._entry = _write_entry(self.session, self.deed, phase=BEGUN)
 
     def end(
         self,
@@ -96,7 +96,7 @@ class Testimony:
             self._ended = True
             names = self.deed.members if members is None else members
             deed = replace(self.deed, message=message, members=names, versions=versions)
-            _written(self.session, deed, phase=ENDED, entry=self._entry, outcome=outcome)
+            _write_entry(self.session, deed, phase=ENDED, entry=self._entry, outcome=outcome)
 
 
 @contextlib.contextmanager
@@ -121,7 +121,7 @@ def failing(testimony: Testimony) -> t.Iterator[None]:
         raise
 
 
-def _written(session: Session, deed: Deed, *, outcome: str = "", phase: str = "", entry: str = "") -> str:
+def _write_entry(session: Session, deed: Deed, *, outcome: str = "", phase: str = "", entry: str = "") -> str:
     """Writes an entry, and gives its name; empty if it could not be written, which is told once in a session."""
     try:
         at = session.clock()

@@ -80,7 +80,7 @@ def _end(testimony: Testimony, plan: PlacementPlan, course: ApplyCourse, due: bo
     done = [name for name, each in found.items() if each.applied]
     wrote = [name for name, each in found.items() if each.wrote]
     problems = [
-        *(f"{name}: {each.error or each.failures[0].message}" for name, each in found.items() if _failed(each)),
+        *(f"{name}: {each.error or each.failures[0].message}" for name, each in found.items() if _has_failed(each)),
         *map(str, course.problems),
     ]
     said = f"{sum(1 for each in found.values() if each.holds_all):,} of {number_of(len(found), 'cluster')} done"
@@ -92,6 +92,6 @@ def _end(testimony: Testimony, plan: PlacementPlan, course: ApplyCourse, due: bo
         testimony.end(DONE, said, wrote or None)
 
 
-def _failed(outcome: t.Any) -> bool:
+def _has_failed(outcome: t.Any) -> bool:
     """Whether the cluster as a whole failed, or an object on it."""
     return outcome.error is not None or bool(outcome.failures)

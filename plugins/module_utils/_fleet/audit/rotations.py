@@ -17,17 +17,17 @@ from .conducting import AttestedTelling
 from .evidence import Deed, Testimony, testify
 
 
-def commanded(session: Session, action: str, name: str, changed: bool) -> bool:
+def testify_command(session: Session, action: str, name: str, *, changed: bool) -> bool:
     """Gives ``changed`` back; where it is true, writes the entry that ``action`` was done to the rotation."""
     if changed:
         testify(session, Deed(action=action, kind=KIND, name=name))
     return changed
 
 
-def deleted(session: Session, name: str, gone: bool, write: bool) -> bool:
+def testify_deletion(session: Session, name: str, *, gone: bool, write: bool) -> bool:
     """Gives ``gone`` back; where it is true, and this was to ``write``, writes the entry that the rotation was
     deleted."""
-    return commanded(session, ROTATION_DELETED, name, gone) if write else gone
+    return testify_command(session, ROTATION_DELETED, name, changed=gone) if write else gone
 
 
 def conducting(session: Session, telling: RotationTelling, rotation: NodeRotation) -> AttestedTelling[RotationState]:

@@ -46,14 +46,14 @@ def deed_of_command(run: ClusterStagedUpdateRun, new: bool, approved: str) -> De
     )
 
 
-def deleted(session: Session, name: str, gone: bool, write: bool) -> bool:
+def testify_deletion(session: Session, name: str, *, gone: bool, write: bool) -> bool:
     """Gives ``gone`` back; where it is true, and this was to ``write``, writes the entry that the run was deleted."""
     if gone and write:
         testify(session, Deed(action=RUN_DELETED, kind=RunKey.of(name).kinds.run, name=name))
     return gone
 
 
-def uncounted(session: Session, run: ClusterStagedUpdateRun, found: UncountedRequest) -> None:
+def testify_uncounted(session: Session, run: ClusterStagedUpdateRun, found: UncountedRequest) -> None:
     """Writes the entry that the approval of a request counts for nothing, and why; none where nobody had approved
     it."""
     if found.approved:

@@ -47,14 +47,15 @@ def revision_of(session: Session, src: t.Sequence[str] | None) -> str:
     return source_revision(src[0], session.environ) if src else ""
 
 
-def commanded(
+def testify_command(
     session: Session,
     action: str,
     outcome: Outcome,
-    write: bool,
     message: str = "",
     members: t.Sequence[str] = (),
     reason: str = "",
+    *,
+    write: bool,
 ) -> Outcome:
     """Gives the outcome of a command back; where it changed the run, and this was to ``write``, writes the entry of
     ``action``."""
@@ -66,8 +67,8 @@ def commanded(
     return outcome
 
 
-def defined(
-    session: Session, outcome: Outcome, write: bool, src: t.Sequence[str] | None = None, approved: str = ""
+def testify_definition(
+    session: Session, outcome: Outcome, src: t.Sequence[str] | None = None, approved: str = "", *, write: bool
 ) -> Outcome:
     """Gives the outcome of a definition back; where it made the run, or made it another one, and this was to ``write``,
     writes the entry RUN_DEFINED with all members of the run."""
@@ -88,14 +89,14 @@ def defined(
     return outcome
 
 
-def deleted(session: Session, name: str, gone: bool, write: bool) -> bool:
+def testify_deletion(session: Session, name: str, *, gone: bool, write: bool) -> bool:
     """Gives ``gone`` back; where it is true, and this was to ``write``, writes the entry that the run was deleted."""
     if gone and write:
         testify(session, Deed(action=RUN_DELETED, kind=KIND, name=name))
     return gone
 
 
-def answered(session: Session, done: Completed, reason: str, write: bool) -> Completed:
+def testify_answer(session: Session, done: Completed, reason: str, *, write: bool) -> Completed:
     """Gives back what became of a gate; where this call approved or refused it, and was to ``write``, writes the entry
     of that."""
     if write and done.changed:
@@ -115,7 +116,7 @@ def answered(session: Session, done: Completed, reason: str, write: bool) -> Com
     return done
 
 
-def uncounted(session: Session, run: UpdateRun, found: UncountedGate) -> None:
+def testify_uncounted(session: Session, run: UpdateRun, found: UncountedGate) -> None:
     """Writes the entry that the approval of a Gate counts for nothing, and why; none where nobody had approved it."""
     if found.by is not None:
         placed = found.placed

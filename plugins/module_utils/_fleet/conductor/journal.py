@@ -33,9 +33,9 @@ class Book(t.Protocol[S]):
 
     def written(self, document: Record, state: S, epoch: int) -> Record:
         """The document that was read or kept last with this state, and with the epoch of the lease where the record
-        has one; a new one. ``kept`` is called once it is stored, and not at all if it is not."""
+        has one; a new one. ``remember`` is called once it is stored, and not at all if it is not."""
 
-    def kept(self) -> None:
+    def remember(self) -> None:
         """Remembers what ``written`` gave last as what is stored."""
 
     def epoch(self) -> int:
@@ -101,7 +101,7 @@ class Journal(t.Generic[S]):
             self.load()
             return False
         self._document = kept
-        self._book.kept()
+        self._book.remember()
         self._noted, self._stored, self.state = [], state, state
         return True
 

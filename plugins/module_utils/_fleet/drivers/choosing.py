@@ -187,11 +187,11 @@ def _settings_problems(definition: str, settings: t.Any, where: str) -> t.Iterat
             yield Problem("bad-option", "there is no such setting", f"{where}.{name}", f"one of {', '.join(known)}")
         elif isinstance(value, bool) or not isinstance(value, (str, int, float)):
             yield Problem("bad-option", "a text or a number is wanted", f"{where}.{name}")
-        elif name in ("patience", "interval") and not _seconds(value):
+        elif name in ("patience", "interval") and not _are_seconds(value):
             yield Problem("bad-option", WANTED_SECONDS, f"{where}.{name}")
 
 
-def _seconds(value: t.Any) -> bool:
+def _are_seconds(value: t.Any) -> bool:
     """Whether it is a number above 0, or the text of one, and MOST_SECONDS at most."""
     try:
         return 0 < float(value) <= MOST_SECONDS

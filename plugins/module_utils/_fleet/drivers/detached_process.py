@@ -52,7 +52,7 @@ def main(folder: Path) -> int:
     if inner == 0:
         _supervise(folder, request, outer)
         os._exit(0)
-    _guard(folder, request, inner)
+    _wait_for_inner(folder, request, inner)
     return 0
 
 
@@ -72,7 +72,7 @@ def _claim(folder: Path, here: str) -> bool:
     return True
 
 
-def _guard(folder: Path, request: dict[str, t.Any], inner: int) -> None:
+def _wait_for_inner(folder: Path, request: dict[str, t.Any], inner: int) -> None:
     """Waits for the inner process, which does the work. SIGTERM goes on to it, and it is waited for all the same. If it
     has left no result, ends all processes of the operation and writes one. Signals must be blocked, and have
     ``_asked_to_end`` as their handler. OSError as of ``_finish``."""
@@ -92,7 +92,7 @@ def _guard(folder: Path, request: dict[str, t.Any], inner: int) -> None:
 
 def _supervise(folder: Path, request: dict[str, t.Any], outer: int) -> None:
     """The inner process: runs the command to its end, or ends it and all below it when asked to, and writes the
-    result. Signals as for ``_guard``. OSError as of ``_finish``."""
+    result. Signals as for ``_wait_for_inner``. OSError as of ``_finish``."""
     try:
         _die_with_parent(signal.SIGTERM, outer)
         child = _launch(request)

@@ -52,7 +52,7 @@ def intent_reference(operations: Path) -> str:
     make_folder(operations, 0o700)
     with unwritable_as_error(operations):
         own_folder(operations)
-    found = folder_number(operations) or _numbered(operations)
+    found = folder_number(operations) or _make_number(operations)
     return f"{machine()}/{found}@{quote(str(operations.absolute()))}"
 
 
@@ -80,7 +80,7 @@ def place_words(reference: str) -> str:
     return f"on {at.partition('/')[0]}" + (f", with its operations in {in_line(unquote(folder))}" if folder else "")
 
 
-def _numbered(operations: Path) -> str:
+def _make_number(operations: Path) -> str:
     """Makes the number of the folder, and gives it; of several that come at once one makes it, whole. FleetError
     ``unwritable-folder``."""
     mine = operations / f"{_ID}.{secrets.token_hex(8)}"

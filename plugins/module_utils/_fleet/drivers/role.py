@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The driver ``role``: a child ``ansible-playbook`` for each member runs a role of the user (executor ``playbook``);
-its play, inventory and variables.
+its play, inventory, variables and environment.
 
 The role runs once per attempt on the host ``<member>``, with connection local and without facts. It is told
 ``cluster_upgrade_member``, ``_target``, ``_operation``, ``_attempt``, ``_run``, ``_type``, and how the member is

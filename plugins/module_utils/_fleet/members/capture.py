@@ -80,10 +80,10 @@ def capture(
             members,
             clients,
             session.clock(),
-            pods,
             prices,
             threads,
             workers=workers,
+            pods=pods,
             namespaces=inside,
             commands=commands,
         )

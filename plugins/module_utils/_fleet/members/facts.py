@@ -68,12 +68,13 @@ def read_fleet(
     members: t.Mapping[str, Member],
     clients: Clients,
     now: datetime,
-    pods: bool,
     prices: PriceList = NO_PRICES,
     threads: int = 32,
     workers: int = 1,
-    namespaces: bool = False,
     commands: MaintenanceCommands = ANNOTATIONS,
+    *,
+    pods: bool,
+    namespaces: bool = False,
 ) -> FleetReading:
     """The facts of all members at ``now``; with ``pods`` also what pods request in all, with ``namespaces`` their
     names. A member that cannot be read keeps its older facts, is unhealthy, and is in ``failed``; one that is there for
@@ -167,7 +168,7 @@ def _reader(
             missing=missing,
             certificates=_certificates(client),
         )
-        own = _part(MAINTENANCE, missing, lambda: commands.told(member.fleet, clients))
+        own = _part(MAINTENANCE, missing, lambda: commands.ask(member.fleet, clients))
         if NODES in missing and NODE_COUNT not in member.cluster.status.properties:
             raise FleetError.of([missing[NODES]])  # nothing is known of it yet, so this is no part
         return _MemberAnswer(

@@ -86,15 +86,15 @@ class Identities:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self._name(recorded_uids(self.members) | self.seen)
+        self._note_names(recorded_uids(self.members) | self.seen)
 
     def welcome(self, members: t.Mapping[str, FleetMember]) -> None:
         """Adds members that have joined since."""
         with self._lock:
             self.members = {**self.members, **members}
-            self._name(recorded_uids(members))
+            self._note_names(recorded_uids(members))
 
-    def _name(self, uids: t.Mapping[str, str]) -> None:
+    def _note_names(self, uids: t.Mapping[str, str]) -> None:
         """Notes that these are the clusters of members, by name."""
         for name, uid in uids.items():
             self._names.setdefault(uid, set()).add(name)

@@ -32,7 +32,7 @@ class MaintenanceCommands:
     by_provider: t.Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     environ: t.Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    def told(self, member: FleetMember, clients: Clients) -> ClusterMaintenance | None:
+    def ask(self, member: FleetMember, clients: Clients) -> ClusterMaintenance | None:
         """The windows of a member whose client is open; None where no command is for it and it bears no annotation. A
         command has ``SECONDS``. FleetError ``maintenance-unread``, ``unsafe-argument`` where what the FleetMember says
         would become an option or words of a script, and as of ``cluster_maintenance``."""

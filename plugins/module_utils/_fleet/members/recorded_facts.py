@@ -31,6 +31,7 @@ def facts_of(
     recorded: t.Container[str],
     clients: Clients,
     now: datetime,
+    *,
     pods: bool,
     namespaces: bool = False,
 ) -> FactsSnapshot:
@@ -41,7 +42,7 @@ def facts_of(
     FleetError with the first problem of each member if not one is known: that is a fault on our side; ``no-workers``.
     """
     unknown = {name: each for name, each in members.items() if name not in recorded}
-    reading = read_fleet(unknown, clients, now, pods, namespaces=namespaces)
+    reading = read_fleet(unknown, clients, now, pods=pods, namespaces=namespaces)
     if members and len(reading.failed) == len(members):
         raise FleetError.of([replace(error.problems[0], where=name) for name, error in reading.failed.items()])
     kept = tuple(each.cluster for name, each in members.items() if name in recorded)

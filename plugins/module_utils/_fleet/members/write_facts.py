@@ -21,11 +21,11 @@ def record_facts(records: Records, reading: FleetReading) -> None:
 
     The operation in flight on a member is not read from it and stays as it is.
     """
-    _statuses(records, "MemberCluster", {each.name: encode(each.status) for each in reading.snapshot.members})
-    _statuses(records, "FleetMember", {name: encode(status) for name, status in reading.statuses.items()})
+    _write_statuses(records, "MemberCluster", {each.name: encode(each.status) for each in reading.snapshot.members})
+    _write_statuses(records, "FleetMember", {name: encode(status) for name, status in reading.statuses.items()})
 
 
-def _statuses(records: Records, kind: str, told: t.Mapping[str, Record]) -> None:
+def _write_statuses(records: Records, kind: str, told: t.Mapping[str, Record]) -> None:
     """Writes each status into the record of its name, with a second try where something but the status has changed
     since it was read. Names without a record are passed over."""
     if len(told) < FEW:
@@ -34,13 +34,13 @@ def _statuses(records: Records, kind: str, told: t.Mapping[str, Record]) -> None
         found = records.list(kind)
     for document in found:
         name = document["metadata"]["name"]
-        if name in told and not _written(records, document, told[name]):
+        if name in told and not _write_status(records, document, told[name]):
             again = records.get(kind, name)  # its labels may have been changed meanwhile, or its facts
             if again is not None and again.get("status") == document.get("status"):
-                _written(records, again, told[name])
+                _write_status(records, again, told[name])
 
 
-def _written(records: Records, document: Record, status: Record) -> bool:
+def _write_status(records: Records, document: Record, status: Record) -> bool:
     """Whether the record has that status now, with its own operation in flight; False if it has moved since it was
     read."""
     before = document.get("status")

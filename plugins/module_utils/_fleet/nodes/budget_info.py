@@ -90,7 +90,7 @@ def budget_report(session: Session, asked: BudgetQuestion) -> BudgetReport:
             raise FleetError.of(snapshot.failed[each] for each in names)
     reasons = (asked.reason,) if asked.reason else REASONS
     answers = budget_answers(snapshot.members, given.rotations.values(), objects, now, reasons, fleet)
-    answers, snapshot = _of(names, answers, snapshot) if names else (answers, snapshot)
+    answers, snapshot = _only_members(names, answers, snapshot) if names else (answers, snapshot)
     unknown = sorted(set(asked.pools) - {each.pool.name for each in answers})
     if unknown:
         there = ", ".join(sorted({each.pool.name for each in answers})) or "none"
@@ -107,7 +107,7 @@ def _beside(names: t.Collection[str], limits: t.Iterable[FleetLimit]) -> tuple[s
     return tuple(sorted(shared.difference(names)))
 
 
-def _of(
+def _only_members(
     names: t.Collection[str], answers: tuple[PoolAnswer, ...], snapshot: NodesSnapshot
 ) -> tuple[tuple[PoolAnswer, ...], NodesSnapshot]:
     """The answers about these members, and of the snapshot what these hold; failures of all members stay in it, for

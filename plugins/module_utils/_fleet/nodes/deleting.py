@@ -56,7 +56,7 @@ def delete_nodes(session: Session, clients: Clients, wish: NodeDeletion) -> tupl
         try:
             for name in wish.uids:
                 workers.begin(f"{wish.member}/{name}", name, _deleting(replacer, wish.work(name)))
-            failures = deletion.waited(told)
+            failures = deletion.wait(told)
             ending = bool(told())
             held = {} if ending else deletion.let_go(tuple(failures))
         finally:
@@ -84,14 +84,14 @@ class _Deletion:
     def __init__(self, clients: Clients, wish: NodeDeletion, workers: NodeWorkers) -> None:
         self._clients, self._wish, self._workers = clients, wish, workers
 
-    def waited(self, told: t.Callable[[], str]) -> dict[str, str]:
+    def wait(self, told: t.Callable[[], str]) -> dict[str, str]:
         """Waits for the nodes, until ``told`` or the timeout. Why each stays, by name, that failed or is not gone by
         then."""
         failures: dict[str, str] = {}
         left, deleted = list(self._wish.uids), set[str]()
         end = time.monotonic() + self._wish.timeout
         while left and not told() and time.monotonic() < end:
-            self._next_end()
+            self._wait_for_end()
             ended = self._workers.ended()
             failures |= {each.operation: each.failure for each in ended if each.failure}
             deleted |= {each.operation for each in ended}
@@ -112,14 +112,14 @@ class _Deletion:
         held = {}
         end = time.monotonic() + LET_GO_SECONDS
         while left and time.monotonic() < end:
-            self._next_end()
+            self._wait_for_end()
             for each in self._workers.ended():
                 name = left.pop(each.operation, "")
                 if name and each.failure:
                     held[name] = each.failure
         return held | dict.fromkeys(left.values(), "its member does not answer")
 
-    def _next_end(self) -> None:
+    def _wait_for_end(self) -> None:
         """Has leases renewed that are due, and waits until a worker ends, LOOK seconds at most."""
         self._workers.holds.keep()
         self._workers.wait(LOOK)

@@ -140,15 +140,15 @@ def retried_while_passing(hands: Hands, step: t.Callable[[], T]) -> T:
 def cordon(client: KubeClient, work: NodeWork) -> Document | None:
     """Cordons the Node and marks it as ours; the Node as it is then, None if it is gone. FleetError ``node-disrupted``
     where another one of us has it, ``conflict`` where others write it at every attempt, and of the requests."""
-    return _taken(client, work, {"unschedulable": True})
+    return _mark_as_ours(client, work, {"unschedulable": True})
 
 
 def mark(client: KubeClient, work: NodeWork) -> Document | None:
     """Marks the Node as ours, without cordoning it: pods may still come. Otherwise as ``cordon``."""
-    return _taken(client, work, {})
+    return _mark_as_ours(client, work, {})
 
 
-def _taken(client: KubeClient, work: NodeWork, spec: Document) -> Document | None:
+def _mark_as_ours(client: KubeClient, work: NodeWork, spec: Document) -> Document | None:
     """Writes our mark and these fields of ``spec`` into the Node, unless they are there, with whether it was cordoned
     before; the Node as it is then, None if it is gone. FleetError as of ``cordon``, ``conflict`` after 20 tries."""
     for _try in range(_TRIES):
@@ -167,7 +167,7 @@ def _taken(client: KubeClient, work: NodeWork, spec: Document) -> Document | Non
         marks: Document = {DISRUPTED_BY: work.operation}
         if DISRUPTED_BY not in annotations and cordoned != bool(annotations.get(WAS_CORDONED)):
             marks[WAS_CORDONED] = "true" if cordoned else None
-        if _patched(client, node, marks, spec):
+        if _patch(client, node, marks, spec):
             return the_node(client, work)
     raise ApiError("conflict", "the node is being written all the time", work.node, "try again")
 
@@ -181,7 +181,7 @@ def uncordon(client: KubeClient, work: NodeWork) -> None:
         if node is None or disruptor(annotations) != work.disruptor:
             return
         spec = {} if annotations.get(WAS_CORDONED) else {"unschedulable": None}
-        if _patched(client, node, {DISRUPTED_BY: None, WAS_CORDONED: None}, spec):
+        if _patch(client, node, {DISRUPTED_BY: None, WAS_CORDONED: None}, spec):
             return
     raise ApiError("conflict", "the node is being written all the time", work.node, "try again")
 
@@ -204,7 +204,7 @@ def delete_exactly(client: KubeClient, path: str, uid: str, grace: int | None = 
             raise
 
 
-def _patched(client: KubeClient, node: Document, annotations: Document, spec: Document) -> bool:
+def _patch(client: KubeClient, node: Document, annotations: Document, spec: Document) -> bool:
     """Merges annotations and fields of ``spec`` into the Node as it was read; None takes one away. False if somebody
     else wrote meanwhile, or it is gone. ApiError of the request."""
     metadata = node["metadata"]
@@ -269,7 +269,7 @@ class _Emptying:
         except ApiError as error:
             if error.code not in _OF_ONE_POD:
                 raise
-            self._stays(pod, error.message)
+            self._tell_stays(pod, error.message)
 
     def _evict(self, client: KubeClient, pod: Pod, uid: str, now: datetime) -> None:
         """Asks for the eviction of the pod; where it is refused (429, or for the moment), notes when to ask again: as
@@ -284,16 +284,16 @@ class _Emptying:
             if error.code not in _OF_ONE_POD:
                 raise
             self._again[pod.key] = now + timedelta(seconds=AGAIN)
-            self._stays(pod, error.message)
+            self._tell_stays(pod, error.message)
             return
         if answer.status != 429:
             self._again.pop(pod.key, None)
             return
         wait = min(max(answer.retry_after or AGAIN, AGAIN), LONGEST_WAIT)
         self._again[pod.key] = now + timedelta(seconds=wait)
-        self._stays(pod, client.hide(str((answer.document or {}).get("message") or "it may not be evicted now")))
+        self._tell_stays(pod, client.hide(str((answer.document or {}).get("message") or "it may not be evicted now")))
 
-    def _stays(self, pod: Pod, why: str) -> None:
+    def _tell_stays(self, pod: Pod, why: str) -> None:
         """Tells it once of each pod."""
         if pod.key not in self._told:
             self._told.add(pod.key)

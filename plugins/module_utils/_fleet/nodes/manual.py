@@ -140,14 +140,14 @@ def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
     with open_clients(session, fleet, timeout=waits, strict=write) as clients:
         for _attempt in range(ATTEMPTS - 1):
             try:
-                return _judged(session, clients, one, wish, write)
+                return _read_and_carry_out(session, clients, one, wish, write)
             except FleetError as error:
                 if [each.code for each in error.problems] != ["conflict"]:
                     raise
-        return _judged(session, clients, one, wish, write)
+        return _read_and_carry_out(session, clients, one, wish, write)
 
 
-def _judged(
+def _read_and_carry_out(
     session: Session, clients: Clients, one: t.Mapping[str, Member], wish: ManualWish, write: bool
 ) -> ManualReport:
     """Reads the member, and does what is wished, or tells it. FleetError as of ``manual``."""
@@ -188,7 +188,7 @@ class _Manual:
         if wish.names:
             return nodes_by_name(state, wish.names)
         if wish.pool:
-            self._known_pool()
+            self._require_pool()
             return nodes_of_pool(state, wish.pool, wish.confirmed)
         try:
             holds = compile_selector(parse_selector(wish.selector))
@@ -202,7 +202,7 @@ class _Manual:
             raise FleetError("count-not-confirmed", text, self._member.name, f"confirm_count: {len(found)}")
         return found
 
-    def _known_pool(self) -> None:
+    def _require_pool(self) -> None:
         """FleetError ``no-such-pool`` if neither nodes nor NodePools of the member have that name."""
         there = {each.pool for each in self._member.whole.nodes} | {each.name for each in self._member.pools}
         if self._wish.pool not in there:
@@ -247,7 +247,7 @@ class _Manual:
     def _pool_deleted(self) -> ManualReport:
         """The NodePool deleted, or its nodes told; Karpenter drains these, and nobody waits. FleetError as of
         ``manual``."""
-        self._known_pool()
+        self._require_pool()
         names = gone_with_pool(self._member.whole, self._wish.pool, self._wish.confirmed)
         found = next((each for each in self._member.pools if each.name == self._wish.pool), None)
         if found is None:

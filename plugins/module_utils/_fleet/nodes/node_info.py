@@ -119,7 +119,7 @@ def _again(
     before = {each.member: each for each in plans}
     after = dict(before)
 
-    def held(member: MemberNodes) -> MemberNodes:
+    def look_again(member: MemberNodes) -> MemberNodes:
         """Puts the plan of the member, looked at again, into ``after``; nothing is kept of the member but its name."""
         now = session.clock()
         after[member.name] = looked_again(before[member.name], member, asked.catalogue, now, asked.settings)
@@ -127,7 +127,7 @@ def _again(
 
     names = tuple(name for name, each in before.items() if each.commands)
     try:
-        problems = read_all(session, replace(reading, names=names), held).problems
+        problems = read_all(session, replace(reading, names=names), look_again).problems
     except FleetError as error:
         problems = error.problems
     return [after[each.member] for each in plans], problems

@@ -144,12 +144,12 @@ def read_members(
 
 def _reader(member: Member, clients: Clients, wish: ReadingWish, seen: Seen) -> t.Callable[[], _MemberRead]:
     """What reads that member when it is called, in a thread; FleetError of its connection, and as of
-    ``_MemberReader.told``."""
+    ``_MemberReader.read_member``."""
 
     def read() -> _MemberRead:
-        """What the member holds, and what ``seen`` keeps of it. Errors of its connection, of ``told`` and of
+        """What the member holds, and what ``seen`` keeps of it. Errors of its connection, of ``read_member`` and of
         ``seen``."""
-        found = _MemberReader(clients.get(member.name), wish).told(member)
+        found = _MemberReader(clients.get(member.name), wish).read_member(member)
         return found if seen is None else replace(found, member=seen(found.member))
 
     return read
@@ -165,13 +165,13 @@ class _MemberReader:
         self._missing: dict[str, Problem] = {}
         self._daemons = DaemonPods()
 
-    def told(self, member: Member) -> _MemberRead:
+    def read_member(self, member: Member) -> _MemberRead:
         """What the member holds. FleetError if it is lost on the way, its nodes may not be read, or its own windows are
         damaged; any other kind that cannot be read is missing."""
         own = _own_maintenance(member)
-        self._read(NODE, lambda: BUILT_IN["v1", "Node"], MOST_NODES)
+        self._read_kind(NODE, lambda: BUILT_IN["v1", "Node"], MOST_NODES)
         if member.name in self._wish.counted:
-            karpenter = self._read(NODE_CLAIM, lambda: self._karpenter(NODE_CLAIM), MOST_NODES)
+            karpenter = self._read_kind(NODE_CLAIM, lambda: self._karpenter(NODE_CLAIM), MOST_NODES)
         else:
             karpenter = self._beside_nodes()
         if NODE in self._missing:
@@ -192,29 +192,29 @@ class _MemberReader:
 
     def _beside_nodes(self) -> bool:
         """Reads everything that is wanted but the nodes; whether the server has NodePools. ApiError as of ``_read``."""
-        self._read(PDB, lambda: BUILT_IN["policy/v1", "PodDisruptionBudget"], MOST_OTHERS)
+        self._read_kind(PDB, lambda: BUILT_IN["policy/v1", "PodDisruptionBudget"], MOST_OTHERS)
         if self._wish.daemons:
-            self._read(DAEMON_SET, lambda: BUILT_IN["apps/v1", "DaemonSet"], MOST_OTHERS)
+            self._read_kind(DAEMON_SET, lambda: BUILT_IN["apps/v1", "DaemonSet"], MOST_OTHERS)
         if self._wish.pods:
-            self._read(POD, lambda: BUILT_IN["v1", "Pod"], MOST_PODS)
-        karpenter = self._read(NODE_POOL, lambda: self._karpenter(NODE_POOL), MOST_OTHERS)
+            self._read_kind(POD, lambda: BUILT_IN["v1", "Pod"], MOST_PODS)
+        karpenter = self._read_kind(NODE_POOL, lambda: self._karpenter(NODE_POOL), MOST_OTHERS)
         if karpenter:
-            self._read(NODE_CLAIM, lambda: self._karpenter(NODE_CLAIM), MOST_NODES)
-            self._classes()
+            self._read_kind(NODE_CLAIM, lambda: self._karpenter(NODE_CLAIM), MOST_NODES)
+            self._read_classes()
         return karpenter
 
     def _karpenter(self, kind: str) -> Resource:
         """Where the server has that kind of Karpenter. ApiError ``unknown-kind``, and of the request."""
         return resource_for(self._client, KARPENTER_API, kind)
 
-    def _classes(self) -> None:
+    def _read_classes(self) -> None:
         """Reads the node classes that the pools refer to, of whatever provider, after the pools. ApiError as of
         ``_read``."""
         refs = [class_reference(each) for each in self._found.get(NODE_POOL, ()) if isinstance(each, NodePool)]
         for group, kind in sorted({(each.group, each.kind) for each in refs} - {("", "")}):
-            self._read(NODE_CLASS, partial(_by_group, self._client, group, kind), MOST_OTHERS)
+            self._read_kind(NODE_CLASS, partial(_by_group, self._client, group, kind), MOST_OTHERS)
 
-    def _read(self, kind: str, resource: t.Callable[[], Resource], most: int) -> bool:
+    def _read_kind(self, kind: str, resource: t.Callable[[], Resource], most: int) -> bool:
         """Whether the server has the kind; what it holds is put with the rest, or, if it cannot be read, why it is
         missing. ApiError of what speaks of the whole member."""
         try:

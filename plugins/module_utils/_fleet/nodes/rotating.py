@@ -28,7 +28,7 @@ from ..._kube.client import Timeouts
 from ..._store.records import Record
 from ..audit.actor import user
 from ..audit.evidence import failing
-from ..audit.rotations import commanded, conducting
+from ..audit.rotations import conducting, testify_command
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import Ending, RunLimits, conduct
 from ..members.members import Clients, Member, members_to_write, open_clients, recorded_members
@@ -135,7 +135,7 @@ def conducted(session: Session, name: str, given: NodeManifests, wish: RotationW
                 if not (wish.only_waiting and error.code == "conflict"):
                     raise
                 return asked.as_it_stands  # another schedule has just begun it
-            commanded(session, ROTATION_BEGUN, name, changed=True)
+            testify_command(session, ROTATION_BEGUN, name, changed=True)
         with Interrupts() as told:
             limits = RunLimits(
                 holder=session.holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=told
@@ -163,7 +163,8 @@ def stopped(session: Session, name: str, write: bool) -> RotationReport:
     those in flight end, and without any the rotation ends at once. Without ``write`` nothing is written, and only
     ``changed`` says what would be. FleetError as of ``ask_to_stop``."""
     if write:
-        changed = commanded(session, ROTATION_STOPPED, name, ask_to_stop(session.records, name, session.clock()))
+        stopping = ask_to_stop(session.records, name, session.clock())
+        changed = testify_command(session, ROTATION_STOPPED, name, changed=stopping)
         rotation = recorded(NodeRotation, rotation_document(session.records, name))
     else:
         rotation = recorded(NodeRotation, rotation_document(session.records, name))

@@ -43,13 +43,13 @@ class RotationBook:
         return rotation_state(self.rotation)
 
     def written(self, document: Record, state: RotationState, epoch: int) -> Record:
-        """The document with this state, under the epoch of the lease. It counts once it is ``kept``; nothing is stored
+        """The document with this state, under the epoch of the lease. It counts from ``remember`` on; nothing is stored
         here. After ``read``."""
         status = _status(replace(self.rotation.status, epoch=epoch), state)
         self._written = replace(self.rotation, status=status)
         return {**document, "status": encode(status)}
 
-    def kept(self) -> None:
+    def remember(self) -> None:
         """From now on ``rotation`` is what ``written`` gave last, which must have been called."""
         self.rotation = self._written
 
@@ -193,7 +193,7 @@ def status_once_stopped(rotation: NodeRotation, now: datetime) -> NodeRotationSt
     return None if rotation.status.stop_requested else status
 
 
-def delete_rotation(records: Records, name: str, force: bool, write: bool) -> bool:
+def delete_rotation(records: Records, name: str, *, force: bool, write: bool) -> bool:
     """Deletes the record, if it is to ``write``; whether there was one. Without ``force`` FleetError
     ``rotation-in-flight`` where nodes are cordoned by it, ``record-damaged`` where that cannot be read, and
     ``conflict`` where somebody has written it since it was read."""

@@ -71,7 +71,7 @@ class RotationTelling:
     def waiting(self, state: RotationState, until: datetime | None, now: datetime) -> None:
         """Tells who waits for what, and until when, if that is other than what was told last; then, the first time that
         something waits, what ``stays`` says."""
-        self._waits(until)
+        self._tell_waits(until)
         if self._told and self.stays:
             self.say(f"{self.name}: {self.stays}")
             self.stays = ""
@@ -79,9 +79,9 @@ class RotationTelling:
     def end(self, state: RotationState, why: str, now: datetime) -> None:
         """Tells what still waits then, if it is other than what was told last; nothing of a rotation that is done."""
         if not state.done:
-            self._waits(None)
+            self._tell_waits(None)
 
-    def _waits(self, until: datetime | None) -> None:
+    def _tell_waits(self, until: datetime | None) -> None:
         """Tells who waits for what, unless the same was told last, and with ``until``, if anything waits, when that is
         looked at again."""
         groups = _alike(self.waits())

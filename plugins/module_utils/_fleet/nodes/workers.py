@@ -61,7 +61,7 @@ class MemberHolds:
             hold = self._holds.setdefault(member, _Hold())
         with hold.lock:
             if hold.lease is not None:
-                _kept(hold)
+                _renew_if_due(hold)
             if hold.lease is None:
                 if self._clients.leases is None:
                     raise AssertionError("only verbs that write hold members")
@@ -71,12 +71,12 @@ class MemberHolds:
     def keep(self) -> None:
         """Has threads renew what is due, and waits for none; a lease that could not be renewed is forgotten, and taken
         again by whoever needs it next."""
-        _in_threads(_renewed, self._free(lambda _member, lease: lease.due))
+        _in_threads(_renew_and_unlock, self._free(lambda _member, lease: lease.due))
 
     def keep_only(self, members: t.Container[str]) -> tuple[threading.Thread, ...]:
         """Gives the leases on all other members back, each in one of these threads. One that somebody is just asking
         for, or that the machine has no thread for, is left to the next call."""
-        return _in_threads(_given_back, self._free(lambda member, _lease: member not in members))
+        return _in_threads(_give_back, self._free(lambda member, _lease: member not in members))
 
     def _free(self, wanted: t.Callable[[str, KeptLease], bool]) -> list[_Hold]:
         """The leases that are wanted and that nobody is just asking for; their locks are taken."""
@@ -108,7 +108,7 @@ def _in_threads(act: t.Callable[[_Hold], None], holds: t.Iterable[_Hold]) -> tup
     return tuple(begun)
 
 
-def _kept(hold: _Hold) -> None:
+def _renew_if_due(hold: _Hold) -> None:
     """Renews its lease if that is due; without one if another has taken it. FleetError of a renewal that failed
     otherwise, after which it has none, too. Its lock must be taken, and stays so."""
     lease, hold.lease = hold.lease, None
@@ -121,7 +121,7 @@ def _kept(hold: _Hold) -> None:
             raise
 
 
-def _renewed(hold: _Hold) -> None:
+def _renew_and_unlock(hold: _Hold) -> None:
     """Renews the lease, or forgets it if that fails, and lets go of the lock, which must be taken."""
     try:
         if hold.lease is not None:
@@ -132,7 +132,7 @@ def _renewed(hold: _Hold) -> None:
         hold.lock.release()
 
 
-def _given_back(hold: _Hold) -> None:
+def _give_back(hold: _Hold) -> None:
     """Gives the lease back, and lets go of the lock, which must be taken."""
     lease, hold.lease = hold.lease, None
     try:
@@ -207,8 +207,8 @@ class NodeWorkers:
         """Begins nothing any more, waits at most ``timeout`` seconds for requests under way, and lets go of all
         members; leases on those that do not answer in time run out."""
         self._closing.set()
-        _joined((thread for thread, _stop in self._threads.values()), timeout)
-        _joined(self.holds.keep_only(()), RELEASE_SECONDS)
+        _join_all((thread for thread, _stop in self._threads.values()), timeout)
+        _join_all(self.holds.keep_only(()), RELEASE_SECONDS)
 
     def _start_waiting(self) -> None:
         """Starts the threads that wait to be started, as long as the machine has some."""
@@ -250,7 +250,7 @@ class NodeWorkers:
         return lambda text: self._say(f"{node}: {text}")
 
 
-def _joined(threads: t.Iterable[threading.Thread], seconds: float) -> None:
+def _join_all(threads: t.Iterable[threading.Thread], seconds: float) -> None:
     """Waits for them, at most so many seconds for all together."""
     end = time.monotonic() + seconds
     for each in threads:

@@ -111,7 +111,7 @@ def gather_today(
     found = _Gathered(session.clock())
     clusters = {each.name: each for each in found.each(cluster_records, lambda one: decoded(MemberCluster, one))}
     members = {each.name: each for each in found.each(member_records, lambda one: decoded(FleetMember, one))}
-    drift = _placed(session.records, placement_records, found, look)
+    drift = _count_placements(session.records, placement_records, found, look)
     charts, problems = charts_of_all(session, forecasting=False)
     found.problems += problems
     runs, seen = _in_flight(charts), seen_by_runs(charts)
@@ -132,7 +132,7 @@ def gather_today(
     return Today(fleet=fleet, notes=tuple(dict.fromkeys(notes)))
 
 
-def _placed(
+def _count_placements(
     records: Records, placement_records: t.Iterable[Record], found: _Gathered, look: DriftLook | None
 ) -> FleetDrift:
     """Counts in ``found``, by cluster, who holds what, what fails and what is late there; gives what is known of

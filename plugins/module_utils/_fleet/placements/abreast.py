@@ -42,7 +42,7 @@ def abreast(
     ended: SimpleQueue[tuple[int, BaseException | None]] = SimpleQueue()
     raised: list[BaseException] = []
     while True:
-        for place in _next(waiting, running, courses, threads) if not (raised or stops()) else ():
+        for place in _due_courses(waiting, running, courses, threads) if not (raised or stops()) else ():
             thread = threading.Thread(target=_run, args=(place, courses[place], ended), daemon=True)
             try:
                 thread.start()
@@ -81,7 +81,7 @@ def _masks(courses: t.Sequence[PlacementWork], ordered: bool) -> t.Iterator[int]
         yield mask
 
 
-def _next(
+def _due_courses(
     waiting: t.Mapping[int, int], running: t.Mapping[int, int], courses: t.Sequence[PlacementWork], threads: int
 ) -> list[int]:
     """Places of the courses that begin now, in order: those that share no member with one that runs or waits before

@@ -217,7 +217,7 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     placement = writer.spec()
     if due:
         writer.event("ApplyIntended", plan_counts(current))
-    writer.snapshots(placement["metadata"]["generation"])
+    writer.write_snapshots(placement["metadata"]["generation"])
     tally.changed = tally.changed or due
     reach = partial(_reached, work, current, placement["metadata"]["uid"], keeper, new, seen)
     if current.by_run:
@@ -292,7 +292,7 @@ def _goes_on(work: _Work, rollout: _Rollout, tally: _Tally) -> bool:
                 return False
             rollout.conductor.wait(0)
             ending = rollout.conductor.step()
-        _finished(work, rollout, ending, tally)
+        _finish(work, rollout, ending, tally)
     except FleetError as error:
         tally.outcomes[name] = steering.outcomes
         tally.problems.append(unrecorded(name, error, steering.outcomes))
@@ -317,11 +317,11 @@ def _until_all_end(work: _Work, waiting: list[_Tally]) -> None:
         waiting = [tally for tally, each in zip(waiting, ended.values(), strict=True) if not each]
 
 
-def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tally: _Tally) -> None:
+def _finish(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tally: _Tally) -> None:
     """Records the status, and what was cut short or waits; says how far it came, if not cut. FleetError of records."""
     current, steering = rollout.writer.plan, rollout.steering
     outcomes = tally.outcomes[current.name] = _in_order(current, steering.outcomes)
-    status, failed = rollout.conductor.through(partial(_recorded, rollout, ending.state, work))
+    status, failed = rollout.conductor.through(partial(_record_status, rollout, ending.state, work))
     tally.statuses[current.name] = status
     tally.problems += failed.problems if failed else ()
     _mirror(work, current, tally)
@@ -358,7 +358,7 @@ def _in_order(plan: PlacementPlan, outcomes: Outcomes) -> Outcomes:
     return {each.cluster: outcomes[each.cluster] for each in plan.clusters if each.cluster in outcomes}
 
 
-def _recorded(rollout: _Rollout, state: RolloutState, work: _Work, again: bool) -> Recorded:
+def _record_status(rollout: _Rollout, state: RolloutState, work: _Work, again: bool) -> Recorded:
     """Writes the status, or deletes the records of a placement that has ended everywhere. The status, and why it could
     not be written into its namespace, None if it could. ``again``: an earlier try had no answer. FleetError of the
     records."""
@@ -372,10 +372,10 @@ def _recorded(rollout: _Rollout, state: RolloutState, work: _Work, again: bool) 
     left = bool(state.bindings) or any(outcome.error or outcome.failures for outcome in outcomes.values())
     if current.deleting and not left:
         if placement is not None:
-            copy.removed(writer.lease)
+            copy.remove(writer.lease)
             writer.forget(placement)
         return status, None
-    status, failed = copy.written(status, previous, generation, now, writer.lease)
+    status, failed = copy.write(status, previous, generation, now, writer.lease)
     writer.status(placement or rollout.placement, status)
     return status, failed
 

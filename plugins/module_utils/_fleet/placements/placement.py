@@ -215,7 +215,7 @@ def run(session: Session, asked: PlacementRequest) -> Report:
         if not members and not asked.absent and (facts is None or asked.write):
             raise no_members(session.records)
         if facts is None:
-            facts = facts_of(members, young, clients, now, pods, inside)
+            facts = facts_of(members, young, clients, now, pods=pods, namespaces=inside)
         request = plan_request(session, asked, placements, beside, members, facts, now)
         known = [each.cluster for each in members.values()] or facts.members
         moves = evacuation(asked.evacuate, asked.readmit, known, asked.empty_first)

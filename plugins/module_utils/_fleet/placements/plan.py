@@ -374,7 +374,7 @@ def _rolled_back(
 
 def _limits(placement: ClusterResourcePlacement, hub: KubeClient | None, request: PlanRequest) -> tuple[Problem, ...]:
     """Findings on what of the spec is not carried out here."""
-    return limitations(placement, hub is not None, hub is not None and request.resources is None)
+    return limitations(placement, on_hub=hub is not None, from_hub=hub is not None and request.resources is None)
 
 
 def _of_content(selected: Selected, request: PlanRequest) -> t.Iterator[Problem]:

@@ -141,7 +141,7 @@ def is_clearing(document: Document | None) -> bool:
     return ((document or {}).get("metadata", {}).get("annotations") or {}).get(RECOVERING) == CLEARING
 
 
-def recovering(document: Document, begun: bool, clearing: bool = False) -> Document:
+def recovering(document: Document, *, begun: bool, clearing: bool = False) -> Document:
     """The placement's record, saying that a recovery was begun, or saying so no more. ``clearing`` says that what was
     recorded before is to go first."""
     metadata = document["metadata"]

@@ -217,9 +217,9 @@ class RolloutSteering:
         changes: dict[str, list[BindingChange]] = {}
         for each in news:
             if each.looked and each.outcome.cluster in self._silent:
-                self._called(each.outcome, state, now)
+                self._keep_late_answer(each.outcome, state, now)
             else:
-                self._kept(each)
+                self._keep_answer(each)
             changes.setdefault(each.outcome.cluster, []).append(partial(self._after, news=each, now=now))
         if changes:
             yield partial(with_changes, changes=changes)
@@ -326,7 +326,7 @@ class RolloutSteering:
         silent = (each for each in state.bindings if each.cluster in self._silent)
         return {each.cluster for each in silent if not self._is_left_behind(each)}
 
-    def _called(self, outcome: MemberOutcome, state: RolloutState, now: datetime) -> None:
+    def _keep_late_answer(self, outcome: MemberOutcome, state: RolloutState, now: datetime) -> None:
         """Keeps what a cluster tells that did not answer before, unless this run's end cut it short. One that answers
         is in reach again, and brought up to date if it is meant to hold what is wanted; any is looked at later."""
         name = outcome.cluster
@@ -343,7 +343,7 @@ class RolloutSteering:
         if any(each.cluster == name and self._holds_wanted(each) for each in state.bindings):
             self._queue[name] = None
 
-    def _kept(self, news: _News) -> None:
+    def _keep_answer(self, news: _News) -> None:
         """Keeps an answer as the outcome, out of reach if a removal failed; a look renews only what is available. Where
         all was there already, and this run's end left no time to look again, that stands."""
         outcome, name = news.outcome, news.outcome.cluster

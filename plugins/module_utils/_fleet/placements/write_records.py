@@ -105,7 +105,7 @@ class Writer:
         status = old.get("status")
         return self._changed(old, {**document, **({"status": status} if status else {})})
 
-    def snapshots(self, generation: int) -> None:
+    def write_snapshots(self, generation: int) -> None:
         """Writes a resource snapshot that is new, and unless the placement ends the policy snapshot: a new one, or what
         was decided now into the one that is there. Beside a new one of its kind, of resources also where the spec is
         other, it takes the latest mark off others and deletes those beyond the history limit, but for resource
@@ -113,13 +113,13 @@ class Writer:
         ``generation`` is the placement's. FleetError ``record-damaged`` too, for a record of another placement under
         the name of a new one."""
         if not self.plan.deleting:
-            self._policy_snapshot(generation)
+            self._write_policy_snapshot(generation)
         if self.plan.resource_snapshot_new:
-            self._resource_snapshot()
+            self._write_resource_snapshot()
         resources, index = self.recorded.resource_snapshots, snapshot_index(self.plan.resource_snapshot)
         changed = self.plan.resource_snapshot_new or self.plan.respecified
         if changed or _any_outdated(resources, RESOURCE_INDEX, index):
-            self._retired(resources, RESOURCE_INDEX, index)
+            self._retire(resources, RESOURCE_INDEX, index)
 
     def status(self, placement: Document, status: PlacementStatus) -> Document:
         """Writes the placement's status, and an event for each condition of ``EVENTS`` that has become True, with one
@@ -171,7 +171,7 @@ class Writer:
         metadata = {**placement["metadata"], "finalizers": finalizers}
         self.records.replace({**placement, "metadata": metadata}, self.lease)
 
-    def _policy_snapshot(self, generation: int) -> None:
+    def _write_policy_snapshot(self, generation: int) -> None:
         """Writes the policy snapshot, or into one that is there what was decided; older ones are retired with a new
         one, or where one of them still bears the latest mark."""
         snapshot = self.plan.policy_snapshot
@@ -187,7 +187,7 @@ class Writer:
             metadata = {**old["metadata"], "annotations": {**(old["metadata"].get("annotations") or {}), **annotations}}
             self._changed(old, {**old, "metadata": metadata, **({"status": decided} if decided else {})})
             if _any_outdated(self.recorded.policy_snapshots, POLICY_INDEX, index):
-                self._retired(self.recorded.policy_snapshots, POLICY_INDEX, index)
+                self._retire(self.recorded.policy_snapshots, POLICY_INDEX, index)
             return
         document = {
             "apiVersion": PLACEMENT_API,
@@ -200,10 +200,10 @@ class Writer:
             "spec": encode(snapshot.spec),
             "status": decided,
         }
-        self._new(document)
-        self._retired(self.recorded.policy_snapshots, POLICY_INDEX, index)
+        self._create(document)
+        self._retire(self.recorded.policy_snapshots, POLICY_INDEX, index)
 
-    def _resource_snapshot(self) -> None:
+    def _write_resource_snapshot(self) -> None:
         """Writes the parts of the new resource snapshot, the master, which is the first part, last: parts that an apply
         has left which was killed before that count for nothing, become these or are deleted. FleetError
         ``record-damaged`` too, for one of another placement."""
@@ -225,7 +225,7 @@ class Writer:
                     "kubernetes-fleet.io/number-of-resource-snapshots": str(len(packed)),
                     **self._origin(),
                 }
-            self._new(
+            self._create(
                 {
                     "apiVersion": PLACEMENT_API,
                     "kind": self.plan.key.kinds.resource_snapshot,
@@ -245,7 +245,7 @@ class Writer:
         said = {REVISION: revision, ROLLED_BACK: str(back.index) if back else ""}
         return {name: value for name, value in said.items() if value}
 
-    def _new(self, document: Document) -> None:
+    def _create(self, document: Document) -> None:
         """Creates the record; one that is there already, which a run that was killed has written, becomes it.
         FleetError ``record-damaged`` for one of another placement."""
         there = self.records.get(document["kind"], record_name(document))
@@ -255,7 +255,7 @@ class Writer:
             refuse_strange(there, self.plan.key)
             self._changed(there, {**there, **document, "metadata": {**there["metadata"], **document["metadata"]}})
 
-    def _retired(self, documents: t.Iterable[Document], label: str, newest: int) -> None:
+    def _retire(self, documents: t.Iterable[Document], label: str, newest: int) -> None:
         """Takes the latest mark off snapshots other than the ``newest``, and deletes what the history limit does not
         keep, but for what bindings name."""
         held = {

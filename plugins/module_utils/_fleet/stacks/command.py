@@ -55,7 +55,7 @@ class Commands:
     say: Say
     grace: float = 30.0
 
-    def told(self, *arguments: str, given: str = "") -> str:
+    def output_of(self, *arguments: str, given: str = "") -> str:
         """Runs a command that runs no program, and gives what it prints; ``given`` is its input. FleetError
         ``stack-failed``, ``stack-locked``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``,
         ``stack-unreadable``, also for more than 200 MB; OSError for files of the workspace, as of a full disk."""
@@ -64,13 +64,13 @@ class Commands:
             raise self._failure(done.said, Story())
         return done.printed
 
-    def asked(self, *arguments: str, empty: t.Any = None) -> t.Any:
+    def json_of(self, *arguments: str, empty: t.Any = None) -> t.Any:
         """The JSON that a command prints which runs no program; ``empty`` if it prints nothing. Warnings stand beside
-        it. FleetError as of ``told``; ``stack-unreadable`` for what is no JSON."""
-        return self._document(arguments, self.told(*arguments), empty)
+        it. FleetError as of ``output_of``; ``stack-unreadable`` for what is no JSON."""
+        return self._document(arguments, self.output_of(*arguments), empty)
 
     def known(self) -> bool:
-        """Whether the backend has the stack. FleetError as of ``told``."""
+        """Whether the backend has the stack. FleetError as of ``output_of``."""
         words = ("stack", "ls", "--json")
         done = self._run(words, self.workspace, "", None)
         if done.code != 0:
@@ -82,8 +82,8 @@ class Commands:
 
     def story(self, *arguments: str, keep: bool = False) -> Story:
         """Runs a command that runs the program, and gives what it told. With ``keep`` the engine is ended at the first
-        resource that it deletes or replaces, which is ``deletions``. FleetError as of ``told``, ``stack-failed`` with
-        all that the engine says went wrong, ``stack-unreadable`` if not all of what it told is there and
+        resource that it deletes or replaces, which is ``deletions``. FleetError as of ``output_of``, ``stack-failed``
+        with all that the engine says went wrong, ``stack-unreadable`` if not all of what it told is there and
         understood."""
         log = self.workspace / f"{arguments[0]}.events"
         settings = self.workspace / f"Pulumi.{self.stack}.yaml"
@@ -123,7 +123,7 @@ class Commands:
                 text = f"{self.pulumi} cannot be started: {why}"
                 raise FleetError("stack-failed", text, f"stack {self.stack}") from None
         try:
-            self._awaited(child, given, reader)
+            self._await_end(child, given, reader)
         finally:
             self._end(child)
         if reader is not None:
@@ -146,7 +146,7 @@ class Commands:
         hint = "is this an engine that the collection was tried with?"
         return FleetError(UNREADABLE, text, f"stack {self.stack}", hint)
 
-    def _awaited(self, child: subprocess.Popen[bytes], given: str, reader: _Reader | None) -> None:
+    def _await_end(self, child: subprocess.Popen[bytes], given: str, reader: _Reader | None) -> None:
         """Waits until the engine has ended, hands it its input, and ends it at the first resource it was to keep.
         FleetError ``stack-timeout`` after ``seconds``."""
         end = time.monotonic() + self.seconds
@@ -247,10 +247,10 @@ class _Reader:
     def read(self) -> None:
         """Takes in all events whose lines are whole by now, and says what people are told of them; nothing without a
         file."""
-        while self.log.exists() and self._some():
+        while self.log.exists() and self._read_some():
             pass
 
-    def _some(self) -> bool:
+    def _read_some(self) -> bool:
         """Reads up to 50 MB of lines; whether there may be more of them by now."""
         with self.log.open("rb") as file:
             file.seek(self.position)

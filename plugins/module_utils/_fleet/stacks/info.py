@@ -39,12 +39,13 @@ class StackInfo:
 
 def info(options: Options, environ: t.Mapping[str, str], say: Say) -> StackInfo:
     """All that is known of the stack; the backend is only read. One that is not there, or has no state, is no error and
-    gives an empty one. FleetError ``stack-unreadable``, and as of ``place``, ``opened_stack`` and ``Commands.told``."""
+    gives an empty one. FleetError ``stack-unreadable``, and as of ``place``, ``opened_stack`` and
+    ``Commands.output_of``."""
     where = place(options)
     try:
         with _reading(where, environ, say) as commands:
-            state = commands.asked("stack", "export")
-            runs = commands.asked("stack", "history", "--json", "--page-size", "1", empty=[])
+            state = commands.json_of("stack", "export")
+            runs = commands.json_of("stack", "history", "--json", "--page-size", "1", empty=[])
             outputs = stack_outputs(commands)
     except FleetError as error:
         if error.code == NO_SUCH_STACK:

@@ -71,12 +71,12 @@ def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say)
     its end, unless it only looks. FleetError: ``stack-failed`` with what the engine says, ``stack-locked``,
     ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``,
     ``bad-config``, and as of ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and
-    ``Commands.told``."""
+    ``Commands.output_of``."""
     where = place(options)
     held = contextlib.nullcontext() if check else alone(where)
     with held, opened_stack(where, options, environ, say) as commands:
         if options.get("force_unlock") and not check and commands.known():
-            commands.told("cancel", "--yes")
+            commands.output_of("cancel", "--yes")
         if options["state"] == "present":
             return _present(where, options, commands, check)
         if options["state"] == "refreshed":
@@ -109,8 +109,8 @@ def opened_stack(
 
 def stack_outputs(commands: Commands) -> t.Mapping[str, t.Any]:
     """The outputs of the stack by name; the engine writes ``[secret]`` for secret ones. FleetError
-    ``stack-unreadable``, and as of ``Commands.told``."""
-    found = commands.asked("stack", "output", "--json", empty={})
+    ``stack-unreadable``, and as of ``Commands.output_of``."""
+    found = commands.json_of("stack", "output", "--json", empty={})
     if not isinstance(found, dict):
         raise FleetError(UNREADABLE, "the engine tells no mapping of outputs", f"stack {commands.stack}")
     return found
@@ -144,8 +144,8 @@ def _present(where: StackPlace, options: Options, commands: Commands, check: boo
 
 def _state(commands: Commands) -> dict[str, t.Any]:
     """What the backend has of the stack, but for when and by what it was written; secrets are encrypted. FleetError as
-    of ``Commands.asked``, ``stack-unreadable`` where there is no deployment."""
-    found = commands.asked("stack", "export", empty={})
+    of ``Commands.json_of``, ``stack-unreadable`` where there is no deployment."""
+    found = commands.json_of("stack", "export", empty={})
     deployment = found.get("deployment") if isinstance(found, dict) else None
     if not isinstance(deployment, dict):
         raise FleetError(UNREADABLE, "the engine tells no state", f"stack {commands.stack}")
@@ -162,7 +162,7 @@ def _refreshed(options: Options, commands: Commands, check: bool) -> StackReport
 def _absent(options: Options, commands: Commands, check: bool) -> StackReport:
     """Removes its resources, and then the stack itself with its history; with targets only those of them that are
     there; with ``check`` only tells. No outputs. Unchanged where there is no stack, or no target; a whole one is a
-    change even without resources. FleetError as of ``Commands.known``, ``story`` and ``told``, and ``_there``."""
+    change even without resources. FleetError as of ``Commands.known``, ``story`` and ``output_of``, and ``_there``."""
     known, whole = commands.known(), not options.get("targets")
     targets = _there(options["targets"], commands) if known and not whole else []
     if not known or not (whole or targets):
@@ -170,7 +170,7 @@ def _absent(options: Options, commands: Commands, check: bool) -> StackReport:
     only = ("--preview-only",) if check else ("--yes", "--skip-preview")
     found = commands.story("destroy", *only, *_chosen({**options, "targets": targets}))
     if whole and not check:
-        commands.told("stack", "rm", "--yes", "--preserve-config")
+        commands.output_of("stack", "rm", "--yes", "--preserve-config")
     return replace(_report(found, None), changed=whole or found.changed)
 
 
@@ -206,20 +206,21 @@ def _elsewhere(where: StackPlace, commands: Commands) -> t.Iterator[Commands]:
 
 def _made(where: StackPlace, options: Options, commands: Commands) -> Commands:
     """The commands, after the stack was made in their backend and has its secret settings. FleetError as of
-    ``Commands.told`` and ``_settled``."""
-    commands.told("stack", "init", "--no-select")
+    ``Commands.output_of`` and ``_settled``."""
+    commands.output_of("stack", "init", "--no-select")
     return _settled(where, options, commands)
 
 
 def _settled(where: StackPlace, options: Options, commands: Commands) -> Commands:
     """The commands, after the stack got its secret settings, which the engine encrypts; they go to it by no argument,
-    for those anybody can read. FleetError ``bad-config``, and as of ``Commands.told`` and ``project_name``."""
+    for those anybody can read. FleetError ``bad-config``, and as of ``Commands.output_of`` and ``project_name``."""
     for name, value in (options.get("secret_config") or {}).items():
         full = name if ":" in name else f"{project_name(where)}:{name}"
         text = value if isinstance(value, str) else as_json(value, f"secret_config.{name}").decode()
         if not is_unicode(text):
             raise FleetError("bad-config", "it holds the half of a character", f"secret_config.{name}")
-        commands.told("config", "set", "--secret", full, given=f"{text}\n")  # the engine takes the last line break away
+        # The engine takes the last line break away.
+        commands.output_of("config", "set", "--secret", full, given=f"{text}\n")
     return commands
 
 

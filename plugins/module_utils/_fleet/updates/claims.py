@@ -50,7 +50,7 @@ def unclaim(records: Records, member: str, operation: str, lease: Lease | None) 
     """
     for _attempt in range(_ATTEMPTS if operation else 0):
         document = records.get("FleetMember", member)
-        if document is None or mark_of(document) != operation or _marked(records, document, ""):
+        if document is None or mark_of(document) != operation or _write_mark(records, document, ""):
             break
     if lease is not None:
         try:
@@ -101,7 +101,7 @@ def _mark(records: Records, member: str, operation: str) -> MemberBlocker | None
         other = operation_in_flight(records, document)
         if other:
             return MemberBlocker(reason=OPERATION_IN_PROGRESS, message=f"{other} is in flight")
-        if _marked(records, document, operation):
+        if _write_mark(records, document, operation):
             return None
     return MemberBlocker(reason=OPERATION_IN_PROGRESS, message="somebody else keeps writing its record")
 
@@ -117,7 +117,7 @@ def mark_of(document: Record) -> str:
     return str(status.get("operation", "")) if isinstance(status, dict) else ""
 
 
-def _marked(records: Records, document: Record, operation: str) -> bool:
+def _write_mark(records: Records, document: Record, operation: str) -> bool:
     """Writes the record with this mark, none if it is empty; False if somebody else has written it since. Other
     FleetErrors of the records are raised."""
     status = {key: value for key, value in (document.get("status") or {}).items() if key != "operation"}

@@ -101,7 +101,7 @@ def define_run(
     if before is not None and _same(before, run):
         return Outcome(run=proven_run(before), changed=False, notes=notes)
     if write:
-        run = _kept(records, run, stored, strategy, given, who, now)
+        run = _record_run(records, run, stored, strategy, given, who, now)
     return Outcome(run=run, changed=True, notes=notes)
 
 
@@ -225,7 +225,7 @@ def _same(before: UpdateRun, run: UpdateRun) -> bool:
     return bool(made) and same and not problems_of(before)
 
 
-def _kept(
+def _record_run(
     records: Records,
     run: UpdateRun,
     stored: Record | None,

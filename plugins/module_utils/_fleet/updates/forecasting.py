@@ -163,7 +163,9 @@ def _seen(view: MemberView, member: FleetMemberStatus, other: str, state: RunSta
     bears another operation (``other``) than this run's."""
     upgrade = run.spec.managed_cluster_update.upgrade
     if member.version and run.target:
-        view = view_at_version(view, member.version, run.target, bool(run.spec.auto_upgrade_profile_id), upgrade.chain)
+        view = view_at_version(
+            view, member.version, run.target, automatic=bool(run.spec.auto_upgrade_profile_id), chain=upgrade.chain
+        )
         kubelets = [each.version for each in member.node_pools if is_version(each.version)]
         if view.skip and upgrade.type == FULL and not all(reached(each, run.target) for each in kubelets):
             view = replace(view, skip=None)

@@ -93,7 +93,7 @@ def approver(session: Session) -> Approver:
     return Approver(name=user(session), since=vouched_since(session.hub))
 
 
-def terms_of(self_approval: bool, verified: bool, expires: int | None) -> Terms:
+def terms_of(*, self_approval: bool, verified: bool, expires: int | None) -> Terms:
     """What approvals have to be; ``expires`` is in seconds, None or 0 for never."""
     return Terms(
         self_approval=self_approval,
@@ -109,6 +109,7 @@ def complete(
     who: Approver,
     digest: str,
     reason: str,
+    *,
     write: bool,
     self_approval: bool = True,
 ) -> Completed:
@@ -149,7 +150,9 @@ def complete(
     raise FleetError("conflict", "the gate is being written all the time", placed.gate.id, "try again")
 
 
-def refuse(session: Session, run: str, which: Which, who: Approver, digest: str, reason: str, write: bool) -> Completed:
+def refuse(
+    session: Session, run: str, which: Which, who: Approver, digest: str, reason: str, *, write: bool
+) -> Completed:
     """Refuses to open the gate: whoever conducts the run stops it there. A refusal stands until the gate is approved;
     one that was refused before is left as it is. Without ``write`` nothing is recorded.
 

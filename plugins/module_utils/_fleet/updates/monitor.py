@@ -72,7 +72,7 @@ class ControlPlaneJudge:
     def __call__(self, view: MemberView, version: str, pools: Pools, _now: datetime, /) -> MemberView:
         """The view with what speaks against its control plane at this ``version``: nothing to do, too far from the
         target, or kubelets too old for it."""
-        view = view_at_version(view, version, self.target, self.automatic)
+        view = view_at_version(view, version, self.target, automatic=self.automatic)
         if view.skip or view.fail:
             return view
         return replace(view, fail=skewed({each.name: each.version for each in pools}, self.target))
@@ -132,14 +132,14 @@ class MemberMonitor:
         of the conductor, in which members have ``LOOKING`` seconds to answer."""
         self._until = time.monotonic() + LOOKING
         if is_over(self._listed, LIST_AFTER, now):
-            self._list(now)
+            self._list_members(now)
         for name in [name for name, at in self._again.items() if is_due(at, LOOK_AGAIN, now)]:
             del self._again[name]
             self._found.pop(name, None)
             if name in self.views:
                 self.views[name] = self._plain[name]
 
-    def _list(self, now: datetime) -> None:
+    def _list_members(self, now: datetime) -> None:
         """Lists FleetMembers anew: who has left loses its view, and who is new or may begin at other times gets one.
         The first time it keeps what earlier conductors left. FleetError as of ``refresh``, and others of the
         records."""
@@ -184,7 +184,7 @@ class MemberMonitor:
                 self._claims[member] = (operation, lease)
             else:
                 unclaim(self.records, member, operation, lease)
-                self._stopped(self.views[member], found, now)
+                self._note_precondition(self.views[member], found, now)
         return not unclear
 
     def held_back(self, work: Work, now: datetime) -> Blocked | None:
@@ -323,41 +323,41 @@ class MemberMonitor:
             self.views[begin.member] = replace(view, fail=GONE)
             return None
         if isinstance(found, FleetError):
-            self._stopped(view, obstacle(found), now)
+            self._note_precondition(view, obstacle(found), now)
             return None
         if found is not None:
             self._seen[begin.member] = now
             self.versions[begin.member] = found.version
             if found.busy:
                 words = f"its platform works on it: {found.busy}"
-                self._blocked(view, MemberBlocker(reason=OPERATION_IN_PROGRESS, message=words), now)
+                self._note_obstacle(view, MemberBlocker(reason=OPERATION_IN_PROGRESS, message=words), now)
                 return None
         skew = clock_skew_words(self.clock_ahead())
         if skew:
-            self._blocked(view, MemberBlocker(reason=CLOCK_SKEW, message=skew), now)
+            self._note_obstacle(view, MemberBlocker(reason=CLOCK_SKEW, message=skew), now)
             return None
         view = self.judge(view, self.versions[begin.member], self._pools.get(begin.member, ()), now)
         waits = len(view.obstacles) > len(self._plain[begin.member].obstacles)
         if waits and not (view.skip or view.fail):
-            self._blocked(self._plain[begin.member], view.obstacles[-1], now)
+            self._note_obstacle(self._plain[begin.member], view.obstacles[-1], now)
             return None
         self.views[begin.member] = view
         if view.skip or view.fail:
             return None
         claimed = claim(self.records, begin.member, begin.operation, self.holder)
         if isinstance(claimed, MemberBlocker):
-            self._blocked(view, claimed, now)
+            self._note_obstacle(view, claimed, now)
             return None
         return claimed
 
-    def _stopped(self, view: MemberView, found: MemberBlocker, now: datetime) -> None:
+    def _note_precondition(self, view: MemberView, found: MemberBlocker, now: datetime) -> None:
         """The member is to fail, if a precondition failed; otherwise it is looked at again."""
         if found.reason == PRECONDITION_FAILED:
             self.views[view.name] = replace(view, fail=found)
         else:
-            self._blocked(view, found, now)
+            self._note_obstacle(view, found, now)
 
-    def _blocked(self, view: MemberView, obstacle: MemberBlocker, now: datetime) -> None:
+    def _note_obstacle(self, view: MemberView, obstacle: MemberBlocker, now: datetime) -> None:
         """The member waits for this obstacle, and is looked at again after ``LOOK_AGAIN``."""
         self._found[view.name] = obstacle
         self.views[view.name] = self._with_obstacle(view)

@@ -63,7 +63,7 @@ class RunProgress:
         goal = f"{run.spec.managed_cluster_update.upgrade.type} to {run.target or 'newer node images'}"
         self._told, self._status, self._reminded = state, derive(state), now
         self.say(f"run {run.name}: {goal}; {counted(state)}")
-        self._event(now, "conducting", state=self._status.state, message=f"{goal}; {counted(state)}")
+        self._emit(now, "conducting", state=self._status.state, message=f"{goal}; {counted(state)}")
 
     def stored(self, state: RunState, now: datetime) -> None:
         """Tells what is new of members, gates, stages and the run since the last time: to people, as events, and, but
@@ -74,14 +74,14 @@ class RunProgress:
         self._told, self._status = state, derive(state)
         for number, (stage, old) in enumerate(zip(state.stages, before.stages, strict=True)):
             if stage is not old:
-                self._members(state, number, stage, old, now)
-        self._gates(state, before, now)
+                self._tell_members(state, number, stage, old, now)
+        self._tell_gates(state, before, now)
         for stage, new, last in zip(state.stages, self._status.stages, told.stages, strict=True):
             if (new.state, new.message) != (last.state, last.message):
                 rows = [row for group in stage.groups for row in group.members]
-                self._level("stage", stage.name, new.state, new.message, rows, now)
+                self._tell_level("stage", stage.name, new.state, new.message, rows, now)
         if (self._status.state, self._status.message) != (told.state, told.message):
-            self._level("run", self.run.name, self._status.state, self._status.message, state.members, now)
+            self._tell_level("run", self.run.name, self._status.state, self._status.message, state.members, now)
 
     def gate_opened(self, action: OpenGate) -> None:
         """Tells people, and the journal, of a gate that they can approve from now on."""
@@ -116,9 +116,9 @@ class RunProgress:
         """Tells people, and as an event, how it stands; ``why`` as in ``conductor.loop.Ending``."""
         status = derive(state)
         self.say(f"run {self.run.name} {status.state}: {counted(state)}" + ("" if why == "settled" else f" ({why})"))
-        self._event(now, "ended", state=status.state, message=why)
+        self._emit(now, "ended", state=status.state, message=why)
 
-    def _gates(self, state: RunState, before: RunState, now: datetime) -> None:
+    def _tell_gates(self, state: RunState, before: RunState, now: datetime) -> None:
         """An event for each gate whose state is another. People are told of gates that opened when these can be
         approved, and here of those that closed."""
         for placed, past in zip(gates_of(state), gates_of(before), strict=True):
@@ -132,7 +132,7 @@ class RunProgress:
                     else ""
                 )
                 self.say(f"  gate {gate.name or 'without name'} {placed.position} {gate.state}{by}")
-            self._event(
+            self._emit(
                 now,
                 "gate",
                 stage=placed.stage,
@@ -145,7 +145,7 @@ class RunProgress:
                 verified=gate.verified,
             )
 
-    def _members(self, state: RunState, number: int, stage: StageRow, old: StageRow, now: datetime) -> None:
+    def _tell_members(self, state: RunState, number: int, stage: StageRow, old: StageRow, now: datetime) -> None:
         """Tells people, and as events, of members of the stage with another state, attempt or reason; the journal of
         those that began or ended, or were put back."""
         heading = f"stage {number + 1}/{len(state.stages)} {stage.name}"
@@ -154,7 +154,7 @@ class RunProgress:
                 if (row.state, row.attempt, row.reason) == (past.state, past.attempt, past.reason):
                     continue
                 self.say(f"  {heading}, {_done(stage)}: {self._member(row)}")
-                self._event(
+                self._emit(
                     now,
                     "member",
                     stage=stage.name,
@@ -183,7 +183,7 @@ class RunProgress:
         took = f" in {(row.completed - row.started).total_seconds():.0f} s" if row.completed and row.started else ""
         return f"{words}{took}" + (f", now {row.version_after}" if row.version_after else "")
 
-    def _level(
+    def _tell_level(
         self, level: str, name: str, state: str, message: str, members: t.Sequence[MemberRow], now: datetime
     ) -> None:
         """Tells people, as an event, and the journal of a stage or the run (``level``). People were told why a member
@@ -191,10 +191,10 @@ class RunProgress:
         failed = [row.name for row in members if row.state == FAILED] if state == FAILED else []
         words = named_failures(failed) or message
         self.say(f"  {level} {name} {state}" + (f": {words}" if words else ""))
-        self._event(now, level, name=name, state=state, message=message)
+        self._emit(now, level, name=name, state=state, message=message)
         self.journal("Warning" if state == FAILED else "Normal", f"{level.capitalize()}{state}", message or name)
 
-    def _event(self, now: datetime, type: str, **fields: t.Any) -> None:
+    def _emit(self, now: datetime, type: str, **fields: t.Any) -> None:
         """Emits an event with the instant, the run and its type; fields that are empty are left out."""
         self.emit({"at": write_time(now), "run": self.run.name, "type": type, **{k: v for k, v in fields.items() if v}})
 

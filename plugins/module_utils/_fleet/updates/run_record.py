@@ -38,13 +38,13 @@ class RunBook:
         return run_of(self.run)
 
     def written(self, document: Record, state: RunState, epoch: int) -> Record:
-        """The document with this state and epoch, its status ``trimmed`` where it is too large. It counts once it is
-        ``kept``. After ``read``."""
+        """The document with this state and epoch, its status ``trimmed`` where it is too large. It counts from
+        ``remember`` on. After ``read``."""
         status, encoded = trimmed(replace(status_of(state, derive(state), self.run.status), epoch=epoch))
         self._written = replace(self.run, status=status)
         return {**document, "status": encoded}
 
-    def kept(self) -> None:
+    def remember(self) -> None:
         """From now on ``run`` is what ``written`` gave last, which must have been called."""
         self.run = self._written
 

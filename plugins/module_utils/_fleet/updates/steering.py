@@ -39,7 +39,7 @@ from ..._core.values.update_states import (
     UNREACHABLE,
 )
 from ..._store.records import Lease
-from ..audit.update_runs import uncounted
+from ..audit.update_runs import testify_uncounted
 from ..conductor.journal import Change
 from ..conductor.loop import (
     RunLimits,
@@ -134,7 +134,7 @@ def conduct_run(
     ``conduct``.
     """
     book, records = RunBook(name, progress.run.metadata.uid), session.records
-    told_of = partial(uncounted, session, progress.run)
+    told_of = partial(testify_uncounted, session, progress.run)
     gates = GateKeeper(records, rules.since, rules.terms, progress.approval_refused, told_of)
     steering = UpdateSteering(book, sight, works, gates, progress, here, TakingTurns(limits.max_idle))
     told = limits.interrupted

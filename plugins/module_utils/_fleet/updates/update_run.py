@@ -38,7 +38,7 @@ from ..._core.values.update_states import (
 )
 from ..._store.records import Lease, Record, Records, replaced
 from .. import kept_terms
-from ..audit.update_runs import commanded
+from ..audit.update_runs import testify_command
 from ..keeping import Keeper
 from ..nodes.other_rotations import in_hand
 from ..nodes.sources import KIND as ROTATION
@@ -82,7 +82,7 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
     if images is None and state.phase == NEW:
         images = images_of(session.records, run, known, now)
     done = _commanded(session.records, run, lambda at: commands.start(at, now), write, who, images)
-    return commanded(session, RUN_STARTED, done, write)
+    return testify_command(session, RUN_STARTED, done, write=write)
 
 
 def restarted(session: Session, run: UpdateRun, write: bool, who: str = "") -> Outcome:
@@ -121,7 +121,7 @@ def stopped(session: Session, name: str, write: bool) -> Outcome:
     ``write`` nothing is recorded. FleetError as of ``read_run``, ``conflict-state`` for a run that cannot be stopped,
     ``conflict``."""
     done = _commanded(session.records, read_run(session.records, name), commands.stop, write)
-    return commanded(session, RUN_STOPPED, done, write)
+    return testify_command(session, RUN_STOPPED, done, write=write)
 
 
 def skipped(
@@ -133,7 +133,7 @@ def skipped(
     done = _commanded(records, read_run(records, name), lambda at: commands.skip(at, targets, now, reason), write)
     names = [each.name for each in targets if each.type == MEMBER]
     told = listed([f"{each.type}:{each.name}" for each in targets], 20)
-    return commanded(session, RUN_SKIPPED, done, write, told, names, reason)
+    return testify_command(session, RUN_SKIPPED, done, told, names, reason, write=write)
 
 
 def targets_of(texts: t.Sequence[str], wanted: bool) -> tuple[commands.SkipTarget, ...]:
@@ -257,7 +257,7 @@ def _nowhere(error: FleetError, given: UpdateManifests) -> FleetError:
     return FleetError(error.code, error.message, error.where, f"{error.hint}; {there}")
 
 
-def delete_run(session: Session, name: str, force: bool, write: bool) -> bool:
+def delete_run(session: Session, name: str, *, force: bool, write: bool) -> bool:
     """Deletes the run with its gates and the rotations of its node pools; whether there was one to delete. What is in
     flight goes on unobserved, and nodes that are cordoned stay so, which ``force`` has to say is meant; so has it of a
     run that cannot be read, or is being conducted.

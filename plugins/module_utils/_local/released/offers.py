@@ -67,7 +67,7 @@ def install_release(offered: ReleaseOffer, say: Say) -> bool:
         if not error.code.startswith("release-"):
             raise
         if error.code == "release-unreachable":
-            _rest(offered, error.message)
+            _let_rest(offered, error.message)
         say(f"no release files of {one.product} {one.version}: {error.message}")
         return False
     return True
@@ -81,7 +81,7 @@ def megabytes(offered: ReleaseOffer) -> int:
         return round(sum(ask_size(file.place, offered.server) for file in offered.files) / 1e6)
     except FleetError as error:
         if error.code == "release-unreachable":
-            _rest(offered, error.message)
+            _let_rest(offered, error.message)
         raise
 
 
@@ -97,7 +97,7 @@ def resting(offered: ReleaseOffer) -> str:
     return why if 0 <= age < REST and where == offered.server.base else ""
 
 
-def _rest(offered: ReleaseOffer, why: str) -> None:
+def _let_rest(offered: ReleaseOffer, why: str) -> None:
     """Notes in the cache, which is made if missing, that the server is out of reach now, and why. FleetError
     ``unwritable-folder``."""
     make_folder(offered.root)

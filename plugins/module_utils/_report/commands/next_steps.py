@@ -280,7 +280,7 @@ def after_reading(others: t.Iterable[str]) -> list[NextStep]:
 
 
 def after_status(
-    is_behind: bool, runs: t.Iterable[RunNeed], unlooked: bool = False, in_files: bool = False
+    runs: t.Iterable[RunNeed], *, is_behind: bool, unlooked: bool = False, in_files: bool = False
 ) -> list[NextStep]:
     """After the state of the fleet: what reads members anew, where runs have seen more of some since these were read;
     how drift is looked for where nobody has (``unlooked``); and what carries on the first ``MOST`` staged runs and
@@ -338,7 +338,7 @@ def one_or_all(value: t.Any) -> t.Any:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def after_rotation_stop(name: str, in_hand: bool, ended: bool) -> list[NextStep]:
+def after_rotation_stop(name: str, *, in_hand: bool, ended: bool) -> list[NextStep]:
     """How a rotation that was to stop goes on: nodes ``in_hand`` are followed to their end first; one that has
     ``ended`` and left nodes can be begun anew. Nothing in other cases."""
     if in_hand:

@@ -80,7 +80,7 @@ def after_placement(
     return found + back
 
 
-def after_unfinished(name: str, src: t.Sequence[str], deleting: bool, on_hub: bool) -> NextStep:
+def after_unfinished(name: str, src: t.Sequence[str], *, deleting: bool, on_hub: bool) -> NextStep:
     """How a recorded placement goes on that was begun and is not through, or, if it is being deleted, comes to its end.
     ``src`` are the paths that its manifest came from; without any it is ``on_hub``, or people know where."""
     if deleting:

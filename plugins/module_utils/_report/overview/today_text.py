@@ -212,15 +212,15 @@ def _details(row: MemberToday, drifted: t.Sequence[str]) -> t.Iterator[str]:
     if ends and ends.near:
         verb = "ended" if ends.ended else "ends"
         yield f"{CERTIFICATES[ends.which]} {verb} at {write_time(ends.at, SECONDS)}"
-    yield from _first([f"{name} is {why}" for name, why in sorted(row.held.failing.items())], "placements fail")
+    yield from _first_few([f"{name} is {why}" for name, why in sorted(row.held.failing.items())], "placements fail")
     if row.kubelets.too_old:
         yield f"kubelets of {row.kubelets.oldest} are too old for its API server"
     if row.drift.objects:
         yield f"{row.drift.words}{': ' if drifted else ''}{listed(drifted, 3)}"
     late = [f"{name} {why}" for name, why in sorted(row.held.late.items())]
-    yield from _first(late, "placements were not available yet")
+    yield from _first_few(late, "placements were not available yet")
     going = [f"{name} is to be taken away by {by}" for name, by in sorted(row.held.leaving.items())]
-    yield from _first(going, "placements are to be taken away")
+    yield from _first_few(going, "placements are to be taken away")
     if row.evacuated:
         holds = f", not empty yet (it holds {listed(row.held.names, 3)})" if row.held.names else ""
         yield f"evacuated{holds}: nothing new is placed there until it is readmitted"
@@ -228,7 +228,7 @@ def _details(row: MemberToday, drifted: t.Sequence[str]) -> t.Iterator[str]:
         yield f"in flight: {listed(row.runs, 3)}"
 
 
-def _first(told: t.Sequence[str], many: str) -> t.Iterator[str]:
+def _first_few(told: t.Sequence[str], many: str) -> t.Iterator[str]:
     """The first three, and how many more of ``many`` there are, in words."""
     yield from told[:3]
     if len(told) > 3:

@@ -191,7 +191,7 @@ def test_four_eyes(fleet: UpdateFleet, drivers: t.Any, anna: User) -> None:
     gate = opened(fleet, drivers, terms=FOUR_EYES)
     made = "kubernetes-admin"
     with pytest.raises(FleetError) as refused:
-        complete(fleet.session(), fleet.run_name, Which(), Approver(name=made), "", "", True, self_approval=False)
+        complete(fleet.session(), fleet.run_name, Which(), Approver(name=made), "", "", write=True, self_approval=False)
     assert refused.value.code == "self-approval"
     fleet.patch(f"/apis/gitops.fleet/v1alpha1/gates/{gate['metadata']['name']}/status", approval(gate, made))
     assert fleet.conduct(drivers=drivers, terms=FOUR_EYES).code == "awaiting-approval"
@@ -210,7 +210,7 @@ def test_terms_stay_with_the_run(fleet: UpdateFleet, drivers: t.Any, anna: User)
     """Whoever carries it on without them has nothing count that did not count before."""
     gate = opened(fleet, drivers, terms=FOUR_EYES)
     made = "kubernetes-admin"
-    own = complete(fleet.session(), fleet.run_name, Which(), Approver(name=made, since=None), "", "", False)
+    own = complete(fleet.session(), fleet.run_name, Which(), Approver(name=made, since=None), "", "", write=False)
     assert f"nothing proves that it is of {made}" in own.uncounted
     fleet.patch(f"/apis/gitops.fleet/v1alpha1/gates/{gate['metadata']['name']}/status", approval(gate, made))
     assert fleet.conduct(drivers=drivers).code == "awaiting-approval" and fleet.file_upgrades() == []

@@ -10,7 +10,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.action.placement import _asked, _came_to, _unwritten
+from ansible_collections.gitops.fleet.plugins.action.placement import _asked, _came_to, _write_texts
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Run
 
@@ -19,7 +19,7 @@ def test_a_file_that_cannot_be_written_takes_nothing_from_what_is_told(tmp_path:
     """The members were written to before: a refusal would hide what was done there."""
     (tmp_path / "file").touch()
     plan, markdown = tmp_path / "file" / "plan.json", tmp_path / "plan.md"
-    found = _unwritten({str(plan): lambda: "plan", str(markdown): lambda: "text", None: lambda: "nowhere"})
+    found = _write_texts({str(plan): lambda: "plan", str(markdown): lambda: "text", None: lambda: "nowhere"})
     assert [(each.code, each.where) for each in found] == [("unwritable-file", str(plan))]
     assert markdown.read_text() == "text"
 

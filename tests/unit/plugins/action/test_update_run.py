@@ -53,7 +53,7 @@ def conducted(monkeypatch: pytest.MonkeyPatch, path: Path, status: t.Any, **endi
         monkeypatch.setattr(update_run, "carry_on", lambda *_arguments: left)
         given: t.Any = None
         to = update_run.Telling(session=session, run=told, options=OPTIONS)
-        return update_run._conducted(to, "r", given, check=False), said
+        return update_run._conduct(to, "r", given, check=False), said
 
 
 @pytest.mark.parametrize(

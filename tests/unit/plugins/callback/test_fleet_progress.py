@@ -47,7 +47,7 @@ def drawn(callback: CallbackModule, line: str) -> str:
     callback.v2_playbook_on_task_start(mock.Mock(resolved_action="gitops.fleet.placement"), False)
     with mock.patch.object(callback, "get_option", return_value="always"):
         callback._display_before = mock.Mock()
-        callback._displayed(line)
+        callback._display_above_bar(line)
     return callback._under
 
 

@@ -46,7 +46,7 @@ def beside(
             *_missing_records(snapshot.members),
         )
     strangers = sorted(known.keys() - recorded)
-    known = {name: each for name, each in known.items() if not lacks_record(each) or _lacks(recorded, name)}
+    known = {name: each for name, each in known.items() if not lacks_record(each) or _is_missing(recorded, name)}
     members = [
         _as_recorded(known[name], each) if name in known else _unread(each) for name, each in sorted(recorded.items())
     ]
@@ -61,7 +61,7 @@ def beside(
     return tuple(members), (*found, *_missing_records(members), *_other_labels(snapshot, recorded))
 
 
-def _lacks(recorded: t.Mapping[str, MemberCluster], name: str) -> bool:
+def _is_missing(recorded: t.Mapping[str, MemberCluster], name: str) -> bool:
     """Whether the MemberCluster of that recorded member is missing."""
     return name in recorded and lacks_record(recorded[name])
 
@@ -81,7 +81,7 @@ def _missing_records(members: t.Iterable[MemberCluster]) -> tuple[Problem, ...]:
 def _other_labels(snapshot: FactsSnapshot, recorded: t.Mapping[str, MemberCluster]) -> t.Iterator[Problem]:
     """One Problem ``labels-differ`` with the first 20 differences, or nothing. Labels and taints are what people give a
     member; those of the snapshot are as old as it is."""
-    both = [each for each in snapshot.members if each.name in recorded and not _lacks(recorded, each.name)]
+    both = [each for each in snapshot.members if each.name in recorded and not _is_missing(recorded, each.name)]
     rows = [row for each in both for row in _differing(each, recorded[each.name])]
     if rows:
         message = f"the facts carry others than are recorded by now: {listed(rows, TOLD, '; ')}"

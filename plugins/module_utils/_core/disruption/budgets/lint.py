@@ -143,7 +143,8 @@ def _closed(budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], path: s
     if not shut:
         return
     mended = only_inside_windows(budgets)
-    text = f"nothing is ever permitted{_for(shut)}: of all active budgets the smallest holds, and a 0 is always active"
+    why = "of all active budgets the smallest holds, and a 0 is always active"
+    text = f"nothing is ever permitted{_for_reasons(shut)}: {why}"
     if mended:
         text += f"; to permit only in {windows_in_words(budgets)}, put the 0 outside of it"
     stop = len(budgets) == 1 or set(shut) < set(REASONS)
@@ -179,7 +180,7 @@ def _unlimited(
             code="unlimited-outside-windows",
             level=WARNING,
             path=path,
-            message=f"nothing limits disruption{_for(reasons)} outside {windows_in_words(covering)}",
+            message=f"nothing limits disruption{_for_reasons(reasons)} outside {windows_in_words(covering)}",
             mended={path: [each.as_dict() for each in mended]} if mended else {},
             reasons=reasons,
             spans=spans[:SPANS_SHOWN],
@@ -203,7 +204,7 @@ def _needless(
             text = "the budget never decides: whenever it is active, another one is as low"
             yield Lint(code="budget-never-binds", level=WARNING, path=here, message=text, reasons=vain)
         elif budget.reasons is not None:
-            text = f"the budget never decides{_for(vain)}: another one is always as low"
+            text = f"the budget never decides{_for_reasons(vain)}: another one is always as low"
             yield Lint(code="reason-never-binds", level=NOTE, path=f"{here}.reasons", message=text, reasons=vain)
 
 
@@ -223,7 +224,7 @@ def _grouped(spans: t.Mapping[str, Spans]) -> dict[Spans, tuple[str, ...]]:
     return out
 
 
-def _for(reasons: tuple[str, ...]) -> str:
+def _for_reasons(reasons: tuple[str, ...]) -> str:
     """`` for Empty and Drifted``; empty for all reasons."""
     return "" if set(reasons) == set(REASONS) else f" for {' and '.join(reasons)}"
 

@@ -116,13 +116,13 @@ def _observed(name: str, nodes: list[StateNode], of_pools: set[str]) -> Instance
     return InstanceType(
         name=name,
         labels={key: value for key, value in sorted(described) if _of_the_type(key) and key not in of_pools},
-        allocatable=_least([each.allocatable for each in nodes]),
-        capacity=_least([each.capacity for each in nodes]),
+        allocatable=_least_amounts([each.allocatable for each in nodes]),
+        capacity=_least_amounts([each.capacity for each in nodes]),
         offerings=tuple(Offering(zone=zone, capacity_type=kind) for zone, kind in sorted(places)),
     )
 
 
-def _least(told: t.Sequence[Mapping[str, int]]) -> dict[str, int]:
+def _least_amounts(told: t.Sequence[Mapping[str, int]]) -> dict[str, int]:
     """The least of each amount that all of them have, one at least."""
     common = set.intersection(*map(set, told))
     return {key: min(each[key] for each in told) for key in sorted(common)}

@@ -29,15 +29,19 @@ def read_network(document: t.Any, where: str) -> Network:
     if not isinstance(document, Mapping):
         raise FleetError("network-invalid", "this describes no network", where, FORM)
     wrong = [f"there is no field {key!r:.60}" for key in document if key not in _FIELDS]
-    wrong += [f"{key}: a list of ranges is wanted" for key in _LISTS if not _texts(document.get(key, []))]
-    wrong += [f"{key}: a number from 1 is wanted" for key in _NUMBERS if not _count(document.get(key, 1), 1)]
-    wrong += [] if _texts(document.get(_REACHED, [])) else [f"{_REACHED}: a list of identities of subnets is wanted"]
+    wrong += [f"{key}: a list of ranges is wanted" for key in _LISTS if not _are_texts(document.get(key, []))]
+    wrong += [f"{key}: a number from 1 is wanted" for key in _NUMBERS if not _is_count(document.get(key, 1), 1)]
+    wrong += (
+        [] if _are_texts(document.get(_REACHED, [])) else [f"{_REACHED}: a list of identities of subnets is wanted"]
+    )
     bridge = document.get("dockerBridgeCIDR", DOCKER_BRIDGE)
     wrong += [] if isinstance(bridge, str) else ["dockerBridgeCIDR: a range is wanted"]
     subnets = document.get("subnets")
     rows = subnets if isinstance(subnets, Mapping) else {}
     wrong += [] if subnets is None or isinstance(subnets, Mapping) else ["subnets: an object by identity is wanted"]
-    wrong += [f"subnets {name!r:.80}: prefixes, and used, are wanted" for name, each in rows.items() if not _good(each)]
+    wrong += [
+        f"subnets {name!r:.80}: prefixes, and used, are wanted" for name, each in rows.items() if not _is_entry(each)
+    ]
     if not wrong:
         ranges = [*filter(None, [bridge]), *(each for key in _LISTS for each in document.get(key, []))]
         ranges += [prefix for each in rows.values() for prefix in each["prefixes"]]
@@ -57,17 +61,17 @@ def read_network(document: t.Any, where: str) -> Network:
     )
 
 
-def _good(row: t.Any) -> bool:
+def _is_entry(row: t.Any) -> bool:
     """Whether an entry of ``subnets`` has ``prefixes``, a list of texts, and as ``used``, if that is there, a whole
     number from 0."""
-    return isinstance(row, Mapping) and _texts(row.get("prefixes")) and _count(row.get("used", 0), 0)
+    return isinstance(row, Mapping) and _are_texts(row.get("prefixes")) and _is_count(row.get("used", 0), 0)
 
 
-def _texts(value: t.Any) -> bool:
+def _are_texts(value: t.Any) -> bool:
     """Whether it is a list of texts; an empty one is."""
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def _count(value: t.Any, least: int) -> bool:
+def _is_count(value: t.Any, least: int) -> bool:
     """Whether it is a whole number of at least ``least``; a boolean is none."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least

@@ -268,7 +268,7 @@ def _node(each: StateNode, node: Node, pool: str, member: str) -> RotationNode:
     """The node as a rotation sees it, before it is known who else has it in flight; without a NodeClaim it is
     initialized by being there."""
     initialized = each.claim is None or each.initialized
-    return rotation_node(node, pool, member, initialized, each.claim_deleting or each.marked)
+    return rotation_node(node, pool, member, initialized=initialized, deleting=each.claim_deleting or each.marked)
 
 
 def _made_since(node: Node, since: datetime | None, now: datetime) -> bool:

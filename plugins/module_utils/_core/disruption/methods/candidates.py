@@ -162,7 +162,7 @@ def candidates(state: ClusterState, now: datetime) -> tuple[NodeVerdict, ...]:
     """For each node of the state, by name, whether it is a candidate for graceful and for eventual methods, at an aware
     instant, with gates, events and costs; nodes that Karpenter overlooks are left out. ValueError for an
     ``expireAfter`` that is no duration."""
-    return tuple(_both(state, each, now) for each in state.nodes)
+    return tuple(_both_verdicts(state, each, now) for each in state.nodes)
 
 
 def candidate_verdict(state: ClusterState, node: StateNode, now: datetime, kind: str) -> CandidateVerdict:
@@ -191,7 +191,7 @@ def _asked_pods(node: StateNode, closed: tuple[Blocker, ...], now: datetime) -> 
             return
 
 
-def _both(state: ClusterState, node: StateNode, now: datetime) -> NodeVerdict:
+def _both_verdicts(state: ClusterState, node: StateNode, now: datetime) -> NodeVerdict:
     """The verdicts of both classes on a node at an aware instant, with its costs if it is a candidate of any.
     ValueError as of ``NodeCandidate.of``."""
     graceful, eventual = candidate_verdict(state, node, now, GRACEFUL), candidate_verdict(state, node, now, EVENTUAL)

@@ -211,7 +211,7 @@ class Consolidation:
         price; or why it is no gain. Adds to ``events``."""
         names = tuple(each.name for each in nodes)
         all_spot = all(each.node.labels.get(CAPACITY_TYPE) == SPOT for each in nodes)
-        new = cheaper(done.new_nodes[0], total, all_spot, len(nodes) == 1, self.look.settings)
+        new = cheaper(done.new_nodes[0], total, self.look.settings, all_spot=all_spot, single=len(nodes) == 1)
         if isinstance(new, Dearer):
             self._say(nodes, new.event)
             return RefusedCommand(names, new.code, new.text)

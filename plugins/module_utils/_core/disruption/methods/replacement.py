@@ -31,14 +31,14 @@ class Dearer:
     event: str
 
 
-def cheaper(new: NewNode, price: float, all_spot: bool, single: bool, settings: Settings) -> NewNode | Dearer:
+def cheaper(new: NewNode, price: float, settings: Settings, *, all_spot: bool, single: bool) -> NewNode | Dearer:
     """The new node as it may replace nodes of that summed ``price`` of an hour, narrowed to cheaper types, or why it is
     no gain, as of ``below``; ``all_spot`` says that these are all spot nodes, ``single`` that it is one. Spot replaces
     spot only by the setting ``spot_to_spot`` (else ``spot-to-spot-off``), and one node only if 15 types are cheaper
     (else ``spot-not-flexible``), of which just 15 are kept, or as many as ``minValues`` need. One that may be spot or
     on-demand becomes spot, if that is offered at all or the setting ``upstream`` is on."""
     if all_spot and _admits(new, SPOT):
-        return _spot_to_spot(new, price, single, settings.spot_to_spot)
+        return _spot_to_spot(new, price, single=single, allowed=settings.spot_to_spot)
     found = below(new, price)
     if isinstance(found, Dearer) or not (_admits(found, SPOT) and _admits(found, ON_DEMAND)):
         return found
@@ -79,7 +79,7 @@ def without_same_type(new: NewNode, going: t.Iterable[NodeCandidate]) -> NewNode
     return found
 
 
-def _spot_to_spot(new: NewNode, price: float, single: bool, allowed: bool) -> NewNode | Dearer:
+def _spot_to_spot(new: NewNode, price: float, *, single: bool, allowed: bool) -> NewNode | Dearer:
     """The new node as spot in place of spot nodes, or why it is no gain, as of ``cheaper``; ``allowed`` is the
     setting."""
     if not allowed:

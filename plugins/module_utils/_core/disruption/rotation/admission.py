@@ -83,9 +83,9 @@ class Admission:
         why = tuple(each for each in found if each is not None)
         return why or self._shared(self._needs(seen))
 
-    def begun(self, node: NodeProgress, seen: RotationNode) -> NodeProgress:
-        """The waiting node, which nothing refuses, begun: ``Surging`` if its replacement comes before, else
-        ``Draining``; what it takes of wave, surge and budgets is no longer there for others."""
+    def begin(self, node: NodeProgress, seen: RotationNode) -> NodeProgress:
+        """Begins the waiting node, which nothing refuses, and gives it as it is then: ``Surging`` if its replacement
+        comes before, else ``Draining``; what it takes of wave, surge and budgets is no longer there for others."""
         first = SURGING if self._settings.replacement == BEFORE else DRAINING
         self._surging += first == SURGING
         self._flying += 1

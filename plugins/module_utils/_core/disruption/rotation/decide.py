@@ -109,7 +109,7 @@ def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision
         if why:
             waits.append(HeldBack(each.name, why))
         else:
-            nodes[each.name] = admission.begun(each, there[each.name])
+            nodes[each.name] = admission.begin(each, there[each.name])
             begun.append(_act(nodes[each.name]))
     current = dataclasses.replace(current, nodes=tuple(map(_slim, nodes.values())), wave=admission.wave)
     instant = None if current.done else next_instant(current, seen, admission.scopes, held.until, now)
@@ -204,19 +204,19 @@ def _while_blocked(
     text = "; ".join(each.text for each in why)
     if state.halted and not why:
         return dataclasses.replace(node, phase=GIVEN_UP, since=now, code="halted", text=state.halted)
-    seen = _block_counted(node, bool(why), window_open, now)
+    seen = _block_counted(node, now, is_blocked=bool(why), window_open=window_open)
     if why and (state.halted or limit_passed(seen.blocked_until(state.settings.blocked_timeout), now)):
         return dataclasses.replace(node, phase=BLOCKED, since=now, code=why[0].code, text=text)
     return seen
 
 
-def _block_counted(node: NodeProgress, why: bool, window_open: bool, now: datetime) -> NodeProgress:
-    """The node with the time for which it has been blocked, which begins anew once nothing blocks it (``why`` False);
-    the same object if nothing has changed."""
-    if why and window_open:
+def _block_counted(node: NodeProgress, now: datetime, *, is_blocked: bool, window_open: bool) -> NodeProgress:
+    """The node with the time for which it has been blocked, which begins anew once nothing blocks it; the
+    same object if nothing has changed."""
+    if is_blocked and window_open:
         return node if node.blocked_since else dataclasses.replace(node, blocked_since=now)
     before = 0
-    if why:
+    if is_blocked:
         so_far = (now - node.blocked_since).total_seconds() if node.blocked_since else 0
         before = node.blocked_before + int(so_far)
     if node.blocked_since is None and before == node.blocked_before:

@@ -202,7 +202,7 @@ class ScopeLeft:
 
 
 def rotation_node(
-    node: Node, pool: str, cluster: str = "", initialized: bool = True, deleting: bool = False
+    node: Node, pool: str, cluster: str = "", *, initialized: bool = True, deleting: bool = False
 ) -> RotationNode:
     """What a rotation needs to know of a Node; with a ``cluster`` the names of node and pool begin with that, so that
     they are unique in the fleet."""

@@ -23,7 +23,7 @@ class FreeTree:
         self._size = size
         self._rows: list[Free] = [NONE] * size + list(rows) + [NONE] * (size - len(rows))
         for at in range(size - 1, 0, -1):
-            self._rows[at] = _most(self._rows[2 * at], self._rows[2 * at + 1])
+            self._rows[at] = _larger(self._rows[2 * at], self._rows[2 * at + 1])
 
     def set(self, place: int, row: Free) -> None:
         """Notes what is free at a place, from 0, from now on; ``NONE`` where nothing fits."""
@@ -31,7 +31,7 @@ class FreeTree:
         rows[at] = row
         at //= 2
         while at:
-            new = _most(rows[2 * at], rows[2 * at + 1])
+            new = _larger(rows[2 * at], rows[2 * at + 1])
             if new == rows[at]:
                 return
             rows[at] = new
@@ -57,7 +57,7 @@ class FreeTree:
             at += 1
 
 
-def _most(one: Free, other: Free) -> Free:
+def _larger(one: Free, other: Free) -> Free:
     """The larger amount of each resource."""
     return (
         one[0] if one[0] >= other[0] else other[0],

@@ -81,8 +81,8 @@ class LabelRequirement:
     def intersection(self, other: LabelRequirement) -> LabelRequirement:
         """The demand that is met by just those values of the label that meet both, with the larger ``min_values``; it
         is on the label of this one."""
-        gte, lte = _most(self.gte, other.gte), _least(self.lte, other.lte)
-        fewest = _most(self.min_values, other.min_values)
+        gte, lte = _larger(self.gte, other.gte), _smaller(self.lte, other.lte)
+        fewest = _larger(self.min_values, other.min_values)
         if gte is not None and lte is not None and gte > lte:
             return LabelRequirement(self.key, min_values=fewest)
         if self.complement and other.complement:
@@ -101,7 +101,7 @@ class LabelRequirement:
 
     def meets(self, other: LabelRequirement) -> bool:
         """Whether some value of this label meets both demands; of two complements only the bounds are asked."""
-        gte, lte = _most(self.gte, other.gte), _least(self.lte, other.lte)
+        gte, lte = _larger(self.gte, other.gte), _smaller(self.lte, other.lte)
         if gte is not None and lte is not None and gte > lte:
             return False
         if self.complement and other.complement:
@@ -229,11 +229,11 @@ def _number(text: str) -> int | None:
     return int(text) if _WHOLE.fullmatch(text) and len(text) < 40 else None
 
 
-def _most(one: int | None, other: int | None) -> int | None:
+def _larger(one: int | None, other: int | None) -> int | None:
     """The larger one; None is no bound."""
     return other if one is None else one if other is None else max(one, other)
 
 
-def _least(one: int | None, other: int | None) -> int | None:
+def _smaller(one: int | None, other: int | None) -> int | None:
     """The smaller one; None is no bound."""
     return other if one is None else one if other is None else min(one, other)

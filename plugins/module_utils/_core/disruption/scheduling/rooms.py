@@ -170,11 +170,11 @@ def port_clash(asked: PodDemands, ports: Ports) -> bool:
     """Whether another pod, of those whose ``ports`` are given by key, has one of the host ports that the pod asks
     for."""
     return any(
-        key != asked.key and _same(own, other) for key, rows in ports.items() for other in rows for own in asked.ports
+        key != asked.key and _clash(own, other) for key, rows in ports.items() for other in rows for own in asked.ports
     )
 
 
-def _same(one: HostPort, other: HostPort) -> bool:
+def _clash(one: HostPort, other: HostPort) -> bool:
     """Whether two host ports clash: port and protocol are equal, and so are the addresses, or one of them is any."""
     if one[:2] != other[:2]:
         return False

@@ -142,8 +142,10 @@ class Simulator:
         names = frozenset(each.name for each in going)
         own = [(pod, each) for each in going for pod in each.pods if self.state.limits.reschedulable_now(pod, self.now)]
         sources = {pod.key: node.name for pod, node in (*own, *self.pods_leaving)}
-        asked = [self._ask(Wishes.of(each)) for each in self.pending]
-        asked += [self._ask(Wishes.of(pod), node.labels.get(ZONE, "")) for pod, node in (*own, *self.pods_leaving)]
+        asked = [self._demands_of(Wishes.of(each)) for each in self.pending]
+        asked += [
+            self._demands_of(Wishes.of(pod), node.labels.get(ZONE, "")) for pod, node in (*own, *self.pods_leaving)
+        ]
         moving = frozenset(each.key for each in asked)
         work = SchedulingRun(
             rooms=self.rooms,
@@ -152,7 +154,7 @@ class Simulator:
             limits=self._without(going),
             known=self.known,
             memory=self.memory,
-            ask=self._ask,
+            ask=self._demands_of,
             soft_taints=self.soft_taints,
             old=frozenset(pod.key for pod, _node in self.pods_leaving),
             settled=consolidation,
@@ -173,7 +175,7 @@ class Simulator:
             _spend(left, node, 1)
         return left
 
-    def _ask(self, wishes: Wishes, zone: str = "") -> PodDemands:
+    def _demands_of(self, wishes: Wishes, zone: str = "") -> PodDemands:
         """What a pod asks for, worked out once for each pod and what it has given up; a ``zone`` that was said once
         holds for it from then on."""
         lists = (wishes.terms, wishes.preferred_terms, wishes.spread, wishes.tolerations)

@@ -66,7 +66,7 @@ class SchedulingRun:
         """Places the pod, giving up one wish after the other until it has a place; False if it has none in the end."""
         asked: PodDemands | None = one
         while asked is not None:
-            if self._add(asked):
+            if self._place(asked):
                 return True
             less = asked.wishes.relaxed(self.soft_taints)
             if less is not None:
@@ -76,7 +76,7 @@ class SchedulingRun:
                 asked = None
         return False
 
-    def _add(self, asked: PodDemands) -> bool:
+    def _place(self, asked: PodDemands) -> bool:
         """Places the pod with the wishes that it has: on a node that is there, else on one to be made already, those
         with the fewest pods first, else on a new one. False if none takes it, and for a pod that cannot be judged."""
         if asked.pod.unjudged:
@@ -88,9 +88,9 @@ class SchedulingRun:
         self.claims.sort(key=lambda one: len(one.pods))
         if any(each.take(asked, self.topology, self.known) for each in self.claims):
             return True
-        return any(self._make(asked, each) for each in self.templates)
+        return any(self._put_on_new_node(asked, each) for each in self.templates)
 
-    def _make(self, asked: PodDemands, template: Template) -> bool:
+    def _put_on_new_node(self, asked: PodDemands, template: Template) -> bool:
         """Puts the pod on a new node of the template, within what its pool's limits leave, and adds that to ``claims``;
         the most that its types have of each resource (``capacity``) is taken from the limits, no node is counted. False
         if it cannot be."""

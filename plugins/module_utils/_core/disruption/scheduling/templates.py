@@ -214,13 +214,13 @@ def _runs_on(daemon: Pod, of: MakingPool, kind: CatalogueType, known: frozenset[
         return False
     rest = wishes.terms or (None,)
     for place in range(len(rest)):
-        asked = _at(wishes, place)
+        asked = _demands_at(wishes, place)
         if compatible(of.template, asked, known) and intersects(kind.requirements, asked):
             return True
     return False
 
 
-def _at(wishes: Wishes, place: int) -> Requirements:
+def _demands_at(wishes: Wishes, place: int) -> Requirements:
     """What the alternative at that place of a pod's node affinity asks for, with its node selector, preferences left
     aside."""
     return replace(wishes, terms=wishes.terms[place:]).requirements(wishes=False)

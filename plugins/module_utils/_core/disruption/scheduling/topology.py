@@ -151,8 +151,8 @@ class PodTopology:
             return {}
         out: Requirements = {}
         for group in self._minding(asked, taints, node):
-            of_pod = asked.strict.get(group.key) or _any(group.key)
-            found = group.left(asked.pod, of_pod, node.get(group.key) or _any(group.key))
+            of_pod = asked.strict.get(group.key) or _with_any_value(group.key)
+            found = group.left(asked.pod, of_pod, node.get(group.key) or _with_any_value(group.key))
             if not found.values:
                 return None
             add(out, found)
@@ -265,7 +265,7 @@ def _terms(
         yield from (term for _weight, term in wished)
 
 
-def _any(key: str) -> LabelRequirement:
+def _with_any_value(key: str) -> LabelRequirement:
     """The demand that the label is there, with any value."""
     return requirement(key, EXISTS)
 

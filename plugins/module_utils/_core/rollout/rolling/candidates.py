@@ -84,7 +84,7 @@ def rollout_candidate(held: RolloutBinding, wanted: WantedContent, look: Readine
         failure=failure,
         can_be_ready=failure is None and not reports_difference(binding),
         wants=wants,
-        free=failure is not None and wants == UPDATE if look.upstream else _down(held, failure),
+        free=failure is not None and wants == UPDATE if look.upstream else _cannot_get_worse(held, failure),
     )
 
 
@@ -94,7 +94,7 @@ def may_hold(all_judged: t.Iterable[RolloutCandidate]) -> list[RolloutCandidate]
     return [each for each in all_judged if each.held.state in (BOUND, UNSCHEDULED)]
 
 
-def _down(held: RolloutBinding, failure: Condition | None) -> bool:
+def _cannot_get_worse(held: RolloutBinding, failure: Condition | None) -> bool:
     """Whether nothing can get worse: it failed, is not available, or nothing was ever put there."""
     return failure is not None or known_unavailable(held.binding) or not held.content.resource_snapshot
 

@@ -117,9 +117,9 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
         return _failed(scene, refusal, begun, owed)
     lost = superseded(scene)
     if lost is not None:
-        return _failed(replace(scene, run=_with(scene, lost.status)), lost, begun, owed)
+        return _failed(replace(scene, run=_with_status(scene, lost.status)), lost, begun, owed)
     if index == ALL_DONE:
-        return _decision(_with(scene, Marks(scene.generation, now).with_run_done(scene.status)), owed)
+        return _decision(_with_status(scene, Marks(scene.generation, now).with_run_done(scene.status)), owed)
     if run.spec.state == INITIALIZE:
         return _decision(scene.run)
     decision = _stepped(scene, index)
@@ -177,7 +177,7 @@ def _begun(scene: RunContext) -> RunContext:
     RunRefused or NotYet if it cannot."""
     scene = begin(scene)
     marks = Marks(scene.generation, scene.now if scene.upstream else beginning_of(scene))
-    return replace(scene, run=_with(scene, marks.on_run(scene.status, INITIALIZED, RUN_BEGUN)))
+    return replace(scene, run=_with_status(scene, marks.on_run(scene.status, INITIALIZED, RUN_BEGUN)))
 
 
 def _failed(scene: RunContext, refusal: RunRefused, begun: bool, owed: tuple[Action, ...]) -> StagedDecision:
@@ -189,7 +189,7 @@ def _failed(scene: RunContext, refusal: RunRefused, begun: bool, owed: tuple[Act
     else:
         row = (FALSE, "UpdateRunInitializedFailed", refusal.failure.message)
         status = marks.on_run(refusal.status, INITIALIZED, row)
-    return _decision(_with(scene, status), owed, failure=refusal.failure)
+    return _decision(_with_status(scene, status), owed, failure=refusal.failure)
 
 
 def _stepped(scene: RunContext, index: int) -> StagedDecision:
@@ -208,7 +208,7 @@ def _stepped(scene: RunContext, index: int) -> StagedDecision:
     else:
         status = marks.on_run(status, PROGRESSING, step.row)
     return _decision(
-        _with(scene, status),
+        _with_status(scene, status),
         step.actions,
         wake_at=None if step.failure or step.finished else step.wake_at,
         problems=() if step.failure else step.problems,
@@ -346,6 +346,6 @@ def _with_stage(status: StagedUpdateRunStatus, index: int, stage: StageUpdatingS
     return replace(status, stages_status=(*stages[:index], stage, *stages[index + 1 :]))
 
 
-def _with(scene: RunContext, status: StagedUpdateRunStatus) -> ClusterStagedUpdateRun:
+def _with_status(scene: RunContext, status: StagedUpdateRunStatus) -> ClusterStagedUpdateRun:
     """The scene's run with this status."""
     return replace(scene.run, status=status)

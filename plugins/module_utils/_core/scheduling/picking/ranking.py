@@ -47,7 +47,7 @@ class Ranking:
         for keys, score in zip(self.groups, self._scores(spread), strict=True):
             if keys and (score > best_score or (score == best_score and keys[-1] > best)):
                 best, best_score, best_keys = keys[-1], score, keys
-        return self._named(best_keys.pop(), best_score) if best_keys and best_score > FORBIDDEN else None
+        return self._name_and_score(best_keys.pop(), best_score) if best_keys and best_score > FORBIDDEN else None
 
     def best_left(self, spread: TopologySpread | None, most: int) -> list[tuple[str, ClusterScore]]:
         """The next candidates that ``spread`` allows, at most ``most``, best first; they are left where they are."""
@@ -57,7 +57,7 @@ class Ranking:
             if keys and score > FORBIDDEN
         ]
         merged = heapq.merge(*rows, reverse=True)
-        return [self._named(key, score) for score, key in islice(merged, most)]
+        return [self._name_and_score(key, score) for score, key in islice(merged, most)]
 
     def refused(self, spread: TopologySpread | None) -> int:
         """The candidates left that a constraint refuses, as a bit set."""
@@ -69,7 +69,7 @@ class Ranking:
         """The spread score of each group; 0 for the only one without constraints."""
         return spread.scores if spread else (0,)
 
-    def _named(self, key: int, spread: int) -> tuple[str, ClusterScore]:
+    def _name_and_score(self, key: int, spread: int) -> tuple[str, ClusterScore]:
         """Name and score of the candidate that is this number, with its spread score."""
         value, position = divmod(key, self.size)
         return self.names[position], ClusterScore(affinity_score=value >> 1, priority_score=spread)

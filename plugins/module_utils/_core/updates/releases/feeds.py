@@ -191,22 +191,22 @@ def _day(text: t.Any) -> datetime | None:
     return parse_time(f"{text}T00:00:00Z").astimezone(UTC)
 
 
-def _has(*keys: str) -> t.Callable[[Feed], bool]:
+def _has_lists(*keys: str) -> t.Callable[[Feed], bool]:
     """The test whether a feed is a map with lists under all of these keys."""
     return lambda feed: isinstance(feed, dict) and all(isinstance(feed.get(key), list) for key in keys)
 
 
-def _all(kind: type) -> t.Callable[[Feed], bool]:
+def _is_list_of(kind: type) -> t.Callable[[Feed], bool]:
     """The test whether a feed is a list, not empty, of such entries alone."""
     return lambda feed: isinstance(feed, list) and bool(feed) and all(isinstance(each, kind) for each in feed)
 
 
 _READERS: tuple[tuple[t.Callable[[Feed], bool], t.Callable[[Feed, datetime], t.Iterable[KubernetesRelease]]], ...] = (
     (lambda feed: isinstance(feed, str), _text),
-    (_all(str), _list),
-    (_all(dict), _end_of_life),
-    (_has("schedules"), _schedule),
-    (_has("values"), _aks),
-    (_has("validMasterVersions"), _gke),
-    (_has("clusterVersions"), _eks),
+    (_is_list_of(str), _list),
+    (_is_list_of(dict), _end_of_life),
+    (_has_lists("schedules"), _schedule),
+    (_has_lists("values"), _aks),
+    (_has_lists("validMasterVersions"), _gke),
+    (_has_lists("clusterVersions"), _eks),
 )

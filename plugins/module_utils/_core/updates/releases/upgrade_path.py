@@ -33,7 +33,7 @@ def upgrade_path(version: str, target: str, releases: t.Sequence[str] = ()) -> t
     minors = [KubeVersion.parse(each) for each in minors_between(now, wanted)]
     steps = [_newest(each, known) if releases else f"v{each.major}.{each.minor}" for each in minors]
     last = _newest(wanted, known) if releases and is_minor(target) else target
-    return tuple(_as(target, each) for each in (*steps, last))
+    return tuple(_spelled_as(target, each) for each in (*steps, last))
 
 
 def _newest(minor: KubeVersion, known: t.Sequence[KubeVersion]) -> str:
@@ -47,7 +47,7 @@ def _newest(minor: KubeVersion, known: t.Sequence[KubeVersion]) -> str:
     return str(found[-1])
 
 
-def _as(target: str, version: str) -> str:
+def _spelled_as(target: str, version: str) -> str:
     """The version with a ``v`` if the target has one, else without."""
     plain = version.removeprefix("v")
     return f"v{plain}" if target.startswith("v") else plain

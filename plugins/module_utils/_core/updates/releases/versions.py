@@ -107,7 +107,7 @@ def skewed(kubelets: t.Mapping[str, str], server: str) -> MemberBlocker | None:
 
 
 def view_at_version(
-    view: MemberView, version: str, target: str, automatic: bool = False, chain: bool = False
+    view: MemberView, version: str, target: str, *, automatic: bool = False, chain: bool = False
 ) -> MemberView:
     """The view of a member at ``version``, which said nothing of that before: nothing to do for the target, refused by
     ``step_refused`` (with ``chain`` as there), or neither. Runs that a profile made (``automatic``) skip who is

@@ -66,9 +66,9 @@ def _begin_pool(tool: Tool, settings: Settings, work: PoolWork) -> None:
 
 
 def _shown(tool: Tool, settings: Settings) -> dict[str, t.Any]:
-    """What ``az aks show`` prints of the cluster. FleetError as of ``Tool.told``, ``tool-unreadable`` for what is no
+    """What ``az aks show`` prints of the cluster. FleetError as of ``Tool.json_of``, ``tool-unreadable`` for what is no
     object."""
-    found = tool.told("az", "aks", "show", f"--name={settings['name']}", *_where(settings), "--output=json")
+    found = tool.json_of("az", "aks", "show", f"--name={settings['name']}", *_where(settings), "--output=json")
     if not isinstance(found, dict):
         raise FleetError("tool-unreadable", "az aks show printed no cluster")
     return found

@@ -19,13 +19,15 @@ _BUSY = re.compile(r"CREATING|UPDATING|DELETING|PENDING|.*_IN_PROGRESS")
 
 def _observe(tool: Tool, settings: Settings) -> Document:
     """Version, what is under way, and node groups, as EKS tells; the count of one is what is wanted of it. FleetError
-    ``no-such-cluster``, and as of ``Tool.told``; KeyError, TypeError, AttributeError or ValueError for clusters, groups
-    or versions of another form, which ``main`` tells."""
-    clusters = tool.told("eksctl", "get", "cluster", f"--name={settings['name']}", *_where(settings), "--output=json")
+    ``no-such-cluster``, and as of ``Tool.json_of``; KeyError, TypeError, AttributeError or ValueError for clusters,
+    groups or versions of another form, which ``main`` tells."""
+    clusters = tool.json_of(
+        "eksctl", "get", "cluster", f"--name={settings['name']}", *_where(settings), "--output=json"
+    )
     if not clusters:
         raise FleetError("no-such-cluster", f"eksctl knows no cluster {settings['name']} in {settings['region']}")
     of = f"--cluster={settings['name']}"
-    pools = tool.told("eksctl", "get", "nodegroup", of, *_where(settings), "--output=json") or []
+    pools = tool.json_of("eksctl", "get", "nodegroup", of, *_where(settings), "--output=json") or []
     return {
         "version": clusters[0].get("Version") or "",
         "busy": under_way(_state(clusters[0]), {each["Name"]: _state(each) for each in pools}, _is_busy),
@@ -94,12 +96,12 @@ def _version(pool: t.Mapping[str, t.Any]) -> str:
 
 def _image(tool: Tool, settings: Settings, pool: t.Mapping[str, t.Any]) -> str:
     """The image of a managed node group, asked of ``aws``, as of ``image_name``; empty for others, and without that
-    setting. FleetError as of ``Tool.told``; KeyError, TypeError, AttributeError or ValueError for answers of another
+    setting. FleetError as of ``Tool.json_of``; KeyError, TypeError, AttributeError or ValueError for answers of another
     form."""
     if not settings["aws"] or pool.get("Type") != "managed":
         return ""
     which = (f"--cluster-name={settings['name']}", f"--nodegroup-name={pool['Name']}", *_where(settings))
-    told = tool.told(settings["aws"], "eks", "describe-nodegroup", *which, "--output=json")["nodegroup"]
+    told = tool.json_of(settings["aws"], "eks", "describe-nodegroup", *which, "--output=json")["nodegroup"]
     return image_name(told.get("amiType") or "", told.get("releaseVersion") or "", _version(pool))
 
 

@@ -21,9 +21,9 @@ _MASTER, _NODES = "UPGRADE_MASTER", "UPGRADE_NODES"
 
 def _observe(tool: Tool, settings: Settings) -> Document:
     """Version, what is under way, and pools, as GKE tells; ``count`` is what each zone of a pool was made with.
-    FleetError as of ``Tool.told``; KeyError, TypeError, AttributeError or ValueError for a cluster, pools or versions
-    of another form, which ``main`` tells."""
-    shown = tool.told("gcloud", "container", "clusters", "describe", settings["name"], *_where(settings), *_JSON)
+    FleetError as of ``Tool.json_of``; KeyError, TypeError, AttributeError or ValueError for a cluster, pools or
+    versions of another form, which ``main`` tells."""
+    shown = tool.json_of("gcloud", "container", "clusters", "describe", settings["name"], *_where(settings), *_JSON)
     pools = shown.get("nodePools") or []
     return {
         "version": shown.get("currentMasterVersion") or "",
@@ -51,8 +51,8 @@ def _begin(tool: Tool, settings: Settings, target: str) -> str:
 
 def _poll(tool: Tool, settings: Settings, reference: str) -> OperationProgress:
     """How the operation of that name stands. FleetError ``tool-unreadable`` if no status is told, which is not the same
-    as one that goes on, and as of ``Tool.told``; AttributeError where no object is told."""
-    told = tool.told("gcloud", "container", "operations", "describe", reference, *_where(settings), *_JSON)
+    as one that goes on, and as of ``Tool.json_of``; AttributeError where no object is told."""
+    told = tool.json_of("gcloud", "container", "operations", "describe", reference, *_where(settings), *_JSON)
     if not told.get("status"):
         raise FleetError("tool-unreadable", f"gcloud does not tell the status of {reference}")
     if told["status"] != "DONE":
@@ -101,11 +101,11 @@ def _upgrade(tool: Tool, settings: Settings, kind: str, *what: str) -> str:
 
 
 def _operations(tool: Tool, settings: Settings, kind: str) -> list[str]:
-    """Names of the cluster's operations of that kind, the newest first. FleetError as of ``Tool.told``; KeyError,
+    """Names of the cluster's operations of that kind, the newest first. FleetError as of ``Tool.json_of``; KeyError,
     TypeError or AttributeError for a list of another form."""
     options = (f"--filter=operationType={kind}", "--sort-by=~startTime", *_where(settings), *_JSON)
     mine = re.compile(rf"/clusters/{re.escape(settings['name'])}(/|$)")
-    listed = tool.told("gcloud", "container", "operations", "list", *options)
+    listed = tool.json_of("gcloud", "container", "operations", "list", *options)
     return [each["name"] for each in listed or [] if mine.search(each.get("targetLink") or "")]
 
 

@@ -47,7 +47,7 @@ class Tool:
     patience: float
     interval: float
 
-    def told(self, *argv: str) -> t.Any:
+    def json_of(self, *argv: str) -> t.Any:
         """Runs a command that only reads, once, for ``patience`` seconds at most, and gives the JSON that it prints.
         FleetError ``tool-failed``, ``tool-missing``, ``tool-unreadable``."""
         done = self._run(argv, self.patience)
@@ -114,11 +114,11 @@ class Tool:
             if out.seek(0, os.SEEK_END) > _MOST_OUTPUT:
                 raise FleetError("tool-unreadable", f"{_named(argv)} printed more than {_MOST_OUTPUT // 1_000_000} MB")
             return subprocess.CompletedProcess(
-                done.args, done.returncode, _text(out, _MOST_OUTPUT), _text(err, _MOST_ERRORS)
+                done.args, done.returncode, _tail(out, _MOST_OUTPUT), _tail(err, _MOST_ERRORS)
             )
 
 
-def _text(file: t.IO[bytes], most: int) -> str:
+def _tail(file: t.IO[bytes], most: int) -> str:
     """The end of what was written there, ``most`` bytes at most."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - most))

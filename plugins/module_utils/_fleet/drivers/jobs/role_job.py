@@ -85,7 +85,7 @@ class RoleJobDriver:
         job = self._found(work)
         if job is None:
             files = self._files(work)
-            job, made_now = self._made(work)
+            job, made_now = self._make_job(work)
             self._hand_over(work, job, files, made_now=made_now)
         elif not is_finished(job):
             self._hand_over(work, job, self._files(work), made_now=False)
@@ -142,7 +142,7 @@ class RoleJobDriver:
             raise FleetError("job-of-another", message, work.member, "see who makes Jobs in that namespace")
         return job
 
-    def _made(self, work: Work) -> tuple[Document, bool]:
+    def _make_job(self, work: Work) -> tuple[Document, bool]:
         """Notes that it is begun here, and makes the Job, or finds that somebody else just did (False). FleetError as
         of ``_refuse_twice`` and ``begin``."""
         self._refuse_twice(work)

@@ -72,13 +72,13 @@ class MemberWorker:
             if isinstance(message, TaskOrder):
                 for number in message.dropped:
                     self._seen.pop(number, None)
-                pool.submit(self._do, message)
+                pool.submit(self._do_task, message)
             elif isinstance(message, PermitAnswer):
-                self._answered(message)
+                self._hand_over_answer(message)
             elif isinstance(message, SecretsLearned):
                 SHOWN.learn(message.forms)
 
-    def _do(self, order: TaskOrder) -> None:
+    def _do_task(self, order: TaskOrder) -> None:
         """Does the task, and says how it ended whatever becomes of it: somebody waits for that."""
         progress = self._running[order.number] = MemberProgress()
         try:
@@ -95,7 +95,7 @@ class MemberWorker:
         outcome: MemberOutcome | None = None
         problems: tuple[Problem, ...] = ()
         try:
-            outcome = on_one_member(self._clients, self._own(order, progress))
+            outcome = on_one_member(self._clients, self._own_task(order, progress))
         except FleetError as error:
             problems = error.problems
         except BaseException as error:  # noqa: BLE001  # told as an error of this member
@@ -114,11 +114,11 @@ class MemberWorker:
         )
         return end if name in self._identified else self._with_identity(name, end)
 
-    def _own(self, order: TaskOrder, progress: MemberProgress) -> MemberTask:
+    def _own_task(self, order: TaskOrder, progress: MemberProgress) -> MemberTask:
         """The task with this process's permit, words and progress, and with what the look that it follows has seen,
         which is kept no longer."""
         permit = partial(self._permit, order)
-        say = partial(self._line, order.number)
+        say = partial(self._tell_line, order.number)
         return replace(order.task, permit=permit, say=say, progress=progress, seen=self._seen.pop(order.seen, None))
 
     def _with_identity(self, name: str, end: TaskEnd) -> TaskEnd:
@@ -151,13 +151,13 @@ class MemberWorker:
         del self._asked[number]
         return question.problems
 
-    def _answered(self, message: PermitAnswer) -> None:
+    def _hand_over_answer(self, message: PermitAnswer) -> None:
         """Hands the answer to whoever has asked."""
         question = self._asked[message.number]
         question.problems = message.problems
         question.answered.set()
 
-    def _line(self, order: int, text: str) -> None:
+    def _tell_line(self, order: int, text: str) -> None:
         """Has a line about the order told to people."""
         self._say(SaidLine(order, text))
 

@@ -384,7 +384,7 @@ def _record_evicted(work: _Evicting, placement: _Placement, cluster: str, verdic
         return
     status = replace(status, placement_statuses=kept)
     copy = StatusInNamespace.of(records, work.session.hub is not None, placement.recorded.placement)
-    status, failed = copy.written(status, status, now["metadata"]["generation"], work.now, placement.lease)
+    status, failed = copy.write(status, status, now["metadata"]["generation"], work.now, placement.lease)
     records.replace({**now, "status": encode(status)}, placement.lease)
     if failed:
         work.session.say(f"{name}: {failed.message}")

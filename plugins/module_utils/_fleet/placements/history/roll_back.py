@@ -167,7 +167,9 @@ def _secrets(
         raise FleetError("no-key", text, session.records.place, "roll back with an account that may read it")
     wanted = {identify(each): each for each in kept.manifests}
     problems = list[Problem]()
-    found = {each: one for each in kept.sealed for one in present.get(each.key, ()) if _is(one, wanted[each], key)}
+    found = {
+        each: one for each in kept.sealed for one in present.get(each.key, ()) if _is_recorded(one, wanted[each], key)
+    }
     left = {each: source for each, source in kept.sealed.items() if each not in found}
     for source in sorted(set(left.values())):
         here = [each for each, one in left.items() if one == source]
@@ -177,7 +179,7 @@ def _secrets(
             problems += _told_of(", ".join(map(str, here)), error.problems, name)
             continue
         for each in here:
-            same = [one for one in read.get(each.key, ()) if _is(one, wanted[each], key)]
+            same = [one for one in read.get(each.key, ()) if _is_recorded(one, wanted[each], key)]
             if same:
                 found[each] = same[0]
             elif unread and not read.get(each.key):
@@ -194,7 +196,7 @@ def _told_of(objects: str, problems: t.Iterable[Problem], name: str) -> list[Pro
     return [Problem(each.code, f"{objects}: {each.message}", name, each.hint) for each in problems]
 
 
-def _is(found: Manifest, recorded: Manifest, key: bytes) -> bool:
+def _is_recorded(found: Manifest, recorded: Manifest, key: bytes) -> bool:
     """Whether the manifest, sealed under the key, is what was recorded."""
     return object_hash(sealed(found, key, "")) == object_hash(recorded)
 

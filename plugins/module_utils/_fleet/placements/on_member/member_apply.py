@@ -156,7 +156,7 @@ def run_on_member(client: KubeClient, task: MemberTask, holding: Holding) -> Mem
             seen = _looked(client, task)
             if not _anything_due(task, seen):
                 return _nothing_written(task, seen)
-        return _written(client, replace(task, permit=_both(task.permit, keep)), seen)
+        return _write_steps(client, replace(task, permit=_both_checks(task.permit, keep)), seen)
 
 
 def _stands(client: KubeClient, task: MemberTask, seen: Seen) -> bool:
@@ -181,7 +181,7 @@ def _nothing_written(task: MemberTask, seen: Seen) -> MemberOutcome:
     return _outcome(task, seen, {}, () if task.reports_only else _refusals(seen.steps), done=True)
 
 
-def _both(permit: t.Callable[[], None], keep: Keep) -> t.Callable[[], None]:
+def _both_checks(permit: t.Callable[[], None], keep: Keep) -> t.Callable[[], None]:
     """A check that calls both, in this order; what they raise is raised."""
 
     def check() -> None:
@@ -203,9 +203,9 @@ def _looked(client: KubeClient, task: MemberTask) -> Seen:
         task.identity.id,
         task.strategy,
         task.prune_kinds,
-        task.abandon or originals,
-        task.shows,
         task.moves,
+        abandon=task.abandon or originals,
+        shows=task.shows,
     )
     if task.reports_only:
         steps = tuple(each for each in steps if each.action not in (PRUNE, RELEASE))
@@ -228,7 +228,7 @@ def _anything_due(task: MemberTask, seen: Seen) -> bool:
     )
 
 
-def _written(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
+def _write_steps(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
     """Carries out the steps, then records in the parent what is held; the parent of a placement that leaves goes when
     nothing is held any more. Errors as of ``run_on_member``."""
     observed = seen.observed

@@ -86,7 +86,7 @@ def named_apart(placement: str, sets: t.Mapping[str, ApplySet], policy_hash: str
 
     What a member says may be anything: a name that the placement could not have given counts as that of the first.
     """
-    sets = {cluster: _own(placement, each) for cluster, each in sets.items()}
+    sets = {cluster: _with_own_names(placement, each) for cluster, each in sets.items()}
     resources = _apart(
         {(each.resource_snapshot, each.resource_hash) for each in sets.values()},
         lambda index: resource_snapshot_name(placement, index),
@@ -114,7 +114,7 @@ def _policy_apart(placement: str, sets: t.Collection[ApplySet], policy_hash: str
     return policy_snapshot_name(placement, after) if today & others else ""
 
 
-def _own(placement: str, each: ApplySet) -> ApplySet:
+def _with_own_names(placement: str, each: ApplySet) -> ApplySet:
     """The ApplySet with names of snapshots that the placement could have given."""
     return replace(
         each,

@@ -198,11 +198,11 @@ def _rebuild(
         **{(kinds.binding, bindings[cluster]): each.resource_snapshot for cluster, each in adopted.items()},
     }
     records.clear(key, but=ours)  # what a recovery that was killed has made of other answers of the members
-    _policy_record(records, placement, newest)
+    _write_policy_record(records, placement, newest)
     for snapshot, held_there in contents.items():
         of_it = next(each for each in adopted.values() if each.resource_snapshot == snapshot)
         manifests = [sealed(each, key_bytes, "recovered") for each in held_there]
-        _resource_record(records, of_it, manifests, snapshot == latest.resource_snapshot)
+        _write_resource_record(records, of_it, manifests, snapshot == latest.resource_snapshot)
     for cluster, each in sorted(adopted.items()):
         parents[cluster][1].write(each, records.permit)
         if not records.has(key, key.kinds.binding, bindings[cluster]):
@@ -270,7 +270,7 @@ def _same_secret(wanted: Rendered, live: t.Mapping[str, t.Any] | None) -> bool:
     return live is not None and (wanted.manifest.get("data") or {}) == (live.get("data") or {})
 
 
-def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: ApplySet) -> None:
+def _write_policy_record(records: _Lease, placement: ClusterResourcePlacement, held: ApplySet) -> None:
     """The policy under which the members were picked, unless it is recorded; if it is not today's, its text is lost,
     the hash is known. FleetError as of ``_Lease.has`` and ``create``."""
     snapshot, _new = policy_snapshot_of(placement, None)
@@ -297,7 +297,7 @@ def _contents(snapshot: str, held: t.Iterable[ApplySet], objects: t.Sequence[Ren
     return [_named(found[key]) for key in sorted(found)]
 
 
-def _resource_record(records: _Lease, held: ApplySet, content: t.Sequence[Manifest], latest: bool) -> None:
+def _write_resource_record(records: _Lease, held: ApplySet, content: t.Sequence[Manifest], latest: bool) -> None:
     """Writes the snapshot, in one part, unless a run that was killed has written it. FleetError as of ``_Lease.has``
     and ``create``."""
     name, key = held.resource_snapshot, PlacementKey.of(held.placement)

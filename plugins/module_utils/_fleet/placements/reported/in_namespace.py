@@ -43,10 +43,10 @@ class StatusInNamespace:
         as it is. Writes nothing. FleetError of the records."""
         if not self.namespace:
             return status
-        failed = "" if self._is(status) else "it is another one there"
+        failed = "" if self._says(status) else "it is another one there"
         return with_synced(status, previous, self.namespace, failed, generation, now)
 
-    def written(
+    def write(
         self, status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime, lease: Lease
     ) -> tuple[PlacementStatus, FleetError | None]:
         """Writes the copy if it is not as it should be; the placement's status with a condition of that, and why the
@@ -64,12 +64,12 @@ class StatusInNamespace:
         told = failed.message if failed else ""
         return with_synced(status, previous, self.namespace, told, generation, now), failed
 
-    def removed(self, lease: Lease) -> None:
+    def remove(self, lease: Lease) -> None:
         """Deletes the copy, if there is to be one; absent is fine. FleetError of the records."""
         if self.namespace:
             self.records.delete(KIND, f"{self.namespace}/{self.name}", lease=lease)
 
-    def _is(self, status: PlacementStatus) -> bool:
+    def _says(self, status: PlacementStatus) -> bool:
         """Whether the copy says this status, the condition about the copy aside. FleetError of the records."""
         old = self._read()
         return old is not None and old.get("sourceStatus") == encode(without_synced(status))

@@ -86,9 +86,9 @@ def answer(session: Session, asked: WishedApproval, who: str, *, write: bool) ->
         Approver(name=who, since=vouched_since(session.hub, OF_STAGED_RUNS)),
         asked.digest,
         asked.reason,
-        write,
         session.clock(),
-        asked.self_approval,
+        write=write,
+        self_approval=asked.self_approval,
     )
     failure = decide(StagedState(run=run), ground.seen(ground.bindings), session.clock()).state.failure
     done = replace(done, useless=failure.message if failure and failure.code == SUPERSEDED else "")

@@ -260,8 +260,9 @@ def approve(
     who: Approver,
     given: str,
     reason: str,
-    write: bool,
     now: datetime,
+    *,
+    write: bool,
     self_approval: bool = True,
 ) -> GivenApproval:
     """Approves what the run waits for; without ``write`` only says what would be. One that was approved before is left
@@ -305,7 +306,7 @@ def approve(
             return replace(done, by=by, uncounted=refusal(request, court, now))
         verified = bool(who.name) and court.vouches(request.metadata.creation_timestamp)
         approved = _approved(request, signature(who.name, digest, reason), now)
-        if not write or _written(records, document, approved):
+        if not write or _write_approved(records, document, approved):
             uncounted = refusal(approved, court, now)
             return replace(done, by=who.name, changed=True, verified=verified, own=own, uncounted=uncounted)
     raise FleetError("conflict", "the approval request is being written all the time", placed.name, "try again")
@@ -318,7 +319,7 @@ def _approved(request: ClusterApprovalRequest, message: str, now: datetime) -> C
     return replace(request, status=replace(request.status, conditions=tuple(conditions)))
 
 
-def _written(records: Records, document: Record, approved: ClusterApprovalRequest) -> bool:
+def _write_approved(records: Records, document: Record, approved: ClusterApprovalRequest) -> bool:
     """Writes the conditions of the request that was approved; False if somebody else has written it since it was read.
     FleetError of the records."""
     conditions = [encode(each) for each in approved.status.conditions]

@@ -25,7 +25,7 @@ from ...._core.values import clock_skew
 from ...._kube.client import Timeouts
 from ...._store.records import Lease
 from ...audit.evidence import failing
-from ...audit.staged_runs import conducting, uncounted
+from ...audit.staged_runs import conducting, testify_uncounted
 from ...conductor.interrupts import Interrupts
 from ...conductor.loop import RELOAD, Conductor, Ending, RunLimits
 from ...keeping import Keeper
@@ -119,7 +119,7 @@ def carry_on(
         timeouts = Timeouts.connecting(wish.timeout)
         with open_clients(session, fleet, timeout=timeouts, strict=True) as clients:
             work = _Conducted(session, clients, keeper, journal.lease, laid, laid.plan, wish, told)
-            return work.conducted(journal, given, before)
+            return work.carry_to_end(journal, given, before)
 
 
 def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions) -> StagedReport:
@@ -167,7 +167,9 @@ class _Conducted:
     def __post_init__(self) -> None:
         self._members_read = self.session.clock()
 
-    def conducted(self, journal: HeldJournal, given: StagedManifests, before: ClusterStagedUpdateRun) -> StagedReport:
+    def carry_to_end(
+        self, journal: HeldJournal, given: StagedManifests, before: ClusterStagedUpdateRun
+    ) -> StagedReport:
         """Carries the run to its ending, then records the placement's status. FleetError as of ``Conductor.run``, and
         ``interrupted`` where a look at what clusters hold was broken off: that says nothing of them."""
         session, ground = self.session, self.laid.ground
@@ -210,7 +212,7 @@ class _Conducted:
             self._looked = now
             digest = self._digest(state.run)
             judge = judge_of(self.session, state.run, digest, self.wish.terms)
-            self._requests = seen_requests(records, state.run, digest, judge, self._refused)
+            self._requests = seen_requests(records, state.run, digest, judge, self._note_uncounted)
             if clock_skew.is_over(self._members_read, MEMBERS_AGAIN, now):
                 self._members_read = now
                 members = ground.roll.of(records, {each.cluster for each in bindings})
@@ -261,11 +263,11 @@ class _Conducted:
         key = self.laid.run.key
         self.session.journal(key.kinds.run, str(key), reason, message)
 
-    def _refused(self, found: UncountedRequest) -> None:
+    def _note_uncounted(self, found: UncountedRequest) -> None:
         """An approval, or a request, that does not count leaves a trace."""
         self.session.say(found.line)
         self.event("ApprovalRefused", found.line)
-        uncounted(self.session, self.laid.run, found)
+        testify_uncounted(self.session, self.laid.run, found)
 
     def _digest(self, run: ClusterStagedUpdateRun) -> str:
         """The digest of the run with the content that it has taken."""
@@ -293,7 +295,7 @@ class _Conducted:
         generation = said.observed_generation if said else document["metadata"]["generation"]
         status = placement_status(self.plan, outcomes, placement.status, generation, now, left)
         copy = StatusInNamespace.of(records, self.session.hub is not None, placement)
-        status, failed = copy.written(status, placement.status, generation, now, self.lease)
+        status, failed = copy.write(status, placement.status, generation, now, self.lease)
         writer.status(document, status)
         if failed:
             self.session.say(f"{self.plan.name}: {failed.message}")

@@ -101,7 +101,7 @@ def hand_over(
     outcomes = repaired(plan, looked, reach)
     wrote = any(each.wrote or each.doubtful for each in outcomes.values())
     try:
-        status, failed = _recorded(session, writer, placement, keeper, outcomes)
+        status, failed = _record_bindings(session, writer, placement, keeper, outcomes)
     except FleetError as error:
         if not wrote:
             raise
@@ -112,7 +112,7 @@ def hand_over(
     return HandOver(outcomes=outcomes, status=status, problems=problems, ended=INTERRUPTED if came else "")
 
 
-def _recorded(
+def _record_bindings(
     session: Session, writer: Writer, placement: Document, keeper: Keeper, outcomes: Outcomes
 ) -> tuple[PlacementStatus, FleetError | None]:
     """Stores bindings and status; the status, and why it could not be written into its namespace, None if it could.
@@ -124,6 +124,6 @@ def _recorded(
     previous = plan.placement.status
     status = placement_status(plan, outcomes, previous, generation, now, held_back(plan))
     keeper.check_leases()
-    status, failed = copy.written(status, previous, generation, now, writer.lease)
+    status, failed = copy.write(status, previous, generation, now, writer.lease)
     writer.status(placement, status)
     return status, failed

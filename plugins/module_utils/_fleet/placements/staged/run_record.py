@@ -47,7 +47,7 @@ class StagedBook:
         """The document with the status of this run; the epoch is in no record, see the class."""
         return {**document, "status": encode(state.run.status)}
 
-    def kept(self) -> None:
+    def remember(self) -> None:
         """Does nothing: this book remembers nothing."""
 
     def epoch(self) -> int:
@@ -92,7 +92,7 @@ def run_document(records: Records, name: str) -> Record:
     list. Others of the records."""
     document = records.get(RunKey.of(name).kinds.run, name)
     if document is None:
-        there = ", ".join(_there(records)) or "none"
+        there = ", ".join(_names_of_runs(records)) or "none"
         hint = f"runs that are recorded in {records.place}: {there}"
         raise FleetError("no-such-run", "there is no such staged update run", name, hint)
     return document
@@ -103,7 +103,7 @@ def read_run(records: Records, name: str) -> ClusterStagedUpdateRun:
     return recorded_run(RunKey.of(name), run_document(records, name))
 
 
-def _there(records: Records) -> list[str]:
+def _names_of_runs(records: Records) -> list[str]:
     """The names of runs of both kinds, sorted in each, as far as the account may list them. FleetError for any other
     reason."""
     found: list[str] = []
@@ -200,7 +200,7 @@ def keep_terms(session: Session, run: ClusterStagedUpdateRun, given: Terms) -> C
     )
 
 
-def delete_run(records: Records, name: str, force: bool, write: bool) -> bool:
+def delete_run(records: Records, name: str, *, force: bool, write: bool) -> bool:
     """Deletes the run with its approval requests, if it is to ``write``; whether there is one. Clusters in flight stay
     as they are, which ``force`` has to say is meant; so has it of a run that cannot be read (``record-damaged``), or
     that is written meanwhile (``conflict``). FleetError ``run-in-flight``, and of the records; requests that were

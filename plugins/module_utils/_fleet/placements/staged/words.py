@@ -137,16 +137,16 @@ class StagedTelling:
 
     def waiting(self, state: StagedState, until: datetime | None, now: datetime) -> None:
         """As ``end``; then, the first time that something waits, what ``stays`` says."""
-        self._waits()
+        self._tell_waits()
         if self._told and self.stays:
             self.say(f"{self.name}: {self.stays}")
             self.stays = ""
 
     def end(self, state: StagedState, why: str, now: datetime) -> None:
         """Says what still waits then, if that is other than what was said last."""
-        self._waits()
+        self._tell_waits()
 
-    def _waits(self) -> None:
+    def _tell_waits(self) -> None:
         """Says who waits for whom, all lines of it, if that is other than what was said last."""
         lines = tuple(self.lines())
         if lines != self._told:

@@ -133,7 +133,7 @@ def delete_profile(records: Records, name: str, write: bool) -> bool:
 
 
 def evaluated(
-    session: Session, given: UpdateManifests, names: t.Sequence[str], write: bool, start: bool, who: str = ""
+    session: Session, given: UpdateManifests, names: t.Sequence[str], who: str = "", *, write: bool, start: bool
 ) -> ProfilesReport:
     """Makes the run that each profile of these names, or each, wants now, and starts it with ``start``, as ``who``;
     without ``write`` only says so. What came of each is kept in its status, with ``write``. A profile whose run cannot
@@ -144,7 +144,7 @@ def evaluated(
     that were made or started by then stay so.
     """
     if not write:
-        planned = tuple(_each(session, given, names, start, who, None))
+        planned = tuple(_evaluate_each(session, given, names, start, who, None))
         return ProfilesReport(profiles=planned, changed=any(each.found.run is not None for each in planned))
     try:
         turn = _Turn(session.records, acquire(session.records, LEASE, session.holder, LEASE_SECONDS))
@@ -154,7 +154,7 @@ def evaluated(
         return ProfilesReport(held=error.message)
     done: list[Evaluated] = []
     try:
-        done.extend(_each(session, given, names, start, who, turn))
+        done.extend(_evaluate_each(session, given, names, start, who, turn))
         return _report(done)
     except FleetError as error:
         if error.code != "lease-lost":
@@ -184,7 +184,7 @@ def _report(done: t.Sequence[Evaluated], held: str = "") -> ProfilesReport:
     return ProfilesReport(profiles=tuple(done), changed=changed, held=held)
 
 
-def _each(
+def _evaluate_each(
     session: Session,
     given: UpdateManifests,
     names: t.Sequence[str],

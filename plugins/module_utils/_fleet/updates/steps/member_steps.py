@@ -58,7 +58,7 @@ class MemberSteps:
             cluster=self._cluster,
             known=self.permits.releases,
             pool=self._pool,
-            left=self._left,
+            left=self._end_rotations,
             now=self.session.clock,
             here=self.here,
         )
@@ -85,7 +85,7 @@ class MemberSteps:
             raise FleetError(NOT_A_MEMBER, "the cluster is not a member of the fleet", member, "join it first")
         return cluster_as(found, seen.version, self.pools(member, seen))
 
-    def _left(self, task: PoolTask) -> PoolEnd:
+    def _end_rotations(self, task: PoolTask) -> PoolEnd:
         """Ends what rotations of this run have left on the member; there are none where its platform upgrades pools.
         FleetError and Closed as of ``PoolRotations.finish`` and ``_rotations``."""
         return PoolEnd() if _by_platform(task.driver) else self._rotations.finish(task)

@@ -116,7 +116,7 @@ class PoolRotations:
         rotation = recorded(NodeRotation, stored) if stored is not None else ground.rotation
         if not has_begun(rotation):
             rotation = self._begun(around, task.work, task.step, stored)
-        end = self._carried(task, replace(around, at_first=replace(around.at_first, rotation=rotation)))
+        end = self._carry_on(task, replace(around, at_first=replace(around.at_first, rotation=rotation)))
         if not end.paused:
             self._left_nothing.add(operation)
         return end
@@ -137,12 +137,12 @@ class PoolRotations:
                 continue
             ground = replace(self._ground(task.work, task.step, task.image), rotation=rotation)
             around = self._around(ground, task.work.member)
-            end = around if isinstance(around, PoolEnd) else self._carried(task, around)
+            end = around if isinstance(around, PoolEnd) else self._carry_on(task, around)
             if end.paused:
                 return end
         return PoolEnd()
 
-    def _carried(self, task: PoolTask, around: RotationAround) -> PoolEnd:
+    def _carry_on(self, task: PoolTask, around: RotationAround) -> PoolEnd:
         """Carries the rotation on until it is over, and deletes its record then, or until it has to wait, as while
         somebody else carries it on. FleetError as of ``carried``, but for that, and of the records; Closed when nobody
         follows any more."""

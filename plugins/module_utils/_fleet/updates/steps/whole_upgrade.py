@@ -145,10 +145,10 @@ class WholeUpgrade:
         except ValueError as error:
             reason = states.UPGRADE_FAILED if self.begun else states.PRECONDITION_FAILED
             return self._ended(cluster, states.FAILED, reason, str(error))
-        over = self._over(todo, cluster, only_follow)
+        over = self._end_without_step(todo, cluster, only_follow)
         return over or self._step(todo.steps[0], cluster)
 
-    def _over(self, todo: UpgradeWork, cluster: Cluster, only_follow: bool) -> Last | None:
+    def _end_without_step(self, todo: UpgradeWork, cluster: Cluster, only_follow: bool) -> Last | None:
         """The end, if there is nothing more to do, it cannot be done, or it has to wait; None if there is a step to
         take. Before there is nothing more to do of one that has begun, what attempts have left is ended, but not where
         it fails or waits; errors as of ``_pooled``."""
@@ -282,10 +282,10 @@ def hops_in_flight(work: Work, version: str) -> tuple[Work | None, Work]:
 
 def _unless_well(ended: Last | None) -> Last | None:
     """The end of an operation, unless the attempt goes on after it."""
-    return None if ended is None or _well(ended) else ended
+    return None if ended is None or _is_at_target(ended) else ended
 
 
-def _well(ended: Last) -> bool:
+def _is_at_target(ended: Last) -> bool:
     """Whether the control plane is at its target: upgraded, or there already."""
     if not isinstance(ended, Ended):
         return False

@@ -181,7 +181,7 @@ MENDED: dict[str, dict[str, object]] = {
 
 
 def linted(path: Path, consent: bool = True) -> Linted:
-    return lint([str(path)], NOW, consent)
+    return lint([str(path)], NOW, consent=consent)
 
 
 @pytest.mark.parametrize("name", FOUND)

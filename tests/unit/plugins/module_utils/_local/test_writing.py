@@ -58,7 +58,7 @@ WRITES: dict[str, t.Callable[[Path], object]] = {
     "a state": lambda folder: state.save(folder, STATE),
     "an intent": lambda folder: upgrades.intend(folder, "v1.35.4", "v1.36.3"),
     "an upgrade": lambda folder: upgrades.log_upgrade(folder.parent, "a", "op", INTENT, NOW),
-    "a note on a server": lambda folder: offers._rest(offered(folder), "why"),
+    "a note on a server": lambda folder: offers._let_rest(offered(folder), "why"),
 }
 
 

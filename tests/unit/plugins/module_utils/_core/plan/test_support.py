@@ -18,7 +18,10 @@ def placement(**strategy: object) -> ClusterResourcePlacement:
 
 def test_a_plain_placement_is_carried_out_as_it_is() -> None:
     assert limitations(placement(), on_hub=False, from_hub=False) == ()
-    assert limitations(placement(applyStrategy={"comparisonOption": "PartialComparison"}), False, False) == ()
+    assert (
+        limitations(placement(applyStrategy={"comparisonOption": "PartialComparison"}), on_hub=False, from_hub=False)
+        == ()
+    )
 
 
 def test_what_staged_runs_change_is_no_limitation() -> None:

@@ -103,7 +103,7 @@ def looked(session: Session, terms: Terms) -> list[str]:
 
     def tell(found: t.Any) -> None:
         told.append(found.line)
-        staged_runs.uncounted(session, RUN, found)
+        staged_runs.testify_uncounted(session, RUN, found)
 
     seen_requests(session.records, RUN, DIGEST, judge_of(session, RUN, DIGEST, terms), tell)
     return told
@@ -144,7 +144,7 @@ def test_so_is_one_by_the_terms_that_the_run_keeps(session: Session) -> None:
         (kept, True, "nothing proves that it is of ann"),
         (kept, True, "nothing"),
     ):
-        done = approve(session.records, each, DIGEST, "", "", Approver(name="ann"), "", "", write, NOW)
+        done = approve(session.records, each, DIGEST, "", "", Approver(name="ann"), "", "", NOW, write=write)
         assert done.uncounted.startswith(why) and bool(done.uncounted) == bool(why)
     assert seen_requests(session.records, run, DIGEST, judge_of(session, run, DIGEST, Terms()))
     assert seen_requests(session.records, kept, DIGEST, judge_of(session, kept, DIGEST, Terms())) == ()
@@ -199,7 +199,7 @@ def test_an_approval_of_a_gate_that_does_not_count_is_told_as_such(
     place = PlacedGate("prod", "", "Before", gate)
     deed = Deed(action=GATE_APPROVED, kind="UpdateRun", name=run.name, message=f"gate {gate.id}, before prod")
     evidence.testify(of_ann(session), deed)
-    update_runs.uncounted(session, run, UncountedGate(placed=place, words="no", why="ann made the run", by=by))
+    update_runs.testify_uncounted(session, run, UncountedGate(placed=place, words="no", why="ann made the run", by=by))
     found = history(session)
     assert len(found) == count
     assert (found[0].outcome == DOES_NOT_COUNT) is (by is not None)

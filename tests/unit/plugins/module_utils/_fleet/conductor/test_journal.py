@@ -46,7 +46,7 @@ class CountingBook:
     def written(self, document: Document, state: int, _epoch: int) -> Document:
         return {**document, "status": {"done": state}}
 
-    def kept(self) -> None:
+    def remember(self) -> None:
         """Nothing is remembered."""
 
     def epoch(self) -> int:

@@ -41,7 +41,7 @@ def told(argv: t.Any, provider: str = "aks", words: str = "") -> t.Any:
     east = member("east", provider)
     clients = Clients({"east": east})
     clients.identities.maintenance["east"] = words
-    return commands_of({"aks": argv}, {"PATH": "/usr/bin:/bin"}).told(east, clients)
+    return commands_of({"aks": argv}, {"PATH": "/usr/bin:/bin"}).ask(east, clients)
 
 
 def test_the_command_of_its_provider_is_asked_for_each_member():
@@ -92,14 +92,14 @@ def test_what_a_member_says_is_neither_option_nor_script(
     """Whoever may write a FleetMember must not choose what is run."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FleetError) as refused:
-        commands_of({"aks": argv}, {"PATH": "/usr/bin:/bin"}).told(member("east", "aks", location), Clients({}))
+        commands_of({"aks": argv}, {"PATH": "/usr/bin:/bin"}).ask(member("east", "aks", location), Clients({}))
     assert refused.value.code == "unsafe-argument" and not list(tmp_path.iterdir())
 
 
 def test_a_script_reads_what_a_member_says_in_its_environment():
     script = 'printf \'{"freezes": [{"name": "x", "start": "2026-11-20", "end": "2026-12-01", "reason": "%s"}]}\' '
     argv = ["sh", "-c", script + '"$GITOPS_FLEET_LOCATION"']
-    found = commands_of({"aks": argv}, {"PATH": "/usr/bin:/bin"}).told(
+    found = commands_of({"aks": argv}, {"PATH": "/usr/bin:/bin"}).ask(
         member("east", "aks", "eu; touch made"), Clients({})
     )
     assert found is not None and [each.reason for each in found.freezes] == ["eu; touch made"]
@@ -131,7 +131,7 @@ def test_it_has_of_the_environment_what_its_tool_needs_and_nothing_else():
     )
     environ = {"PATH": "/usr/bin:/bin", "SECRET": "canary", "AZURE_X": json.dumps(FREEZE)}
     commands = commands_of({"aks": [sys.executable, "-c", script]}, environ)
-    found = commands.told(member("east", "aks"), Clients({}))
+    found = commands.ask(member("east", "aks"), Clients({}))
     assert found is not None and [each.reason for each in found.freezes] == ["kept"]
     assert "canary" not in repr(commands)
 

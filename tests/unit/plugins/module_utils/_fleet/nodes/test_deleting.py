@@ -179,7 +179,5 @@ def test_a_silent_member_is_asked_for_one_node_and_not_for_each(member: Member) 
     """Each question takes as long as a connection may, and who is told to end has seconds."""
     member.broken = lambda _verb, _name: "timeout"
     wish = NodeDeletion(member="m", uids={"a": "u-a", "b": "u-b"}, replacement=ReplacementWish(), timeout=0.0)
-    found = deleting._Deletion(t.cast(t.Any, member), wish, t.cast(t.Any, None)).waited(
-        lambda: "interrupted by SIGTERM"
-    )
+    found = deleting._Deletion(t.cast(t.Any, member), wish, t.cast(t.Any, None)).wait(lambda: "interrupted by SIGTERM")
     assert found == dict.fromkeys("ab", "interrupted by SIGTERM") and member.looks == 1

@@ -197,7 +197,7 @@ def test_five_thousand_nodes_fit_into_one_record_to_their_end(records: SqliteRec
     last = book.written(stored, ended(many), 1)
     assert size_of_json(last["status"]) <= LIMIT and last["status"]["failed"] == 5_000
     assert rotation_state(recorded(NodeRotation, last)) == ended(many)
-    book.kept()
+    book.remember()
     flying = replace(many, nodes=(replace(many.nodes[0], phase="Draining"), *many.nodes[1:]))
     records.replace(book.written(stored, flying, 1))
     assert [each.name for each in in_flight_beside(records, "another")] == [many.nodes[0].name]

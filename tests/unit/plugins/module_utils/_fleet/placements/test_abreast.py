@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.abreast import (
     PlacementWork,
-    _next,
+    _due_courses,
     abreast,
 )
 
@@ -66,10 +66,10 @@ def test_not_more_begin_than_give_the_threads_enough_to_do() -> None:
     wide = [PlacementWork([f"m{place}-{number}" for number in range(100)], nothing) for place in range(12)]
     narrow = [PlacementWork([f"m{place}"], nothing) for place in range(40)]
     nobody = dict.fromkeys(range(40), 0)
-    assert _next(dict.fromkeys(range(12), 0), {}, wide, threads=16) == [0, 1]
-    assert _next({5: 0, 6: 0}, {4: 0}, wide, threads=16) == [5]
-    assert _next(nobody, {}, narrow, threads=16) == list(range(16))
-    assert _next({5: 0, 6: 0}, {1: 0, 2: 0, 3: 0}, narrow, threads=4) == [5]
+    assert _due_courses(dict.fromkeys(range(12), 0), {}, wide, threads=16) == [0, 1]
+    assert _due_courses({5: 0, 6: 0}, {4: 0}, wide, threads=16) == [5]
+    assert _due_courses(nobody, {}, narrow, threads=16) == list(range(16))
+    assert _due_courses({5: 0, 6: 0}, {1: 0, 2: 0, 3: 0}, narrow, threads=4) == [5]
 
 
 def test_once_one_says_so_nothing_more_begins() -> None:

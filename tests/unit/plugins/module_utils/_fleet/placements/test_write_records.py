@@ -110,7 +110,7 @@ def applied(
     generation = writer.spec()["metadata"]["generation"]
     records.dies = dies
     try:
-        writer.snapshots(generation)
+        writer.write_snapshots(generation)
     except Killed:
         assert dies
     records.dies = None

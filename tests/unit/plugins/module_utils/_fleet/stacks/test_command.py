@@ -65,13 +65,13 @@ def test_who_only_looks_is_not_told_that_anything_is_done(commands, tmp_path, lo
 
 
 def test_one_that_takes_too_long_is_asked_to_end_twice_and_then_killed(commands):
-    found = refused(lambda: commands("trap '' INT; while :; do sleep 0.1; done", seconds=0.5).told("up"))
+    found = refused(lambda: commands("trap '' INT; while :; do sleep 0.1; done", seconds=0.5).output_of("up"))
     assert found.code == "stack-timeout" and "timeout" in found.hint
 
 
 def test_input_reaches_it_and_no_argument(commands, tmp_path):
-    assert commands('echo "$@"; cat').told("config", "set", given="hidden").endswith("hidden")
-    assert "hidden" not in commands('echo "$@"').told("config", "set", given="hidden")
+    assert commands('echo "$@"; cat').output_of("config", "set", given="hidden").endswith("hidden")
+    assert "hidden" not in commands('echo "$@"').output_of("config", "set", given="hidden")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_input_reaches_it_and_no_argument(commands, tmp_path):
 )
 def test_what_its_words_mean(commands, tmp_path, words, code, told):
     (tmp_path / "words").write_text(words)
-    found = refused(lambda: commands(f"cat {tmp_path}/words; exit 1").told("export"))
+    found = refused(lambda: commands(f"cat {tmp_path}/words; exit 1").output_of("export"))
     assert found.code == code and told in str(found)
 
 
@@ -108,7 +108,7 @@ def test_the_process_of_another_user_has_not_ended_where_proc_hides_it(commands,
     locked = commands(f"cat {tmp_path}/words; exit 1")
     exists = Path.exists
     monkeypatch.setattr(Path, "exists", lambda path: not str(path).startswith("/proc/") and exists(path))
-    found = refused(lambda: locked.told("export"))
+    found = refused(lambda: locked.output_of("export"))
     assert found.code == "stack-locked" and "has ended" not in found.message
 
 
@@ -116,7 +116,7 @@ def test_the_process_of_another_user_has_not_ended_where_proc_hides_it(commands,
 def test_that_a_process_has_ended_is_said_of_this_machine_alone(commands, tmp_path, pid):
     """A lock names its host and no more: containers and machines of one name see different processes."""
     (tmp_path / "words").write_text(LOCK.format(socket.gethostname(), pid))
-    found = refused(lambda: commands(f"cat {tmp_path}/words; exit 1").told("export"))
+    found = refused(lambda: commands(f"cat {tmp_path}/words; exit 1").output_of("export"))
     assert "which has ended without giving it back, unless another machine or container" in found.message
 
 
@@ -130,8 +130,8 @@ def test_a_stack_is_known_by_its_name_alone_or_whole(commands, tmp_path):
 def test_a_warning_is_no_part_of_an_answer(commands):
     """The engine warns of whatever it wants to, beside what it was asked for."""
     talkative = commands("""echo 'warning: a new version' >&2; echo '{"a": 1}'""")
-    assert talkative.asked("stack", "output", "--json") == {"a": 1}
-    assert commands("echo 'warning: none' >&2").asked("stack", "history", empty=[]) == []
+    assert talkative.json_of("stack", "output", "--json") == {"a": 1}
+    assert commands("echo 'warning: none' >&2").json_of("stack", "history", empty=[]) == []
     assert commands("""echo 'warning: x' >&2; echo '[{"name": "dev"}]'""").known()
 
 
@@ -139,7 +139,7 @@ def test_a_warning_is_no_part_of_an_answer(commands):
 def test_an_answer_that_is_no_json_is_an_error(commands, tmp_path, printed):
     (tmp_path / "printed").write_text(printed)
     broken = commands(f"cat {tmp_path}/printed")
-    for call in (lambda: broken.asked("stack", "export"), broken.known):
+    for call in (lambda: broken.json_of("stack", "export"), broken.known):
         assert refused(call).code == "stack-unreadable"
 
 
@@ -189,9 +189,9 @@ def test_each_resource_is_told_once_of_very_many(commands, tmp_path):
 
 
 def test_one_that_does_not_read_its_input_is_ended_too(commands):
-    found = refused(lambda: commands("sleep 60", seconds=0.5).told("config", "set", given="x" * 1_000_000))
+    found = refused(lambda: commands("sleep 60", seconds=0.5).output_of("config", "set", given="x" * 1_000_000))
     assert found.code == "stack-timeout"
 
 
 def test_words_that_no_program_can_be_given_are_refused(commands):
-    assert refused(lambda: commands("true").told("import", "a\0b")).code == "stack-failed"
+    assert refused(lambda: commands("true").output_of("import", "a\0b")).code == "stack-failed"

@@ -408,11 +408,11 @@ def test_a_rotation_that_left_young_nodes_says_how_they_are_replaced_too() -> No
 
 def test_a_rotation_that_was_stopped_is_followed_to_its_end_or_begun_anew() -> None:
     command = ("rotate", {"rotation": "nodes"})
-    assert told(after_rotation_stop("nodes", True, False)) == [
+    assert told(after_rotation_stop("nodes", in_hand=True, ended=False)) == [
         ("to follow what is in flight to its end, unless it is being conducted", *command)
     ]
-    assert told(after_rotation_stop("nodes", False, True)) == [("to begin it anew", *command)]
-    assert after_rotation_stop("nodes", False, False) == []
+    assert told(after_rotation_stop("nodes", in_hand=False, ended=True)) == [("to begin it anew", *command)]
+    assert after_rotation_stop("nodes", in_hand=False, ended=False) == []
 
 
 def test_after_the_state_of_the_fleet_who_is_read_anew_and_what_nobody_conducts() -> None:
@@ -421,7 +421,7 @@ def test_after_the_state_of_the_fleet_who_is_read_anew_and_what_nobody_conducts(
         RunNeed(kind=kind, name="r", needs="conductor", since=since)
         for kind in ("update run", "staged run", "rotation")
     ]
-    assert told(after_status(True, [*left, RunNeed(kind="rotation", name="x", needs="nodes")])) == [
+    assert told(after_status([*left, RunNeed(kind="rotation", name="x", needs="nodes")], is_behind=True)) == [
         ("to read members anew", "facts", {}),
         (
             "to go on with staged run r, which nobody seems to conduct since 2026-03-01T09:00:00Z, with the"
@@ -435,12 +435,12 @@ def test_after_the_state_of_the_fleet_who_is_read_anew_and_what_nobody_conducts(
             {"rotation": "r"},
         ),
     ]
-    assert after_status(False, ()) == []
+    assert after_status((), is_behind=False) == []
 
 
 def test_how_drift_is_looked_for_is_a_command_with_what_no_record_tells() -> None:
     """Where the manifests are, a person fills in; the records are named as in every command."""
-    steps = after_status(False, (), unlooked=True)
+    steps = after_status((), is_behind=False, unlooked=True)
     files = {"placements": "FOLDER", "resources": "FOLDER"}
     assert told(steps, HUB) == [
         ("to see here what drifted", "drift", {"result_file": "drift.json", "records": HUB, **files}),
@@ -450,9 +450,9 @@ def test_how_drift_is_looked_for_is_a_command_with_what_no_record_tells() -> Non
 
 def test_a_staged_run_with_overrides_in_files_says_that_its_files_are_needed_again() -> None:
     runs = [RunNeed(kind="staged run", name="r", needs="conductor", overridden=True)]
-    (step,) = told(after_status(False, runs, in_files=True))
+    (step,) = told(after_status(runs, is_behind=False, in_files=True))
     assert step[1:] == ("staged_update", {"run": "r", "runs": "FOLDER"})
-    (step,) = told(after_status(False, runs))
+    (step,) = told(after_status(runs, is_behind=False))
     assert step[1:] == ("staged_update", {"run": "r"})
 
 

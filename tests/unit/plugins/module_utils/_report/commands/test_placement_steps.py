@@ -131,10 +131,10 @@ def test_what_was_applied_without_waiting_is_waited_for_by_a_rollout() -> None:
 def test_an_unfinished_placement_goes_on_by_a_rollout_with_what_is_not_recorded(
     src: tuple[str, ...], on_hub: bool, variables: dict[str, object], blanks: tuple[str, ...]
 ) -> None:
-    step = after_unfinished("web", src, False, on_hub)
+    step = after_unfinished("web", src, deleting=False, on_hub=on_hub)
     assert (step.to, step.playbook, step.variables) == ("go on", "rollout", {"names": "web", **variables})
     assert tuple(step.blanks) == blanks
-    ended = after_unfinished("web", src, True, on_hub)
+    ended = after_unfinished("web", src, deleting=True, on_hub=on_hub)
     assert (ended.playbook, ended.variables, ended.blanks) == ("end", {"names": "web"}, {})
 
 

@@ -74,7 +74,7 @@ class Member:
         self.done: list[str] = []
         self._shows = list(shows)
         self._parent = parent
-        for name in ("observe", "parent_version", "_written"):
+        for name in ("observe", "parent_version", "_write_steps"):
             monkeypatch.setattr(member_apply, name, getattr(self, name.strip("_")))
 
     def observe(self, *_arguments: t.Any) -> Observed:
@@ -85,7 +85,7 @@ class Member:
         self.done.append("parent")
         return self._parent
 
-    def written(self, _client: t.Any, task: MemberTask, seen: Seen) -> MemberOutcome:
+    def write_steps(self, _client: t.Any, task: MemberTask, seen: Seen) -> MemberOutcome:
         self.done.append(f"write on {seen.observed.version or 'nothing'}")
         return MemberOutcome(cluster=task.cluster, done=True)
 

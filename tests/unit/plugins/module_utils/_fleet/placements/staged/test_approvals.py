@@ -52,7 +52,7 @@ def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
 
 
 def approved(records: SqliteRecords, run: ClusterStagedUpdateRun) -> GivenApproval:
-    return approve(records, run, DIGEST, "", "", Approver(name="anna"), "", "", True, NOW)
+    return approve(records, run, DIGEST, "", "", Approver(name="anna"), "", "", NOW, write=True)
 
 
 def test_a_run_that_has_begun_takes_the_approval_that_it_waits_for(records: SqliteRecords) -> None:

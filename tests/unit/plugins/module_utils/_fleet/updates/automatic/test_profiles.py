@@ -93,14 +93,15 @@ class Month:
         found = update_manifests([], documents, strict=False)
         if write:
             record_profiles(self.records, found, write=True)
-        return evaluated(self.session(), found, (), write, start=True)
+        return evaluated(self.session(), found, (), write=write, start=True)
 
     def conduct(self) -> None:
         for run in recorded_runs(self.records, ())[0]:
             state, versions = run_of(run), self.versions()
             while run.status.status.state not in TERMINAL and derive(state).state not in TERMINAL:
                 views = {
-                    name: view_at_version(MemberView(name=name), at, run.target, True) for name, at in versions.items()
+                    name: view_at_version(MemberView(name=name), at, run.target, automatic=True)
+                    for name, at in versions.items()
                 }
                 decided = decide(state, UpdateSeen(members=views), self.now)
                 state = decided.state
@@ -215,7 +216,7 @@ def test_a_member_that_is_held_is_not_told_as_one_without_a_window(month: Month)
 def test_generate_makes_the_run_and_starts_nothing(month: Month) -> None:
     given = month.given(catalogue("1.34.8", "1.35.4"), *profiles(slow={"disabled": True}))
     for made in (True, False):
-        report = evaluated(month.session(), given, ["slow"], True, start=False)
+        report = evaluated(month.session(), given, ["slow"], write=True, start=False)
         (slow,) = report.profiles
         assert (slow.made, slow.started, report.changed) == (made, False, made)
         assert slow.run.startswith("slow-1-34-8-")
@@ -226,10 +227,10 @@ def test_generate_makes_the_run_and_starts_nothing(month: Month) -> None:
 def test_one_at_a_time_evaluates(month: Month) -> None:
     given = month.given(catalogue("1.34.8", "1.35.4"), *profiles())
     lease = month.records.acquire(LEASE, "another runner", 60)
-    report = evaluated(month.session(), given, (), True, start=True)
+    report = evaluated(month.session(), given, (), write=True, start=True)
     assert "another runner" in report.held and month.runs() == [] and not report.changed
     month.records.release(lease)
-    assert len(evaluated(month.session(), given, (), True, start=True).profiles) == 2
+    assert len(evaluated(month.session(), given, (), write=True, start=True).profiles) == 2
 
 
 class TestLongWork:
@@ -267,7 +268,7 @@ class TestLongWork:
         def overtake() -> None:
             if not other:
                 other.append(ProfilesReport())
-                other[0] = evaluated(month.session("another"), UpdateManifests(), (), True, start=True)
+                other[0] = evaluated(month.session("another"), UpdateManifests(), (), write=True, start=True)
 
         self.slow(month, 130, monkeypatch, overtake)
         told = month.tick()
