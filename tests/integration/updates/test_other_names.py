@@ -57,14 +57,24 @@ def test_a_member_of_another_name_is_upgraded(fleet: UpdateFleet, plays: Plays) 
     assert fleet.upgrades() == {cluster: 1}
 
 
-def test_a_failure_is_told_once_in_the_tree(fleet: UpdateFleet, plays: Plays) -> None:
-    """Its reason stands at the member, and rows above it name the member."""
+def test_a_target_that_nobody_has_is_refused_before_anything_begins(fleet: UpdateFleet, plays: Plays) -> None:
     (name,) = fleet.members("eu")
     fleet.write(sequence(("eu",)))
     empty = fleet.folder / "no-binaries"
     empty.mkdir()
     drivers = {"local": {"root": str(fleet.clusters.root), "binaries_dir": str(empty)}}
-    failed = plays("gitops.fleet.update", **{**fleet.variables(), "drivers": drivers}).code(2)
+    for playbook in ("preflight", "update"):
+        refused = plays(f"gitops.fleet.{playbook}", **{**fleet.variables(), "drivers": drivers}).code(2)
+        assert "missing-binary" in refused.output and name in refused.output, refused.output
+    assert not fleet.records.list("UpdateRun") and fleet.upgrades() == {name: 0}
+
+
+def test_a_failure_is_told_once_in_the_tree(fleet: UpdateFleet, plays: Plays) -> None:
+    """Its reason stands at the member, and rows above it name the member."""
+    (name,) = fleet.members("eu")
+    (fleet.clusters.root / name / "pki" / "sa.key").unlink()
+    fleet.write(sequence(("eu",)))
+    failed = plays("gitops.fleet.update", **fleet.variables()).code(2)
     assert fleet.states() == {name: "Failed"}
     message = fleet.row(name).message
     tree = failed.output[failed.output.index("WHAT") :].partition("[ERROR]")[0].split("\n\n")[0]
