@@ -57,7 +57,7 @@ def test_a_run(monkeypatch: pytest.MonkeyPatch, records: Records, is_refused: bo
     session = Session(records=records, holder="tests", clock=now, environ={})
     given = update_manifests([], [FREEZE, RUN], strict=False)
     with pytest.raises(FleetError, match="no") if is_refused else contextlib.nullcontext():
-        made = update_run._made(session, "r", given, {"digest": "", "src": None}, write=True)
+        made = update_run._made(session, "r", given, {"state": "conducted", "digest": "", "src": None}, write=True)
         assert made.changed and made.run.status.digest
     assert [bool(records.get(kind, name)) for kind, name in (("UpdateRun", "r"), ("FleetMaintenance", "sales"))] == [
         not is_refused
