@@ -109,7 +109,7 @@ def run_meant(name: str, runs: t.Collection[str]) -> str:
     if len(runs) == 1:
         return next(iter(runs))
     there = ", ".join(sorted(runs)) or "none"
-    hint = "name one that is recorded (-e run=...), or give its manifests: docs/updates.md, docs/rollout.md (staged)"
+    hint = "name one that is recorded (variable run), or give its manifests: docs/updates.md, docs/rollout.md (staged)"
     raise FleetError("which-run", f"a run has to be named; defined are {there}", "name", hint)
 
 

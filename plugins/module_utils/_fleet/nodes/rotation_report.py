@@ -28,7 +28,7 @@ def rotation_name(name: str, given: NodeManifests) -> str:
     if len(given.rotations) == 1:
         return next(iter(given.rotations))
     there = ", ".join(sorted(given.rotations)) or "none"
-    hint = "name one that is recorded (-e rotation=...), or give its manifests: docs/disruption.md"
+    hint = "name one that is recorded (variable rotation), or give its manifests: docs/disruption.md"
     raise FleetError("which-rotation", f"a rotation has to be named; defined are {there}", "name", hint)
 
 

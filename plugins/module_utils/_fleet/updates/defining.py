@@ -112,7 +112,7 @@ def refuse_for_nobody(run: UpdateRun) -> None:
         return
     left = run.status.uncovered_members
     said = f"in no group of it: {listed(left, NAMED)}" if left else "no member is recorded"
-    hint = "join members with a group that its strategy names (-e group=...), or mend the strategy"
+    hint = "join members by gitops.fleet.join with a group that the strategy names, or mend the strategy"
     where = f"{KIND}/{run.name}"
     raise FleetError(
         "no-members", f"the run would upgrade nobody; {said}", where, hint if left else "join members first"

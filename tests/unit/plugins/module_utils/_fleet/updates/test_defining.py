@@ -51,7 +51,7 @@ def test_who_is_in_no_group_is_named(records: Records) -> None:
     with pytest.raises(FleetError) as refused:
         refuse_for_nobody(run_for(records, "canary", "rest"))
     assert (refused.value.code, refused.value.where) == ("no-members", "UpdateRun/r")
-    assert refused.value.message.endswith("in no group of it: a, b") and "-e group=" in refused.value.hint
+    assert refused.value.message.endswith("in no group of it: a, b") and "with a group that" in refused.value.hint
 
 
 def test_a_fleet_without_members_is_told_to_join_some(records: Records) -> None:
