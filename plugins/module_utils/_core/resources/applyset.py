@@ -212,7 +212,8 @@ def _json(data: t.Mapping[str, str], key: str, *wanted: str) -> t.Any:
 def _scores(decision: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The scores as they are. ValueError for one that is neither a whole number of 64 bits, as bindings keep it, nor
     null."""
-    if not all(each is None or (type(each) is int and -(2**63) <= each < 2**63) for each in decision.values()):
+    numbers = [each for each in decision.values() if each is not None]
+    if any(isinstance(each, bool) or not isinstance(each, int) or not -(2**63) <= each < 2**63 for each in numbers):
         raise ValueError("record.decision holds something else than whole numbers of 64 bits")
     return dict(decision)
 
