@@ -73,6 +73,11 @@ class MemberNodes:
         pools = [StatePool(each, by_name.get((refs[each.name].kind, refs[each.name].name))) for each in self.pools]
         return assemble(self.nodes, self.claims, self.pods, pools, self.pdbs, self.daemons or ())
 
+    @property
+    def pods_known(self) -> bool:
+        """Whether pods were asked for, and could be read."""
+        return self.pods_read and POD not in self.missing
+
     @cached_property
     def whole(self) -> ClusterState:
         """The cluster as of ``state``, with the nodes that Karpenter overlooks until they say more among the others: we

@@ -22,12 +22,14 @@ from ..methods.expiration import Expiry, expiry
 from ..origins import origin
 from ..rotation.state import RotationState
 from ..termination import deadline, drain_step
-from .member_nodes import MemberNodes
+from .member_nodes import NODE_CLAIM, NODE_POOL, PDB, POD, MemberNodes
 from .rotation_sight import RotationGround
 
 EMPTY, DRIFTED, EXPIRED, DUE = "Empty", "Drifted", "Expired", "Due"
 # Gates that speak of Karpenter only: without it a node is nobody's candidate, and a rotation may take it.
 KARPENTER_ONLY = ("not-managed", "not-initialized", "no-pool-label", "no-pool", "no-node")
+# Where one of these could not be read, nobody knows whether it holds a node; the last two speak of pods.
+NEEDED = (NODE_POOL, NODE_CLAIM, PDB, POD)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +119,8 @@ def _answer(member: MemberNodes, node: StateNode, due: t.Mapping[str, str], now:
     Node. ValueError for a duration of its NodeClaim that is none; FleetError as of ``drift``."""
     state = member.state
     lives = expiry(state, node, now)
-    own, by_pods = node_blockers(state, node, now), pod_blockers(node.pods, state.limits, now)
+    own = (*_unread(member), *node_blockers(state, node, now))
+    by_pods = pod_blockers(node.pods, state.limits, now)
     graceful = (*own, *by_pods)
     labels = node.node.labels if node.node else node.labels
     return NodeAnswer(
@@ -137,10 +140,17 @@ def _answer(member: MemberNodes, node: StateNode, due: t.Mapping[str, str], now:
     )
 
 
+def _unread(member: MemberNodes) -> t.Iterator[Blocker]:
+    """The blocker ``unknown`` for each kind of ``NEEDED`` that could not be read, with why."""
+    for kind in NEEDED:
+        if kind in member.missing:
+            yield Blocker("unknown", f"{kind} could not be read: {member.missing[kind].message}", kind in (PDB, POD))
+
+
 def _drain(member: MemberNodes, node: StateNode, now: datetime) -> str:
     """How far Karpenter has come with the drain of a node whose NodeClaim is being deleted, in a sentence; empty for
-    other nodes, and where pods were not read. ValueError as of ``deadline``."""
-    if node.claim is None or node.claim.metadata.deletion_timestamp is None or not member.pods_read:
+    other nodes, and where pods are not known. ValueError as of ``deadline``."""
+    if node.claim is None or node.claim.metadata.deletion_timestamp is None or not member.pods_known:
         return ""
     return drain_step(node.pods, deadline(node.claim), now).text
 
@@ -149,8 +159,8 @@ def _causes(
     member: MemberNodes, node: StateNode, lives: Expiry, due: t.Mapping[str, str], now: datetime
 ) -> t.Iterator[tuple[str, str]]:
     """The causes why the node may be disrupted, with words, in the order ``Empty``, ``Drifted``, ``Expired``, ``Due``;
-    ``Empty`` is never told where pods were not read. FleetError as of ``drift``."""
-    if member.pods_read and not any(map(reschedulable, node.pods)):
+    ``Empty`` is never told where pods are not known. FleetError as of ``drift``."""
+    if member.pods_known and not any(map(reschedulable, node.pods)):
         yield EMPTY, "no pod on it would need room elsewhere"
     found = _drift(member, node, now)
     if found is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from datetime import UTC, datetime
 
+import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption_budget import (
     PodDisruptionBudget,
@@ -26,6 +27,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rota
     NodeProgress,
     RotationState,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import decode_node_pool
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
@@ -43,8 +45,10 @@ def answers(
     managed: bool = True,
     grace: str = "",
     leaving: bool = False,
+    unread: str = "",
 ) -> NodeAnswer:
-    """``grace``: the grace period of its NodeClaim, none if empty. ``leaving``: its NodeClaim is being deleted."""
+    """``grace``: the grace period of its NodeClaim, none if empty. ``leaving``: its NodeClaim is being deleted.
+    ``unread``: a kind that could not be read."""
     status = {"conditions": [{"type": "Ready", "status": "True"}]}
     node = read_node({"metadata": {"name": "a", "uid": "u", "labels": LABELS if managed else {}}, "status": status})
     told = (
@@ -63,9 +67,27 @@ def answers(
         pools=(decode_node_pool({"metadata": {"name": "kp"}, "spec": {}}),) if managed else (),
         pods=pods,
         pdbs=(PodDisruptionBudget(name="b", selector=LabelSelector(match_labels={"app": "held"}), allowed=0),),
+        missing={unread: Problem("forbidden", "may not be read")} if unread else {},
     )
     (found,) = node_answers([here], [t.cast(t.Any, read(rotation(due={"versionOtherThan": "v1.36.3"})).object)], NOW)
     return found
+
+
+@pytest.mark.parametrize("kind", ["Pod", "PodDisruptionBudget", "NodeClaim", "NodePool"])
+def test_what_could_not_be_read_may_hold_the_node(kind: str) -> None:
+    found = answers(unread=kind, leaving=True)
+    assert (found.graceful[0].code, found.graceful[0].text) == ("unknown", f"{kind} could not be read: may not be read")
+    assert not answers(unread=kind).as_dict()["candidate"] and found.rotation[0] == found.graceful[0]
+    assert ("Empty" in found.causes, bool(found.drain)) == (kind != "Pod", kind != "Pod")
+
+
+def test_no_pod_that_could_not_be_read_outlasts_a_grace_period() -> None:
+    assert [each.code for each in answers(unread="Pod", grace="1h").eventual] == []
+    assert [each.code for each in answers(unread="NodePool", grace="1h").eventual] == ["unknown"]
+
+
+def test_node_classes_that_could_not_be_read_hold_no_node() -> None:
+    assert answers(unread="NodeClass").as_dict()["candidate"]
 
 
 def test_every_cause_is_told_with_its_reason() -> None:
