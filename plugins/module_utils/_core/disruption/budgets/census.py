@@ -9,11 +9,14 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from ...cluster.counted_node import CountedNode
 from ...objects.karpenter.node_pool import Budget
-from ...values.listed import number_of
+from ...values.listed import listed, number_of
 from .budgets import Allowed, allowed, budget_limit_or_none
+
+NAMED = 20
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,13 @@ class PoolAllowance:
         not where it is used up or negative."""
         return self.answer.limit == 0 and self.census.total > 0
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The sum in words: nodes that count, the limit with the arithmetic of the budgets that set it, nodes that are
-        disrupted with why, and what remains; without a limit only the total, and that there is none."""
+        disrupted, the first 20 with why, and what remains; without a limit only the total, and that there is none."""
         limit = budget_limit_or_none(self.answer.limit)
         how = "; ".join(text for index in self.answer.binding if (text := self.answer.budgets[index].arithmetic))
-        told = ", ".join(f"{name} {why}" for name, why in self.census.disrupting.items())
+        told = listed([f"{name} {why}" for name, why in self.census.disrupting.items()], NAMED)
         counted = number_of(self.census.total, "node", "counts", "count")
         less = f" - {len(self.census.disrupting)} ({told})" if told else ""
         if limit is None:

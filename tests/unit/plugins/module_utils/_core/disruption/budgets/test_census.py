@@ -71,6 +71,14 @@ def test_the_sum_is_told_d0_62() -> None:
     )
 
 
+def test_the_sum_names_the_first_nodes_of_many() -> None:
+    """It stands beside every node that waits for the budget."""
+    going = [CountedNode(name=f"n{number}", pool="p", ready="False") for number in range(1000)]
+    found = allowance(going, "10%")
+    assert found.text.endswith("n19 is not Ready and 980 more) = 0") and found.text is found.text
+    assert len(found.as_dict()["disrupting"]) == 1000
+
+
 def test_one_node_is_no_nodes() -> None:
     assert "(1 node)" in allowance(pool(ready=10), "1").text
     assert "(50% of 1 node is 0.5, rounded up to 1)" in allowance(pool(ready=1), "50%").text
