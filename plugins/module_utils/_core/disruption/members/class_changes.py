@@ -147,7 +147,7 @@ def _change(
     FleetError as of ``effect_of``."""
     wanted = document.get("spec") or {}
     after = {**before, "spec": merge_patched(before.get("spec"), _seen(wanted))}
-    change = NodeSource(kind, str(before["metadata"]["name"]), before, after)
+    change = NodeSource(kind, _identity(document)[1], before, after)
     found = effect_of(change, member.state, network, override)
     return ClassChange(
         member=member.name,

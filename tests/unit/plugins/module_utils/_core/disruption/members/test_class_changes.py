@@ -98,6 +98,12 @@ def test_pools_are_judged_by_their_fields_too() -> None:
     assert found.drifted == {} and found.changed == (("spec.weight", "behaviour"),)
 
 
+def test_a_pool_without_metadata_in_a_file_stops_nothing() -> None:
+    nameless = replace(member(), pools=(decode_node_pool({"spec": {}}),))
+    (found,) = class_changes([nameless], [{"kind": "NodePool", "spec": {"weight": 1}}], Network())
+    assert (found.name, dict(found.changed)) == ("", {"spec.weight": "behaviour"})
+
+
 def test_what_no_member_has_is_refused_all_at_once() -> None:
     documents = [{"kind": kind, "metadata": {"name": "none"}} for kind in ("AKSNodeClass", "EC2NodeClass", "NodePool")]
     with pytest.raises(FleetError) as error:
