@@ -94,9 +94,9 @@ def budget_report(session: Session, asked: BudgetQuestion) -> BudgetReport:
     unknown = sorted(set(asked.pools) - {each.pool.name for each in answers})
     if unknown:
         there = ", ".join(sorted({each.pool.name for each in answers})) or "none"
-        raise FleetError.of(
-            Problem("no-such-pool", "no member has it", name, f"there are: {there}") for name in unknown
-        )
+        text = f"no member{' that could be read' if snapshot.problems else ''} has it"
+        problems = [Problem("no-such-pool", text, name, f"there are: {there}") for name in unknown]
+        raise FleetError.of([*problems, *snapshot.problems])
     wanted = tuple(each for each in answers if not asked.pools or each.pool.name in asked.pools)
     return BudgetReport(answers=wanted, snapshot=snapshot, now=now, zone=zone, findings=given.findings)
 

@@ -33,7 +33,7 @@ def budgets_text(answers: t.Sequence[PoolAnswer], zone: tzinfo, week: bool) -> l
     lines: list[str] = []
     for _key, found in groupby(answers, key=lambda each: (each.pool.member, each.pool.kind, each.pool.name)):
         lines += _pool_lines(list(found), zone, week)
-    return lines or ["no member has a pool with budgets; a NodeRotation makes one of its nodes"]
+    return lines or ["no pool with budgets was found; a NodeRotation makes one of its nodes"]
 
 
 def _pool_lines(answers: list[PoolAnswer], zone: tzinfo, week: bool) -> list[str]:

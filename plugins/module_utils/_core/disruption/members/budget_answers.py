@@ -32,7 +32,7 @@ from .fleet_limits import (
     unknown_limits,
     window_answer,
 )
-from .member_nodes import MemberNodes
+from .member_nodes import NODE_CLASS, MemberNodes
 from .pools import BudgetedPool, budgeted_pools, member_census
 
 A_WEEK, HALF_HOUR = timedelta(days=7), timedelta(minutes=30)
@@ -139,7 +139,9 @@ def budget_answers(
     times, limits = calendar(windows), [_counted(each, censuses) for each in fleet_limits(windows, given, fleet)]
     out = []
     for each in given:
-        held = tuple(_held(each.name, window_answer(times, each, now), unknown_limits(windows, each), limits))
+        unread = (f"{kind} could not be read" for kind in each.missing if kind != NODE_CLASS)
+        unknown = "; ".join(filter(None, (*unread, unknown_limits(windows, each))))
+        held = tuple(_held(each.name, window_answer(times, each, now), unknown, limits))
         closures = fleet_closures(times, each, now, now + A_WEEK)
         for pool in budgeted_pools(each, wanted):
             out += [_answer(pool, reason, held, closures, now) for reason in reasons]
@@ -221,9 +223,9 @@ def _counted(limit: FleetLimit, censuses: t.Mapping[str, NodeCensus]) -> _Counte
 
 
 def _held(name: str, window: WindowAnswer | None, unknown: str, limits: t.Iterable[_Counted]) -> t.Iterator[str]:
-    """What keeps our own verbs from disrupting a node of this member, in words: its window or a freeze, that it is
-    ``unknown`` which budgets of the fleet it is under, then those over it that are used up. ValueError as of
-    ``amount``."""
+    """What keeps our own verbs from disrupting a node of this member, in words: its window or a freeze, what
+    is ``unknown`` of what it holds and of the budgets of the fleet that it is under, then those over it that are used
+    up. ValueError as of ``amount``."""
     if window is not None and not window.open:
         yield window.why if window.until is None else f"{window.why}, until {write_time(window.until)}"
     if unknown:

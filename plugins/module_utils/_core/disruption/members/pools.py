@@ -18,7 +18,7 @@ from ...values.selector import compile_selector
 from ...values.selector_text import parse_selector
 from ..budgets.census import NodeCensus, take_census
 from ..origins import disruptor
-from .member_nodes import MemberNodes
+from .member_nodes import NODE_CLAIM, MemberNodes
 
 KARPENTER, ROTATION = "NodePool", "NodeRotation"
 # Whether a node with these labels belongs to the pool.
@@ -43,9 +43,11 @@ class BudgetedPool:
 
 def budgeted_pools(member: MemberNodes, rotations: t.Iterable[NodeRotation]) -> tuple[BudgetedPool, ...]:
     """What has budgets on the member: its NodePools by name, each with its nodes that Karpenter looks at, then those of
-    the ``rotations`` that take the member, by name, as of ``rotation_census``; those without nodes, too. ValueError for
-    a selector that is none."""
+    the ``rotations`` that take the member, by name, as of ``rotation_census``; those without nodes, too. NodePools are
+    left out where NodeClaims could not be read: nobody knows then which nodes count. ValueError for a selector that is
+    none."""
     census = take_census(each.counted() for each in member.state.nodes)
+    pools = () if NODE_CLAIM in member.missing else sorted(member.pools, key=lambda one: one.name)
     ours = (each for each in sorted(rotations, key=lambda one: one.name) if takes(each, member.name, member.labels))
     return (
         *(
@@ -56,7 +58,7 @@ def budgeted_pools(member: MemberNodes, rotations: t.Iterable[NodeRotation]) -> 
                 budgets=each.disruption.budgets,
                 census=census.get(each.name, NodeCensus()),
             )
-            for each in sorted(member.pools, key=lambda one: one.name)
+            for each in pools
         ),
         *(
             BudgetedPool(

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import MemberNodes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.nodes_snapshot import NodesSnapshot
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import reading
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.budget_info import (
     BudgetQuestion,
@@ -22,6 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.budget_i
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.reading import ReadingWish
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.sources import node_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import SHOWN
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import Resource
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -102,6 +104,25 @@ def test_members_that_share_no_budget_are_not_read(session: Session, fleet: Flee
     given = node_manifests((), (maintenance(), rotation({"nodes": "1"})))
     budget_report(session, BudgetQuestion(given=given, reading=ReadingWish(names=("a",), pods=False)))
     assert fleet.listed.keys() == {"a"}
+
+
+def test_a_pool_on_a_member_that_may_not_list_pools_is_not_told_to_be_nowhere(
+    session: Session, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sized(server: Server, verb: str, path: str, **more: t.Any) -> tuple[Document, int]:
+        if path.endswith("/nodepools"):
+            raise ApiError("forbidden", "may not list them", server.server_name, status=403)
+        return answered(server, verb, path, **more)
+
+    answered = Server.sized
+    monkeypatch.setattr(Server, "sized", sized)
+    asked = BudgetQuestion(
+        given=node_manifests((), ()), reading=ReadingWish(names=("a",), pods=False), pools=("general",)
+    )
+    with pytest.raises(FleetError) as refused:
+        budget_report(session, asked)
+    assert [each.code for each in refused.value.problems] == ["no-such-pool", "forbidden"]
+    assert refused.value.problems[0].message == "no member that could be read has it"
 
 
 def test_no_token_that_a_member_sends_back_gets_into_the_file() -> None:

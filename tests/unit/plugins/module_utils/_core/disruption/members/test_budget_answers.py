@@ -79,6 +79,17 @@ def test_nodes_that_a_rotation_selects_are_a_pool_of_each_member_that_it_selects
     )  # fmt: skip
 
 
+def test_where_node_claims_could_not_be_read_no_pool_is_told_to_have_room() -> None:
+    """Which of its nodes count, and which of these are on their way out, is not known."""
+    managed = {"karpenter.sh/nodepool": "kp", "karpenter.sh/initialized": "true"}
+    pool = made_of("NodePool", {"metadata": {"name": "kp"}, "spec": {"disruption": {"budgets": [{"nodes": "5"}]}}})
+    here = replace(member("m1", node("a", **managed)), karpenter=True, pools=(t.cast(t.Any, pool),))
+    assert [each.pool.name for each in answers([here])] == ["kp"] * 3
+    unread = replace(here, missing={"NodeClaim": Problem("forbidden", "may not be read")})
+    found = answers([unread], rotation())
+    assert {(each.pool.kind, each.held) for each in found} == {("NodeRotation", ("NodeClaim could not be read",))}
+
+
 def test_budgets_that_decide_are_numbered_from_1_and_in_one_way_only() -> None:
     data = answers([member("m1", node("a"))], rotation({"nodes": "5"}, {"nodes": "1"}))[0].as_dict(UTC)
     assert data["binding_budgets"] == [2] and "binding" not in data
