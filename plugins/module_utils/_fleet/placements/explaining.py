@@ -22,7 +22,7 @@ from ..._core.scheduling.explain import explain_outcome
 from ..._core.scheduling.index import FleetIndex
 from ..._core.scheduling.unreadable import decide
 from ..._core.scheduling.what_if.overlay import read_overlay
-from ..._core.scheduling.what_if.what_if import Differences, what_if
+from ..._core.scheduling.what_if.what_if import Differences, supposed_fleet, what_if
 from ..._core.values.instants import SECONDS, write_time
 from ..._store.manifests import read_manifests
 from ..._store.records import Records
@@ -121,14 +121,14 @@ def suppositions(
     if overlay.number_of_clusters is not None and len(ground.known) > 1:
         hint = f"name one of {', '.join(sorted(ground.known))}"
         raise FleetError("bad-option", "numberOfClusters is supposed of one placement", "what_if", hint)
-    found = []
+    fleet, found = supposed_fleet(ground.index, overlay), []
     for placement, known in ground.known.values():
         if placement.metadata.deletion_timestamp is not None:
             continue
         snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
         found.append(
             Supposed(
-                differences=what_if(placement, snapshot, ground.index, known.bindings, overlay),
+                differences=what_if(placement, snapshot, ground.index, known.bindings, overlay, fleet),
                 objects=tuple(map(str, known.contents.get(known.resource_snapshot, ()))),
             )
         )

@@ -125,17 +125,23 @@ def what_if(
     index: FleetIndex,
     bindings: t.Iterable[ClusterResourceBinding],
     overlay: Overlay,
+    supposed: FleetIndex | None = None,
 ) -> Differences:
     """What would become of the placement if the fleet were as ``overlay`` supposes: decided over the fleet as it is and
-    over that, as a plan does. FleetError ``not-for-placement-type`` if N is given and it is not PickN, and as of
-    ``schedule``."""
+    over that, as a plan does. ``supposed`` is its ``supposed_fleet``, where that is there already. FleetError
+    ``not-for-placement-type`` if N is given and it is not PickN, and as of ``schedule``."""
     recorded = tuple(bindings)
     wanted = _with_number(placement, overlay.number_of_clusters)
-    supposed = FleetIndex(overlaid(index.clusters, overlay, index.now), index.now)
     return differences(
         decide(placement, policy_snapshot, index, recorded).scheduled,
-        decide(wanted, policy_snapshot, supposed, recorded).scheduled,
+        decide(wanted, policy_snapshot, supposed or supposed_fleet(index, overlay), recorded).scheduled,
     )
+
+
+def supposed_fleet(index: FleetIndex, overlay: Overlay) -> FleetIndex:
+    """The fleet as ``overlay`` supposes it, at the instant of its index; one for all placements, whose columns are
+    shared."""
+    return FleetIndex(overlaid(index.clusters, overlay, index.now), index.now)
 
 
 def differences(before: Scheduled, after: Scheduled) -> Differences:
