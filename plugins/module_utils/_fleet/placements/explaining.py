@@ -161,6 +161,7 @@ def _placements(
         written = [each.placement for each in placements_in(read_manifests(question.src), strict=False)]
     else:
         written = []
+    by_name = {str(each.key): each for each in reversed(written)}  # of a name that is given twice the first one
     names = [str(each.key) for each in written]
     if not (question.src or question.definition):
         names = sorted(held.placements) if held else names_of(all_placements(records))
@@ -169,7 +170,7 @@ def _placements(
     found = {}
     for name in names:
         state = remembered(held, name) if held else recorded_placement(records, name)
-        placement = next((each for each in written if str(each.key) == name), state.placement)
+        placement = by_name.get(name, state.placement)
         if placement is not None:
             found[name] = (placement, state.known)
     return found
