@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
-from ..module_utils._core.errors import FleetError, Problem
+from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.audit.actor import user
 from ..module_utils._fleet.audit.update_runs import testify_answer
 from ..module_utils._fleet.placements.staged.answering import WishedApproval, answer, is_staged
@@ -14,7 +14,7 @@ from ..module_utils._fleet.session import Session
 from ..module_utils._fleet.updates.gate_completion import Which, approver, complete, refuse
 from ..module_utils._fleet.updates.run_record import read_run
 from ..module_utils._report.commands.next_steps import approval_lines
-from ..plugin_utils._verb import Answer, Run, Verb
+from ..plugin_utils._verb import Answer, Run, Verb, refuse_blank
 
 OF_GATES = ("id", "group", "name")
 SELECTING = (*OF_GATES, "stage")
@@ -27,9 +27,10 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Approves or refuses a gate of an update run, or approves what a staged run asks for, with evidence; in check
         mode nothing is recorded. It says who carries the run on after an approval, or why that does not count by the
-        terms that the run keeps, or that the run fails all the same. FleetError as of ``_refuse_blank``, ``is_staged``,
-        ``complete``, ``refuse`` and ``answer``, ``bad-option`` for what staged runs do not have."""
-        _refuse_blank(options)
+        terms that the run keeps, or that the run fails all the same. FleetError as of ``is_staged``, ``complete``,
+        ``refuse`` and ``answer``, ``bad-option`` for what staged runs do not have, and for what says which gate is
+        meant and is empty: the one that happens to be open would be answered, whichever it is."""
+        refuse_blank(options, SELECTING, "leave the option out if any gate is meant")
         with run.open(options) as session:
             if is_staged(session.records, options["run"], options["kind"] or ""):
                 (answer, why), on = _approve_staged(session, options, not run.check_mode), "staged_update"
@@ -44,15 +45,6 @@ class ActionModule(Verb):
         for line in lines:
             run.say(line)
         return replace(answer, next_lines=lines)
-
-
-def _refuse_blank(options: t.Mapping[str, t.Any]) -> None:
-    """FleetError with a problem ``bad-option`` for each option that says which gate is meant and is given without
-    content, as of a variable that lost it: the gate that happens to be open would be answered, whichever it is."""
-    blank = [name for name in SELECTING if options[name] is not None and not options[name].strip()]
-    if blank:
-        hint = "leave the option out if any gate is meant"
-        raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in blank)
 
 
 def _gate(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Answer, str]:

@@ -366,15 +366,20 @@ def _refuse_too_small(options: t.Mapping[str, t.Any]) -> None:
         raise FleetError.of(Problem("bad-option", f"{given[name]} is {why}", name) for name, why in wrong.items())
 
 
+def refuse_blank(given: t.Mapping[str, t.Any], names: t.Iterable[str], hint: str) -> None:
+    """FleetError with a problem ``bad-option`` for each of these options that is an empty text, as of a variable that
+    lost its content; ``hint`` says what to do instead. Those that are None or absent are passed over."""
+    blank = [name for name in names if given.get(name) is not None and not str(given[name]).strip()]
+    if blank:
+        raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in blank)
+
+
 def _refuse_unsaid(given: t.Mapping[str, t.Any]) -> None:
     """FleetError ``bad-option`` for what says of no plan that it was approved, an empty text, as of a variable that
     lost its content: anything would be carried out; and where two of ``given`` say so. Those that are None or absent
     are passed over."""
     said = [name for name in APPROVALS if given.get(name) is not None]
-    blank = [name for name in said if not str(given[name]).strip()]
-    if blank:
-        hint = "leave the option out if nothing was approved"
-        raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in blank)
+    refuse_blank(given, said, "leave the option out if nothing was approved")
     if len(said) > 1:
         raise FleetError("bad-option", "both say what was approved", ", ".join(said), "give one of them")
 

@@ -14,10 +14,10 @@ from ..keeping import INTERRUPTED, STOPS
 from .look import Outcomes
 
 
-def refuse_to_begin(came: str) -> None:
-    """FleetError ``interrupted`` where ``came`` says what has interrupted this run."""
+def refuse_to_begin(came: str, left: str = "nothing was written") -> None:
+    """FleetError ``interrupted`` where ``came`` says what has interrupted this run, with what is ``left`` undone."""
     if came:
-        raise FleetError(INTERRUPTED, f"{came}; nothing was written", hint="run again")
+        raise FleetError(INTERRUPTED, f"{came}; {left}", hint="run again")
 
 
 def not_begun(plans: t.Sequence[PlacementPlan]) -> list[Problem]:

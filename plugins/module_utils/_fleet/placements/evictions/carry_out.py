@@ -37,7 +37,7 @@ from ...._kube.client import Timeouts
 from ...._store.records import Lease
 from ...audit.evidence import Deed, attested
 from ...conductor.interrupts import Interrupts
-from ...keeping import INTERRUPTED, Keeper
+from ...keeping import Keeper
 from ...leases import leaving_members, leaving_problem
 from ...members.members import (
     Clients,
@@ -48,6 +48,7 @@ from ...members.members import (
 )
 from ...session import Session
 from ..binding_journal import taken_up
+from ..cut_short import refuse_to_begin
 from ..look import ApplyOptions, Writing, in_threads, on_members
 from ..recorded import Document, RecordedPlacement, is_recovering, placement_of, recorded_placement, unfinished
 from ..reported.in_namespace import StatusInNamespace
@@ -199,11 +200,7 @@ def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEvi
     ``interrupted``: of an eviction that was judged on a look which was broken off nothing is recorded."""
     for each in due:
         judged = _verdict(work, placement, each.eviction)
-        came = work.told()
-        if came:
-            raise FleetError(
-                INTERRUPTED, f"{came}; no further eviction is begun", hint="run again: it goes on from here"
-            )
+        refuse_to_begin(work.told(), "no further eviction is begun")
         verdict = judged.executed or judged.valid
         if verdict is None:
             raise AssertionError("what is not over is judged")

@@ -178,7 +178,7 @@ class _Conducted:
         )
         holding = {each.cluster for each in bindings.state.bindings if holds_wanted(self.plan, each)}
         looked = self.reach(holding, False) if holding else {}
-        refuse_to_begin(self.told())
+        refuse_to_begin(self.told(), "nothing more was brought to a cluster")
         steering = StagedSteering(self.plan, bindings, self.see, self, self.reach, looked, self.told, session.clock())
         steering.take_up(journal.state, session.clock())
         rollout = self.wish.ways.rollout
