@@ -24,6 +24,7 @@ from ..objects.identity import (
     labels_of,
     metadata_of,
 )
+from ..values.int_or_percent import INT64
 from ..values.parts import (
     mapping,
     number,
@@ -213,7 +214,7 @@ def _scores(decision: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The scores as they are. ValueError for one that is neither a whole number of 64 bits, as bindings keep it, nor
     null."""
     numbers = [each for each in decision.values() if each is not None]
-    if any(isinstance(each, bool) or not isinstance(each, int) or not -(2**63) <= each < 2**63 for each in numbers):
+    if any(isinstance(each, bool) or not isinstance(each, int) or each not in INT64 for each in numbers):
         raise ValueError("record.decision holds something else than whole numbers of 64 bits")
     return dict(decision)
 

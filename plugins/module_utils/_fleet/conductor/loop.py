@@ -24,7 +24,7 @@ from .journal import Book, Change, Journal
 from .outage import Outage
 
 LEASE_SECONDS, POLL = 60, 1.0
-RELOAD, STALE = timedelta(seconds=5), timedelta(minutes=5)
+RELOAD, AWAY = timedelta(seconds=5), timedelta(minutes=5)
 ATTEMPTS = 5
 # What a hub may answer once and not the next time. Whatever is noted is kept meanwhile.
 PASSING = ("unreachable", "timeout", "bad-answer", "too-many-requests", "server-error", "records-busy")
@@ -288,7 +288,7 @@ class Conductor(t.Generic[S, X, A]):
 
     def _tick(self, now: datetime) -> Ending[S] | None:
         """One turn, without ``interrupted`` and without bearing errors; the ending, or None while it goes on. After
-        STALE, as of a machine that slept, what was decided is no more for the present, and is decided anew."""
+        AWAY, as of a machine that slept, what was decided is no more for the present, and is decided anew."""
         self._record(now)  # first of all: events that nobody takes would make every wait end at once
         self._renew(now)
         self._steering.keep(self.journal.state, now)
@@ -298,7 +298,7 @@ class Conductor(t.Generic[S, X, A]):
         if self._limits.time_limit is not None and self._ran >= self._limits.time_limit:
             return self._ending("time-limit", now) if self._store(self.journal.state) else None
         decision = self._decide(now)
-        if is_over(now, STALE, self._clock()) or not self._store(decision.state):
+        if is_over(now, AWAY, self._clock()) or not self._store(decision.state):
             return None
         self._telling.stored(self.journal.state, now)
         self._steering.stored(decision.state, self.journal.lease)

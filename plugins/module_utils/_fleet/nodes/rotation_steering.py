@@ -26,7 +26,7 @@ from ..._core.values.clock_skew import clock_skew_words, is_over
 from ..._core.windows.fleet_windows import WindowAnswer
 from ..._store.records import Lease
 from ..conductor.journal import Change
-from ..conductor.loop import PASSING
+from ..conductor.loop import AWAY, PASSING
 from ..leases import leaving_problem
 from ..recorded import DAMAGED
 from .draining import NodeWork, retried_while_passing, uncordon
@@ -41,8 +41,6 @@ from .workers import NodeWorkers, WorkerHands
 Look = t.Callable[[datetime, "t.Collection[str] | None"], NodesSnapshot]
 RotationChange = Change[RotationState]
 LOOK, RELEASE_AGAIN = timedelta(seconds=2), timedelta(seconds=30)
-# Longer than any turn takes: the machine slept, and nobody worked on nodes.
-AWAY = timedelta(minutes=5)
 AWAIT = "await"
 COUNTED = "another rotation is just deciding what it begins"
 
@@ -126,7 +124,7 @@ class RotationSteering:
 
     def decide(self, state: RotationState, seen: RotationInput, now: datetime) -> Decision[RotationState, RotationAct]:
         """As ``_core.disruption.rotation.decide``, of what was ``taken_up`` when it was first asked, or first after
-        AWAY; keeps who waits for what."""
+        AWAY, longer than any turn takes: the machine slept, and nobody worked on nodes. Keeps who waits for what."""
         since, last = self._followed or (now, now)
         self._followed = (now if is_over(last, AWAY, now) else since, now)
         self._decided = state
