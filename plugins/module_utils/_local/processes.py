@@ -169,10 +169,11 @@ def _environment(entry: Path) -> bytes:
 
 
 def _has_environment(stat: list[str] | None) -> bool:
-    """Whether the process has one, or soon will, by the fields of ``_stat``: where in its memory it begins and ends."""
+    """Whether the process has one, or soon will, by the fields of ``_stat``: where in its memory it begins and ends,
+    which are the same for a moment while the kernel lays it out; where the program begins is written after that."""
     if stat is None or stat[0] in "ZX" or int(stat[6]) & _KERNEL_THREAD:
         return False
-    return stat[47] == "0" or stat[47] != stat[48]
+    return "0" in (stat[23], stat[47]) or stat[47] != stat[48]
 
 
 def _view(entry: str) -> tuple[str, int, int] | None:

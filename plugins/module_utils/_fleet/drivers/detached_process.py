@@ -204,7 +204,7 @@ def _has_environment(entry: Path) -> bool:
     stat = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
     if stat[0] in "ZX" or int(stat[6]) & _KERNEL_THREAD:
         return False
-    return stat[47] == "0" or stat[47] != stat[48]
+    return "0" in (stat[23], stat[47]) or stat[47] != stat[48]
 
 
 def _reap() -> None:
