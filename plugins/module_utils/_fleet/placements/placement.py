@@ -328,7 +328,7 @@ def plan_request(
 ) -> PlanRequest:
     """What ``make_plans`` needs, with the source's revision and the key that seals Secrets, which is made if it is to
     write. ``beside`` are manifests among which the placements were found, as overrides may be there too. FleetError as
-    of ``read_manifests``, ``overrides_in``, ``overrides_on``, ``digest_key``."""
+    of ``read_manifests``, ``overrides_in``, ``overrides_on``, ``digest_key``, ``hubs_among``."""
     src = asked.src if asked.roll_back is None else ()  # what is rolled back came from elsewhere
     folder, origin = (src[0], f"{FROM_FILES}{','.join(src)}") if src else ("", "")
     revision = source_revision(folder, session.environ) if folder else ""
@@ -353,7 +353,7 @@ def plan_request(
         key=digest_key(session.records) if asked.write else known_digest_key(session.records),
         approved=asked.approved,
         overrides=_overrides(session, asked, (*beside, *(files or ()))),
-        hubs=hubs_among(fleet, session.hub) if files is None else frozenset(),
+        hubs=hubs_among(fleet, session.hub, writes=asked.write) if files is None else frozenset(),
     )
 
 

@@ -156,16 +156,17 @@ def credentials_of(members: t.Iterable[FleetMember]) -> frozenset[tuple[str, str
     return frozenset((each.namespace, each.name) for each in references if each is not None)
 
 
-def hubs_among(members: t.Mapping[str, FleetMember], hub: KubeClient | None) -> frozenset[str]:
-    """The members that are the hub itself, by the recorded UIDs of their clusters; none without a hub, or where it may
-    not be asked which cluster it is. FleetError of the request."""
+def hubs_among(members: t.Mapping[str, FleetMember], hub: KubeClient | None, *, writes: bool) -> frozenset[str]:
+    """The members that are the hub itself, by the recorded UIDs of their clusters; none without a hub. FleetError of
+    the request; ``forbidden`` where the hub may not be asked which cluster it is, for whoever ``writes``: originals
+    would be deleted there unseen. Whoever only looks goes on as if no member were the hub."""
     uids = recorded_uids(members)
     if hub is None or not any(uids.values()):
         return frozenset()
     try:
         own, _words = cluster_words(hub)
     except FleetError as error:
-        if error.code != "forbidden":
+        if writes or error.code != "forbidden":
             raise
         return frozenset()
     return frozenset(name for name, uid in uids.items() if uid == own)

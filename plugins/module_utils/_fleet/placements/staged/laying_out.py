@@ -80,7 +80,7 @@ def laid_out(
     credentials = credentials_of(each.fleet for each in members.values())
     fleet = {name: each.fleet for name, each in members.items()}
     # Files that are given are the content: nothing of it was selected on the hub.
-    hubs = frozenset[str]() if given.resources else hubs_among(fleet, session.hub)
+    hubs = frozenset[str]() if given.resources else hubs_among(fleet, session.hub, writes=sends)
     ways, begun = wish.ways, first.state.run
     plan = planned(session, begun, ground, given, credentials, wish.limits, ways.prune_kinds, hubs=hubs, sends=sends)
     if not is_over(run) and is_laid_out(run):

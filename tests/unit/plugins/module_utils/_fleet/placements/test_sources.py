@@ -27,6 +27,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sou
     without_manifests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.answers import MAX_DEPTH, Answer
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import Manifest, read_manifests
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import crp
 from ansible_collections.gitops.fleet.tests.data.rollout_parts import (
@@ -41,6 +42,13 @@ from ansible_collections.gitops.fleet.tests.data.rollout_parts import (
     twin,
 )
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.answering import Answering
+
+
+class Refusing(Answering):
+    """A hub whose account may read nothing."""
+
+    def send(self, *_arguments: t.Any, **_named: t.Any) -> Answer:
+        raise ApiError("forbidden", "no", self.server_name, status=403)
 
 
 def read_all(*documents):
@@ -106,8 +114,18 @@ def test_a_hub_that_is_a_member_is_told_by_its_own_uid():
     specs = [{"connection": {"context": "m"}, "clusterUID": uid} for uid in uids]
     members = {f"m{at}": decode(FleetMember, {"spec": spec}) for at, spec in enumerate(specs)}
     hub = Answering({"/api/v1/namespaces/kube-system": {"metadata": {"name": "kube-system", "uid": uids[1]}}})
-    assert hubs_among(members, hub) == {"m1"}
-    assert hubs_among(members, None) == hubs_among({}, hub) == set()
+    assert hubs_among(members, hub, writes=True) == {"m1"}
+    assert hubs_among(members, None, writes=True) == hubs_among({}, hub, writes=True) == set()
+
+
+def test_whoever_writes_must_know_which_member_is_the_hub_whose_originals_are_never_deleted():
+    spec = {"connection": {"context": "m"}, "clusterUID": "0b0f3b1e-0000-4000-8000-000000000001"}
+    members = {"m": decode(FleetMember, {"spec": spec})}
+    hub = Refusing({})
+    with pytest.raises(FleetError) as caught:
+        hubs_among(members, hub, writes=True)
+    assert caught.value.code == "forbidden" and "grant" in caught.value.hint
+    assert hubs_among(members, hub, writes=False) == set()
 
 
 def test_hashes_without_a_key_do_not_hang_on_what_secrets_hold():
