@@ -127,7 +127,7 @@ class MachineSteering(t.Generic[S]):
     def settled(self, state: S) -> bool:
         raise NotImplementedError
 
-    def clear(self, _decision: t.Any, _seen: t.Any, _now: datetime) -> None:
+    def look_before_beginning(self, _decision: t.Any, _seen: t.Any, _now: datetime) -> None:
         return None
 
     def before_store(self, decision: Decision[S, t.Any]) -> S:

@@ -83,5 +83,5 @@ class PermitWindow:
     number: int
 
     def open_until(self, end: float) -> None:
-        """As ``PermitPage.open_until``, for this window."""
+        """As ``PermitPage.open_until``, for this window: ``end`` in seconds by the page's clock, 0 closes it."""
         self.page.open_until(self.number, end)

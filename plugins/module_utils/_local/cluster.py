@@ -223,7 +223,9 @@ def status(root: Path | None, name: str) -> ClusterStatus:
     if state is None:
         return ClusterStatus(name, "incomplete")
     running = control_plane.running(state)
-    return ClusterStatus.of(folder, state, running, _count_nodes(folder) if control_plane.answers(running) else None)
+    return ClusterStatus.of(
+        folder, state, running, _count_nodes(folder) if control_plane.api_server_can_be_asked(running) else None
+    )
 
 
 def clusters(root: Path | None = None) -> tuple[ClusterStatus, ...]:

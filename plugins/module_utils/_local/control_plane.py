@@ -103,7 +103,7 @@ def running(state: State) -> dict[str, Component]:
     }
 
 
-def answers(alive: t.Collection[str]) -> bool:
+def api_server_can_be_asked(alive: t.Collection[str]) -> bool:
     """Whether the API server can be asked, by the names of the components that live: without etcd it hangs."""
     return {"etcd", "kube-apiserver"} <= set(alive)
 

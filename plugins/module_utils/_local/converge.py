@@ -74,7 +74,7 @@ def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -
     the API server or etcd does not run, or the kubeconfig has to be written. Errors as of ``planned_start`` and
     ``control_plane.client``, ApiError if nodes cannot be read."""
     words = planned_start(spec, folder, state, binaries)
-    if _WRITE_KUBECONFIG in words or not control_plane.answers(control_plane.running(state)):
+    if _WRITE_KUBECONFIG in words or not control_plane.api_server_can_be_asked(control_plane.running(state)):
         return words
     with control_plane.client(folder) as client:
         there = nodes.read_nodes(client)

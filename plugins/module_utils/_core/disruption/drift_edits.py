@@ -141,10 +141,10 @@ def nodes_made_from(kind: str, name: str, state: ClusterState) -> list[StateNode
 
 
 def changed_paths(old: t.Any, new: t.Any, path: str) -> list[str]:
-    """The paths of the fields that differ as the hash sees them, below ``path`` (``spec`` for a whole one) and with
-    dots, keys sorted; a list is one field. Of two spellings of one duration or quantity nothing differs in the fields
-    that upstream reads as such. ``path`` itself where one of the two is no object, None being an empty one, or only
-    whether it is there differs; empty if nothing does."""
+    """The paths of the fields that differ as the hash sees them between two values that stand at ``path``, such as two
+    specs at ``spec``; they begin with it, with dots, keys sorted; a list is one field. Of two spellings of one duration
+    or quantity nothing differs in the fields that upstream reads as such. ``path`` itself where one of the two is no
+    object, None being an empty one, or only whether it is there differs; empty if nothing does."""
     if _significant(old, path) == _significant(new, path):
         return []
     if not (isinstance(old, Mapping) or old is None) or not (isinstance(new, Mapping) or new is None):

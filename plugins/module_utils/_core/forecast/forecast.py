@@ -22,7 +22,7 @@ from ..updates.run import (
     Members,
     RunState,
     StageRow,
-    each_member,
+    with_members,
 )
 from ..updates.status import derive
 from ..values.instants import write_time
@@ -186,7 +186,7 @@ def _afresh(run: RunState) -> RunState:
         """The row as if it had never begun, if it is not begun now."""
         return replace(row, started=None) if row.state in (NOT_STARTED, PENDING) and row.started else row
 
-    return replace(run, stages=tuple(each_member(stage, fresh) for stage in run.stages))
+    return replace(run, stages=tuple(with_members(stage, fresh) for stage in run.stages))
 
 
 def _told(

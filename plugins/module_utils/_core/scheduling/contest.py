@@ -133,7 +133,7 @@ class Contests:
         outcome, at = self.outcome, self.outcome.asked.index.positions.get(cluster)
         if outcome.asked.policy.placement_type != PICK_N or at is None or cluster in outcome.staying:
             return None
-        if outcome.judge(at).outcome != SCORED:
+        if outcome.why_not_picked(at).outcome != SCORED:
             return None
         return (
             self._lost_in(self._decided, cluster, DECIDED)
@@ -196,7 +196,7 @@ class Contests:
         at = anew.asked.index.positions
         mine = anew.holders[cluster].spec.cluster_decision.cluster_score if cluster in anew.holders else None
         others = [name for name in (*self._rivals, *self.outcome.holders) if name in at and name not in anew.holders]
-        scored = ((name, anew.judge(at[name]).score) for name in others)
+        scored = ((name, anew.why_not_picked(at[name]).score) for name in others)
         found = next(((name, theirs) for name, theirs in scored if theirs), None)
         return self._lost_to(cluster, NOW, mine, *found) if mine and found else None
 
@@ -234,7 +234,7 @@ class Contests:
         winner = anew.holders.get(cluster)
         if winner and (score := winner.spec.cluster_decision.cluster_score):
             return self._against(cluster, NOW, score, _best_left(anew, cluster), False)
-        score = anew.judge(anew.asked.index.positions[cluster]).score
+        score = anew.why_not_picked(anew.asked.index.positions[cluster]).score
         last = next(reversed(list(anew.ending.held_before)), "")
         theirs = anew.holders[last].spec.cluster_decision.cluster_score if last else None
         if score is None or theirs is None:

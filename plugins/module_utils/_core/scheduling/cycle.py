@@ -100,7 +100,7 @@ class Scheduled:
             unplaced = [each for each in self.ending.unplaced if each.cluster not in self.staying]
             return tuple(sorted(unplaced, key=lambda each: each.cluster))
         names, staying = self.asked.index.names, self.staying
-        return tuple(self.judge(position) for position in range(len(names)) if names[position] not in staying)
+        return tuple(self.why_not_picked(position) for position in range(len(names)) if names[position] not in staying)
 
     @cached_property
     def not_afresh(self) -> t.Mapping[str, ClusterBlocker]:
@@ -118,10 +118,10 @@ class Scheduled:
                 found[index.names[position]] = refusal
         return found
 
-    def judge(self, position: int) -> PickDecision:
-        """Why the cluster at a position, which holds nothing, was not picked: another had a better score (``scored``,
-        with its own), a filter or a spread constraint refuses it (``filtered``), or N clusters hold the placement
-        already (``not-needed``); for PickAll and PickN only."""
+    def why_not_picked(self, position: int) -> PickDecision:
+        """Why the cluster at a position, which holds nothing, was not picked, for PickAll and PickN only. The outcome
+        is ``filtered`` where a filter or a spread constraint refuses it, else ``scored``: others had a better or an
+        equal score, or the refusal ``not-needed`` says that N clusters hold the placement already."""
         name = self.asked.index.names[position]
         score = self._left_scores.get(name)
         if score:

@@ -140,7 +140,7 @@ def _decision(outcome: Scheduled, cluster: str, position: int | None) -> PickDec
         if position is not None:
             return PickDecision(cluster, reasons.NOT_NAMED, refusal=ClusterBlocker(PICK_FIXED, reasons.NOT_NAMED))
     elif position is not None:
-        return outcome.judge(position)
+        return outcome.why_not_picked(position)
     if any(each.spec.target_cluster == cluster for each in outcome.bindings if each.spec.state == UNSCHEDULED):
         return PickDecision(cluster, reasons.GONE, refusal=ClusterBlocker("ClusterEligibility", reasons.GONE))
     close = most_like(cluster, outcome.asked.index.names, 3, 0.6)

@@ -143,8 +143,8 @@ class StageRow:
     next_group: int = 0
 
 
-def each_member(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) -> StageRow:
-    """The stage with each member changed; the same stage if no member changes."""
+def with_members(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) -> StageRow:
+    """The stage with each member changed; the same object if ``change`` gives each the same back."""
     groups = []
     for group in stage.groups:
         members = tuple(map(change, group.members))

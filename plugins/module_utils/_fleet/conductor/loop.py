@@ -39,8 +39,8 @@ Told_contra = t.TypeVar("Told_contra", contravariant=True)
 
 class Steering(t.Protocol[S, X, A]):
     """One machine with what it needs of the world. One thread at a time calls it, not always the same. A turn calls
-    ``drain_events``, ``keep``, ``see``, ``decide`` and ``clear``, ``stored``, ``carry_out`` for each act, ``release``;
-    after it comes ``wait``. A FleetError ends the turn: one of PASSING is borne, any other ends the conducting."""
+    ``drain_events``, ``keep``, ``see``, ``decide`` and ``look_before_beginning``, ``stored``, ``carry_out`` for each
+    act, ``release``; then comes ``wait``. A FleetError ends the turn: one of PASSING is borne, any other ends all."""
 
     def see(self, state: S, now: datetime) -> X:
         """What is true of the world, once in a turn that decides."""
@@ -52,12 +52,12 @@ class Steering(t.Protocol[S, X, A]):
         """The acts to be waited for: those that were begun by the state and have not ended, but for such as nobody
         waits for any more, and others that keep the conductor here."""
 
-    def clear(self, decision: Decision[S, A], seen: X, now: datetime) -> X | None:
+    def look_before_beginning(self, decision: Decision[S, A], seen: X, now: datetime) -> X | None:
         """Looks closely at what is about to be begun, if anything is, and takes hold of it. None if all of it may
-        begin, else what is seen by now: then it is decided anew, and cleared again."""
+        begin, else what is seen by now: then it is decided anew, and looked at again."""
 
     def before_store(self, decision: Decision[S, A]) -> S:
-        """The decided state, with parts of the intent that nobody can find out later on; asked once it is cleared."""
+        """The decided state, with parts of the intent that nobody can find out later on; asked once it may begin."""
 
     def stored(self, state: S, lease: Lease) -> None:
         """What has to follow a state that is stored, under the lease, before anything of it is begun: Gates that people
@@ -322,7 +322,7 @@ class Conductor(t.Generic[S, X, A]):
         seen = self._steering.see(state, now)
         while True:
             decision = self._steering.decide(state, seen, now)
-            again = None if self._limits.interrupted() else self._steering.clear(decision, seen, now)
+            again = None if self._limits.interrupted() else self._steering.look_before_beginning(decision, seen, now)
             if self._limits.interrupted():
                 return Decision(state=state)
             if again is None:

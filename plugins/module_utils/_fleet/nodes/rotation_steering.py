@@ -143,14 +143,14 @@ class RotationSteering:
         lost = self._lost(state)
         return tuple(each for each in (*flying, *awaited) if cluster_in_name(each.node) not in lost)
 
-    def clear(
+    def look_before_beginning(
         self, decision: Decision[RotationState, RotationAct], seen: RotationInput, now: datetime
     ) -> RotationInput | None:
-        """None if what was decided may begin: members were read just now, and it is our turn, or no node begins that
-        others would have to count; nodes are let go without either, and the turn is given back then. Else reads
-        members, takes the turn if another rotation does not have it, and gives what is seen by then, for the state
-        that was decided: an act that has failed is in flight there, and not in the decision. FleetErrors as of
-        ``see``."""
+        """None if what was decided may begin. It may where nodes are only let go, or nothing is done, and the turn is
+        given back then; and where members were read in this step, and it is our turn or no node begins that others
+        would have to count. Else reads members, unless they were just read, takes the turn if it is needed and free,
+        and gives what is seen by then, for the state that was decided: an act that has failed is in flight there, and
+        not in the decision. FleetErrors as of ``see``."""
         if all(each.kind == RELEASE for each in decision.acts):
             self._others.end_turn()
             return None

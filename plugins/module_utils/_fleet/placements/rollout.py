@@ -187,7 +187,7 @@ class RolloutSteering:
         flying = (each for each in machine.acts_in_flight(state) if each.cluster not in self._out_of_reach)
         return (*renewed, *flying)
 
-    def clear(
+    def look_before_beginning(
         self, decision: Decision[RolloutState, MemberAct], seen: RolloutSeen, now: datetime
     ) -> RolloutSeen | None:
         """None: all of it may begin, for members are held one by one, when they are written."""

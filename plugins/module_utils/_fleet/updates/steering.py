@@ -197,7 +197,9 @@ class UpdateSteering:
         """Upgrades that were begun and have not ended."""
         return machine.acts_in_flight(state)
 
-    def clear(self, decision: Decision[RunState, UpdateAct], seen: UpdateSeen, now: datetime) -> UpdateSeen | None:
+    def look_before_beginning(
+        self, decision: Decision[RunState, UpdateAct], seen: UpdateSeen, now: datetime
+    ) -> UpdateSeen | None:
         """Looks at members that are about to begin, and claims those that may. None if all were claimed before; else
         what is seen by now, to decide anew. FleetError as of ``MemberMonitor.claim_or_look``."""
         begins = [each for each in decision.acts if isinstance(each, Begin)]

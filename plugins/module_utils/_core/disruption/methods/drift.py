@@ -55,7 +55,7 @@ def drift(pool: StatePool, node: StateNode, now: datetime) -> Drift | None:
     if claim is None or not claim.holds("Launched"):
         return None
     found = (
-        static_drift(pool.pool.metadata, claim.metadata, POOL_HASH, NODE_POOL_DRIFTED)
+        hash_drift(pool.pool.metadata, claim.metadata, POOL_HASH, NODE_POOL_DRIFTED)
         or requirements_drift(pool.requirements, claim.metadata.labels)
         or _instance_type_drift(pool, node, now)
         or _class_drift(pool.node_class, node)
@@ -63,7 +63,7 @@ def drift(pool: StatePool, node: StateNode, now: datetime) -> Drift | None:
     return found or reported_drift(pool, node)
 
 
-def static_drift(owner: ObjectMeta, claim: ObjectMeta, annotation: str, reason: str) -> Drift | None:
+def hash_drift(owner: ObjectMeta, claim: ObjectMeta, annotation: str, reason: str) -> Drift | None:
     """The drift for ``reason`` if ``annotation``, the key of a hash, is another on the claim than on its owner; None if
     they are equal, one is missing, or they were made by different versions of the hash."""
     version = f"{annotation}-version"
@@ -157,7 +157,7 @@ def _class_drift(node_class: NodeClass | None, node: StateNode) -> Drift | None:
     if node_class is None or node.claim is None:
         return None
     annotation = CLASS_HASHES.get(node_class.kind)
-    found = annotation and static_drift(node_class.metadata, node.claim.metadata, annotation, NODE_CLASS_DRIFT)
+    found = annotation and hash_drift(node_class.metadata, node.claim.metadata, annotation, NODE_CLASS_DRIFT)
     return found or _version_drift(node_class, node) or _image_drift(node_class, node)
 
 

@@ -80,32 +80,33 @@ class NodeClaimTemplateSpec:
     termination_grace_period: str | None = prop("How long a drain may take.", default=None, **DURATION)
 
 
-def check_claim(claim: t.Any, path: str, pool: bool) -> t.Iterator[Found]:
+def check_claim(claim: t.Any, path: str, in_pool: bool) -> t.Iterator[Found]:
     """Rules over the fields of a NodeClaim's spec or a template of one, as of ``check_node_requirements``; ``pool`` if
     a NodePool says it. Nothing if it is no mapping."""
     if isinstance(claim, Mapping):
-        yield from check_node_requirements(claim.get("requirements"), f"{path}.requirements", pool)
+        yield from check_node_requirements(claim.get("requirements"), f"{path}.requirements", in_pool)
 
 
-def check_node_requirements(rows: t.Any, path: str, pool: bool = False) -> t.Iterator[Found]:
+def check_node_requirements(rows: t.Any, path: str, in_pool: bool = False) -> t.Iterator[Found]:
     """What is wrong with rows of requirements at ``path``: ``restricted-label``, ``values-missing``,
     ``min-values-too-large``; those of a ``pool`` may not ask for the label of its own name. Rows that are no list, and
     a row that is no mapping, are left to the schema; ``values`` of a row are a list, or not there."""
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         if isinstance(row, Mapping):
             here = f"{path}[{index}]"
-            yield from check_label(row.get("key"), f"{here}.key", pool)
+            yield from check_label_not_reserved(row.get("key"), f"{here}.key", in_pool)
             yield from _check_values(row, here)
 
 
-def check_label(key: t.Any, path: str, pool: bool) -> t.Iterator[Found]:
-    """The problem ``restricted-label`` of a label that Karpenter keeps for itself: ``kubernetes.io/hostname`` and those
-    whose prefix, or all of a key without a slash, ends with ``karpenter.sh``, but capacity-type and nodepool, for a
-    ``pool`` nodepool too. A key that is no text is left to the schema."""
+def check_label_not_reserved(key: t.Any, path: str, in_pool: bool) -> t.Iterator[Found]:
+    """The problem ``restricted-label`` of a key that Karpenter keeps for itself: ``kubernetes.io/hostname``, and each
+    whose prefix (the whole key, if it has no slash) ends with ``karpenter.sh``; but ``karpenter.sh/capacity-type`` may
+    be set, and ``karpenter.sh/nodepool`` where it is not ``in_pool``, a NodePool. A key that is no text is left to the
+    schema."""
     if not isinstance(key, str):
         return
     own = key.partition("/")[0].endswith("karpenter.sh") and key not in _DOMAIN_OK
-    if own or key == "kubernetes.io/hostname" or (pool and key == "karpenter.sh/nodepool"):
+    if own or key == "kubernetes.io/hostname" or (in_pool and key == "karpenter.sh/nodepool"):
         yield Found("restricted-label", path, f"{key!r:.80} is a label that Karpenter keeps for itself", "leave it out")
 
 

@@ -82,7 +82,7 @@ class Judgement:
 
 def _claim_rules(spec: Mapping[str, t.Any]) -> t.Iterator[Found]:
     """What ``check_claim`` finds in the spec of a NodeClaim."""
-    yield from check_claim(spec, "spec", pool=False)
+    yield from check_claim(spec, "spec", in_pool=False)
 
 
 def _overlay_rules(spec: Mapping[str, t.Any]) -> t.Iterator[Found]:

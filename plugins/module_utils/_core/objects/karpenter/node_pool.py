@@ -128,7 +128,8 @@ class NodePool:
 
 
 def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
-    """The pool of a stored object, with the schema's defaults. What people write is checked first, by reading.
+    """The pool of a stored object, with the schema's defaults, and ``0s`` for a ``consolidateAfter`` that is missing,
+    which the schema requires of a ``disruption``. What people write is checked first, by reading.
 
     FleetError ``undecodable`` where a field that is read here holds what Karpenter's typed client could not read
     either, values of labels and annotations aside; what is not read here is not judged, and stays in ``manifest``.

@@ -20,7 +20,7 @@ from ...values.field_path import field
 from .claim_schema import (
     NodeClaimTemplateSpec,
     check_claim,
-    check_label,
+    check_label_not_reserved,
 )
 from .node_pool import DEFAULT_DISRUPTION, Disruption
 from .node_pool_forms import LABEL_VALUE
@@ -113,8 +113,8 @@ def _rules(stored: Mapping[str, t.Any]) -> t.Iterator[Found]:
     stand beside ``replicas`` (``not-with-replicas``)."""
     labels = field(stored, f"{_TEMPLATE}.metadata.labels")
     for key in labels or ():
-        yield from check_label(key, f"{_TEMPLATE}.metadata.labels[{key}]", pool=True)
-    yield from check_claim(field(stored, _CLAIM), _CLAIM, pool=True)
+        yield from check_label_not_reserved(key, f"{_TEMPLATE}.metadata.labels[{key}]", in_pool=True)
+    yield from check_claim(field(stored, _CLAIM), _CLAIM, in_pool=True)
     if field(stored, "spec.replicas") is None:
         return
     for name in field(stored, "spec.limits") or ():

@@ -105,7 +105,7 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
     if run.metadata.deletion_timestamp is not None:
         mine = [each.name for each in seen.approvals if each.spec.parent_stage_rollout == run.name]
         return _decision(run, tuple(DeleteApproval(name=name) for name in sorted(mine)))
-    owed = staged_tasks.unaccepted(scene)
+    owed = staged_tasks.owed_acceptances(scene)
     if is_over(run):
         return _decision(run, owed)
     begun = scene.holds(run.status.conditions, INITIALIZED)

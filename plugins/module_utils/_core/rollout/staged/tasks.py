@@ -93,9 +93,10 @@ def after(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) ->
     )
 
 
-def unaccepted(scene: RunContext) -> tuple[Action, ...]:
+def owed_acceptances(scene: RunContext) -> tuple[Action, ...]:
     """The acts that are still owed to approvals: ``AcceptApproval`` for each that is recorded as taken while its
-    request, if it is still there, does not say so, since who took it ended before it could; none with ``upstream``."""
+    request does not say so, since who took it ended before it could; none for a request that is gone, none where the
+    scene is ``upstream``."""
     requests = {each.name: each for each in scene.world.approvals}
     taken = (
         task.approval_request_name

@@ -162,7 +162,7 @@ class StagedSteering:
         stages = {each.cluster: each.stage for each in machine.acts_in_flight(state)}
         return tuple(ClusterInFlight(stage=stages.get(name, what), cluster=name) for name, what in self._queue.items())
 
-    def clear(
+    def look_before_beginning(
         self, decision: Decision[StagedState, Action], seen: ObservedState, now: datetime
     ) -> ObservedState | None:
         """None: all of it may begin, for members are held one by one, when they are written."""

@@ -221,7 +221,7 @@ class Slow(Waiting):
         super().__init__(busy=False)
         self._now, self._left = now, 30
 
-    def clear(self, *_arguments: t.Any) -> t.Any:
+    def look_before_beginning(self, *_arguments: t.Any) -> t.Any:
         self._now[0] += timedelta(seconds=5)
         self._left -= 1
         return self._left or None

@@ -154,7 +154,7 @@ def test_only_the_member_of_a_node_that_ends_is_read_again(records: SqliteRecord
     seen = steering.see(found.state, START)
     assert fleet.reads[-2:] == [None, {"m1"}] and seen.unknown == {}
     assert sorted(each.name for each in seen.nodes) == ["m1/b", "m2/c"]
-    again = steering.clear(found, seen, START)
+    again = steering.look_before_beginning(found, seen, START)
     assert fleet.reads[-1] is None and again is not None and again.unknown == {"m2": "no answer"}
     steering.close()
 
