@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long a node waits before it may be consolidated, since when, and whether that is over (Karpenter,
-``consolidateAfter``).
+"""How long a node waits before it may be consolidated, since when, and whether that is over (``never``,
+``not-initialized``, ``waiting``, ``eligible``; Karpenter, ``consolidateAfter``, ``lastPodEventTime``).
 
 The waiting time runs from the last pod that came or left, not from when somebody saw an opportunity.
 """

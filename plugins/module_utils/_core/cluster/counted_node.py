@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A node as budgets of disruption count it (Karpenter, disruption budgets)."""
+"""What budgets of disruption count of a node: Ready, initialized, marked, deleting, terminating (Karpenter, disruption
+budgets)."""
 
 from __future__ import annotations
 

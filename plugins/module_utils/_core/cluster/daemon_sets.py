@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One pod of each DaemonSet, which stands for those that will run on nodes that are to be made (Karpenter,
-``getDaemonSetPods``).
-"""
+"""One pod of each DaemonSet, its newest or one made of its template, which stands for those that will run on nodes that
+are to be made (Karpenter, ``getDaemonSetPods``)."""
 
 from __future__ import annotations
 

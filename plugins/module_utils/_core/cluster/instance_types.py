@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One instance type, read from an entry of a list: what pods may ask for, what limits of pools count, and its offerings
-by zone and capacity type with the price of an hour (Karpenter, ``cloudprovider``).
-"""
+"""One instance type, read from an entry of a list: ``allocatable`` (what pods may ask for), ``capacity`` (what limits
+of pools count), and its ``offerings`` by zone and capacity type with the price of an hour (Karpenter,
+``cloudprovider``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The oldest API servers that this collection works with, hub and members alike, and which version is too old."""
+"""The oldest API servers that this collection works with, hub and members alike, and which version is too old
+(``server-too-old``)."""
 
 from __future__ import annotations
 

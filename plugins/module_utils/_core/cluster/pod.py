@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A pod as decisions about nodes see it: whether it needs room elsewhere, waits for a node that is to be made,
-tolerates a taint (Karpenter, ``pkg/utils/pod``).
-"""
+"""A pod as decisions about nodes see it: whether it needs room elsewhere (reschedulable), waits for a node that is to
+be made (provisionable), has ended, is a DaemonSet's or a mirror pod, tolerates a taint (Karpenter,
+``pkg/utils/pod``)."""
 
 from __future__ import annotations
 

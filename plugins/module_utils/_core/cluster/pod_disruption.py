@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What disrupting its node means for a pod: whether do-not-disrupt protects it and until when, whether a drain evicts
-it (Karpenter, ``pkg/utils/pod``)."""
+"""What disrupting its node means for a pod: whether ``karpenter.sh/do-not-disrupt`` (``true`` or a duration) protects
+it and until when, whether a drain leaves it, or evicts it now (Karpenter, ``pkg/utils/pod``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""PodDisruptionBudgets and what they hold back (Karpenter, ``pkg/utils/pdb``): which cover a pod, which never allow
-anything, whether a pod needs room elsewhere at once."""
+"""PodDisruptionBudgets, read from manifests, and what they hold back (Karpenter, ``pkg/utils/pdb``): which cover a pod,
+which never allow anything (``maxUnavailable``, ``minAvailable``, ``AlwaysAllow``), whether a pod needs room elsewhere
+at once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The parts of a core/v1 Pod and PodDisruptionBudget that decisions about nodes read, as manifests have them."""
+"""The parts of a core/v1 Pod and PodDisruptionBudget that decisions about nodes read, as manifests have them:
+containers, affinity, ``topologySpreadConstraints``, volumes, ports, owners, with defaults."""
 
 from __future__ import annotations
 

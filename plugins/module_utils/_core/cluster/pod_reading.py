@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads core/v1 Pods as decisions about nodes see them, with what they request; and for its neighbours any manifest as
-a dataclass, and quantities as amounts in 10^-9."""
+a dataclass (``undecodable``), and quantities as amounts in 10^-9 (``invalid-quantity``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Codes of errors that speak of a whole member, and not of one object or one request."""
+"""Codes of errors that speak of a whole member, and not of one object or one request: it does not answer
+(``unreachable``, ``timeout``), does not let us in (``certificate``, ``credentials-expired``, ``unauthorized``), or is
+asked too much (``too-many-requests``)."""
 
 from __future__ import annotations
 

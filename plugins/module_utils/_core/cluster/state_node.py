@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes as decisions about disruption see them: Node, NodeClaim and pods together, read from manifests, with their age
-(real and pretended) and what is free (Karpenter, ``state.StateNode``).
-"""
+"""Nodes as decisions about disruption see them: Node, NodeClaim and pods together, read from manifests: registered,
+initialized, deleting, marked, their age (real and pretended), what is allocatable and what is free (Karpenter,
+``state.StateNode``)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class StateNode:
-    """A Node, a NodeClaim, or both. ``queued``: in a running command; ``nominated_until``: awaited by a pending pod.
+    """A Node, a NodeClaim, or both. ``queued``: in a running command; ``nominated_until``: until when a pending pod
+    awaits it, None for none.
 
     Both live in the memory of Karpenter's controller and cannot be seen from outside; what can is the taint with the
     NodeClaim's condition, which ``marked`` looks at.

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clusters that do not answer together: a region that is out of reach is one line, and not one for each cluster."""
+"""Clusters that do not answer together, by a label that they share: a region that is out of reach is one line (``region
+west: 3 of 3 do not answer``), and not one for each cluster."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What keeps a node from being disrupted by Karpenter, by graceful or by eventual methods: every closed gate of the
-node and of its pods, in words (Karpenter, ``NewCandidate``).
+"""Every gate that keeps Karpenter from disrupting a node (``NewCandidate``), in words, for graceful and eventual
+methods: ``in-command``, ``not-managed``, ``no-node``, ``not-initialized``, ``deleting``, ``nominated``,
+``node-annotation``, ``no-pool-label``, ``no-pool``, and of its pods ``pod-annotation``, ``pdb``, ``pdb-several``.
 
 Upstream stops at the first gate that is closed; here all are told, in the order in which upstream asks.
 """

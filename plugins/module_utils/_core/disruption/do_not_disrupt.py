@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lint of Karpenter's annotation do-not-disrupt as people write it: on pods, in templates of workloads, on nodes."""
+"""Lint of the annotation ``karpenter.sh/do-not-disrupt`` as people write it on pods, in templates of workloads and
+CronJobs, and on nodes (``wrong-type``, ``do-not-disrupt-unreadable``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which fields two manifests of a NodePool, an AKSNodeClass or an EC2NodeClass differ in, of which class each is, and
-which nodes of one cluster such an edit makes Drifted (Karpenter, ``Hash``).
+"""Which fields two manifests of a NodePool, AKSNodeClass or EC2NodeClass differ in (their paths, durations and
+quantities as hashed), of which class each field is, and which nodes of one cluster such an edit makes Drifted, or
+leaves ``unsure`` (Karpenter, ``Hash``).
 
 Fields are of four classes. A change of a ``static`` field changes the hash and so drifts every node; a ``special`` one
 is judged node by node; ``behaviour`` drifts nothing; ``unhashed`` neither.

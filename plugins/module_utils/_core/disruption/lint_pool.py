@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lint of a Karpenter NodePool, a patch or a fragment: problems, repairs, hazards of its template and budgets as
-findings with the mended form, and what an edit would disrupt."""
+"""Lint of a NodePool, a patch or a fragment, with mended forms and what an edit would disrupt (``consent``): its
+problems and repairs, ``patch-only``, and hazards of its template (``template-change-drifts``,
+``expiry-ignores-budgets``, ``expiry-without-deadline``, ``do-not-disrupt-in-template``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which nodes somebody deletes by hand: by their names, all of a pool, or what goes with its NodePool, whose number has
-to be confirmed.
+"""Which nodes somebody deletes by hand: by their names (``unknown-node``, ``empty-name``), all of a pool, or what goes
+with its NodePool, whose number has to be confirmed (``count-not-confirmed``).
 
 No budget holds such a deletion back, so that nobody deletes all nodes of a pool without saying how many these are.
 """

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What writing or deleting one NodePool or node class does to the nodes of a cluster: drift, nodes that go with it, the
-subnet of an AKSNodeClass, and how many nodes that may come to have.
+"""What writing or deleting one NodePool or node class does to the nodes of a cluster: fields changed, nodes ``drifted``
+or ``unsure``, the ``count`` of nodes that come from it, findings about the subnet of an AKSNodeClass, and how many
+nodes that class may come to have (``limits.nodes``).
 
 One judgement for all who ask before they write: files held against members, and programs.
 """

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who disrupts a node: Karpenter by its rules, a person or one of our rotations through our verbs, or somebody else by
-deleting it."""
+"""Who disrupts a node (``origin``): Karpenter by its rules (``Drift``, ``Consolidation``, ``Expiration``), a person or
+one of our rotations through our verbs (``manual``, the annotation ``gitops.fleet/disrupted-by``), or somebody else by
+deleting it (``external``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all NodePools and node classes that a program is about to write or delete on a member do to its nodes together:
-nodes that go, refusals, notes."""
+"""What all NodePools and node classes that a program (Pulumi) is about to write or delete on a member do to its nodes
+together: nodes that go, refusals (problems, ``allow_subnet_move``), notes."""
 
 from __future__ import annotations
 

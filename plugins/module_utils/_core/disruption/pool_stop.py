@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A NodePool stopped by a budget of 0, which touches no node, and released again: the merge patches, and whether others
-have edited its budgets since."""
+"""A NodePool stopped by a budget of 0, which touches no node, and released again: the merge patches, its budgets of
+before in ``gitops.fleet/budgets-before`` (``budgets-unknown``), and whether others have edited its budgets since."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What holds back a disruption (budgets, PodDisruptionBudgets, do-not-disrupt), by its reason: a table for people.
-Karpenter and our own rotation differ in expiry."""
+"""A table for people: whether budgets, PodDisruptionBudgets and do-not-disrupt hold back a disruption by its reason
+(Empty, Drifted, Underutilized, Expiration, Manual), and whether a replacement comes first. Karpenter and our own
+rotation differ in expiry."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Merge patches of NodePools and node classes that somebody writes by hand: read, shown without secrets, and withheld
-until consent to drift and routes is said."""
+"""Merge patches of NodePools and node classes that somebody writes by hand: read (``missing-field``, ``invalid-name``,
+``unsupported-version``, ``named-twice``), shown without secrets, and withheld until consent to drift and routes is said
+(``drift-without-consent``, ``subnet-routes-unconfirmed``)."""
 
 from __future__ import annotations
 

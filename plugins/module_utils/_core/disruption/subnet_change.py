@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Edits of ``vnetSubnetID`` of an AKSNodeClass: which are supported, and whether the new subnet will do (ranges in CIDR
-form, free addresses, routes).
+"""Edits of ``vnetSubnetID`` of an AKSNodeClass, and whether the new subnet will do (CIDR ranges, free addresses,
+routes): ``subnet-malformed``, ``subnet-migration-unsupported``, ``subnet-missing``, ``subnet-overlap``,
+``subnet-too-small``, ``subnet-routes-unconfirmed``, ``invalid-cidr``.
 
 Azure supports no move from one good subnet to another; the field can be changed to get away from one that is
 malformed or does not exist. The server checks none of what follows.

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which nodes of an EC2NodeClass drift when it selects other subnets (provider of AWS, ``SubnetDrift``).
+"""Which nodes of an EC2NodeClass drift when its ``subnetSelectorTerms`` select other subnets, by zone, and of which
+nobody can tell (provider of AWS, ``SubnetDrift``).
 
 A node drifts if the subnet of its instance is none that the class has found. The API server tells the subnets of the
 class (``status.subnets``) and the zone of a node, and not the subnet of a node.

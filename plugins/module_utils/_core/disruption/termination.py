@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a node is drained (Karpenter, ``node/termination``): in tiers, with evictions, and by force near its deadline."""
+"""How a node is drained (Karpenter, ``node/termination``): which pods are evicted, deleted or waited for in a step, in
+tiers, and by force near its deadline (``terminationGracePeriod``, ``karpenter.sh/nodeclaim-termination-timestamp``)."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ STUCK = timedelta(minutes=1)
 @dataclass(frozen=True)
 class Removal:
     """What is to be done with a pod (``namespace/name``) now: ``evict``, ``delete`` or ``wait``. ``grace_seconds`` is
-    for deletions, which nothing holds back."""
+    for deletions, which nothing holds back; None else."""
 
     pod: str
     action: str

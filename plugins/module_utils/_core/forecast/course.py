@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One course of a run on a virtual clock: the decider itself, with upgrades that end when they are told to."""
+"""One course of a run on a virtual clock: the decider itself, with upgrades that end and gates that are approved when
+they are told to; what members were held by, standstills, and the next change."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long upgrades take: given, or learned from members of runs that are done; lengths drawn from their
-spread, quantiles."""
+"""How long upgrades take (``p50``, ``p90``): given, or learned from members of runs that are done; lengths drawn from
+their spread by a seed, quantiles."""
 
 from __future__ import annotations
 

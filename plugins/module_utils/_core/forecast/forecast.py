@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When a run will begin and end, member by member, and what it will wait for: the decider on a virtual clock.
+"""When a run will begin and end, stage by stage and member by member (``expected``, ``p50``, ``p90``), and what it will
+wait for (``waits``, ``blocker``, ``next_change``): the decider on a virtual clock, played several times.
 
 It is played several times with lengths drawn from their spread; that course which ends in the middle of all tells what
 is expected when, and what is waited for. Upgrades are expected to succeed. The same input and seed give the same

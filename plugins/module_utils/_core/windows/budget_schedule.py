@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When a budget is active by its schedule and duration, at one instant and over an interval (Karpenter,
-``Budget.IsActive``).
+"""When a Karpenter budget is active by its ``schedule`` and ``duration``, at one instant and over an interval
+(Karpenter, ``Budget.IsActive``).
 
 A budget is active from each hit of its schedule until ``duration`` later, the end not included; spans that meet are
 one. Instants in this file are naive and in UTC.

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Windows of our own, which no Karpenter budget knows (with a time zone, for the nth weekday, with dated freezes): read
-from a document, and when they are open.
+"""Windows of our own, which no Karpenter budget knows (with ``timeZone``, for the ``nth`` weekday, with dated freezes):
+read from a document (``invalid-schedule``, ``invalid-duration``, ``unknown-time-zone``), told in a line of text, and
+when they are open, why, and until when.
 
 Here a window permits, and what is outside all windows is closed; without any window only freezes close. A window opens
 when its clock shows the start, as ``clocks.py`` has it; durations are elapsed time.
@@ -77,7 +78,7 @@ class FrozenSpan:
 
 @dataclass(frozen=True)
 class WindowAnswer:
-    """Whether it is open, why, and when that changes next; None if not within a year."""
+    """Whether it is open, why, and when that changes next, an aware instant; None if not within a year or so."""
 
     open: bool
     why: str

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Maintenance windows as spans of instants: occurrences of a schedule by a window's clock, without the local days that
-are cut out (AKS planned maintenance).
+"""Maintenance windows (AKS planned maintenance) as spans of instants: occurrences of a schedule by a window's clock
+(``utcOffset`` or time zone), without the local days that are cut out (``notAllowedDates``), or ``timeInWeek`` without
+``notAllowedTime``.
 
 Results are in UTC. An occurrence opens when its clock shows its start, as ``clocks.py`` has it, and lasts in elapsed
 time.

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The days of a maintenance schedule: daily, weekly, on a day or an nth weekday of the month (AKS planned maintenance).
+"""The days of a maintenance schedule: daily, weekly, on a day or an nth weekday of the month, every so many days, weeks
+or months (AKS planned maintenance).
 
 The published grammar does not say what intervals count from. Here: days from the first day, weeks from the first such
 weekday on or after it, months from its month. A month that has no such day is left out.

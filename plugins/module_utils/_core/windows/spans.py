@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Spans of time, half open (the first instant belongs to one, the last does not): merged, cut out of others, cut to an
-interval. Aware, or naive and then in UTC."""
+"""Spans of time, half open (the first instant belongs to one, the last does not): merged, joined in any order, cut out
+of others, those that meet an interval, cut to it. Aware, or naive and then in UTC."""
 
 from __future__ import annotations
 

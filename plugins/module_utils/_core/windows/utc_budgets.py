@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Windows with a time zone as Karpenter budgets, which know UTC only: right for a while, and until when."""
+"""Windows with a time zone compiled to Karpenter budgets, which know UTC only: right for a while, and until when
+(``valid_until``, a ``warning`` that the clocks change, ``not-weekly``)."""
 
 from __future__ import annotations
 

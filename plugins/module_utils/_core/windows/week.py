@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Windows that are the same every week: told in words, turned inside out, and written as Karpenter budgets.
+"""Windows that are the same every week: told in words (``Mon-Fri 09:00-17:00 UTC``), turned inside out, and written as
+Karpenter budgets with schedule and duration.
 
 A week is a list of spans of minutes since Monday 00:00 UTC, in order, apart from each other; one that runs over the end
 of the week begins late in it and ends behind it.

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A window read from the words of people, such as ``Mon-Fri 22:00-06:00 Europe/Berlin``."""
+"""A window read from the words of people, such as ``Mon-Fri 22:00-06:00 Europe/Berlin`` (``unreadable-window``)."""
 
 from __future__ import annotations
 

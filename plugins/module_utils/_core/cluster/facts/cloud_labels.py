@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Labels of a member that its nodes tell: whose machines they are (provider, account), and where (region, zone).
+"""Labels of a member that its nodes tell by ``spec.providerID`` and well-known labels: whose machines they are
+(provider, account, subscription, resource group), and where (region, zone, location).
 
 ``spec.providerID`` is written by the cloud's own controller (AWS, Google and Azure document its form), region and zone
 are Kubernetes' well-known labels. What nodes tell differently, or not as a label can hold it, is left out.

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a fleet holds, written into a facts snapshot and read from it: placements, bindings, names and hashes of
-objects; enough to plan as with the records, and no content of objects.
+"""What a fleet holds, written into a facts snapshot and read from it (``held``, ``credentials``): placements, bindings,
+names and hashes of objects; enough to plan as with the records, and no content of objects.
 
 Of each placement its spec, the policy under which clusters were picked, its bindings, and the names and hashes of its
 objects. The hash of a Secret is a keyed one, as in the records.

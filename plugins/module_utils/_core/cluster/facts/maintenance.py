@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Maintenance windows and freezes that live on the cluster itself, read from an annotation or from what its platform
-prints, and read again as they were kept."""
+"""Maintenance windows and freezes that live on the cluster itself, read from the annotation
+``gitops.fleet/maintenance`` or from what its platform prints, and read again as they were kept
+(``invalid-maintenance``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""From what was read on a member, or could not be, to the status that KubeFleet's member agent would report, and to
-node pools and version for its FleetMember.
+"""From what was read on a member, or could not be, to the status that KubeFleet's member agent would report
+(properties, costs, usage, namespaces, health), and to node pools, their oldest version and image for its FleetMember.
 
 Properties and usage are those of KubeFleet's default property provider and of its Azure provider for prices; a read
 that failed leaves the last known facts as they are and makes the member unhealthy, it never empties them.

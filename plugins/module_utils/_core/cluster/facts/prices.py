@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Price lists of instance types, read and put together, and the cost of a cluster as KubeFleet's Azure property
-provider reports it."""
+"""Price lists of instance types, read from a document (``prices-invalid``: source, version, currency, prices) and put
+together, and the cost of a core and a GiB of a cluster as KubeFleet's Azure property provider reports it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A facts snapshot beside what is recorded: which members are decided on, and what differs; it adds no member to
-recorded ones and removes none."""
+"""A facts snapshot beside what is recorded: which members are decided on, and what differs (``not-in-facts``,
+``not-recorded``, ``labels-differ``, ``record-missing``, ``no-members-recorded``, ``placed-as-in-facts``); it adds no
+member to recorded ones and removes none."""
 
 from __future__ import annotations
 

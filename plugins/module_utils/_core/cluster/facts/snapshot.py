@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The facts snapshot, written, read and hashed: everything a plan needs to know of the fleet, in one file, with the
-instant of its capture."""
+"""The facts snapshot, written, read (``facts-invalid``, ``facts-too-new``) and hashed: everything a plan needs to know
+of the fleet, in one file, with the instant of its capture, what could not be read (``failed``, ``partly-read``), and
+where its costs are from."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How many of so many nodes budgets let go for one reason at one instant: each budget and its ``nodes`` read, amounts
-compared, the arithmetic told (Karpenter, ``NodePool.GetAllowedDisruptionsByReason``).
+"""How many of so many nodes budgets let go for one reason at one instant, as results have it (``limit``, ``total``,
+``binding``, ``arithmetic``, why): each budget and its ``nodes`` read, amounts compared (Karpenter,
+``NodePool.GetAllowedDisruptionsByReason``).
 
 Budgets only ever lower the limit: the smallest value among those that are active and cover the reason. A budget that
 cannot be evaluated closes the pool for every reason, also for those that it does not cover.

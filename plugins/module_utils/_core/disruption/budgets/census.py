@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which nodes of a pool count for its budgets, which of them are disrupted already, and how many more may go now,
-in words too (Karpenter, ``BuildDisruptionBudgetMapping``)."""
+"""Which nodes of a pool count for its budgets, which of them are ``disrupting`` already or ``excluded``, each with why,
+and how many more may go now (``allowed``), in words too (Karpenter, ``BuildDisruptionBudgetMapping``)."""
 
 from __future__ import annotations
 

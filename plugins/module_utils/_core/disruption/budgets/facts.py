@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a list of Karpenter budgets permits over a span of time in pools of any size but 0: for each reason, when
-nothing is permitted, when nothing limits, and which budgets decide."""
+"""What a list of budgets permits over a span of time in pools of any size but 0: for each reason, when nothing is
+permitted (``closed``, ``never_permits``), when nothing limits (``unlimited``, ``never_limits``), and which budgets
+decide."""
 
 from __future__ import annotations
 

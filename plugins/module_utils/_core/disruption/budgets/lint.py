@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hazards of a list of budgets, each a finding with level, path and mended form: what cannot be read, and what a proof
-over a year shows (never permits, nothing limits, never decides).
+"""Hazards of a list of budgets as findings (``Lint``) with mended forms: ``schedule-unreadable``, ``nodes-unreadable``,
+``nodes-overflow``, ``schedule-never-fires``, ``reasons-empty``, ``windows-overlap``, and by a proof over a year
+``no-budget``, ``budget-never-permits``, ``unlimited-outside-windows``, ``budget-never-binds``.
 
 Everything found here is admitted by API servers: the schema is weaker than what Karpenter evaluates, and budgets only
 restrict, so that a list can say something else than it seems to.

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Budgets that do what a faulty list was probably meant to do, each proved by its limits before it is offered; and the
-windows of a list, in words."""
+"""Budgets that do what a faulty list was probably meant to do (an always active 0 only outside its windows, the default
+of 10% where nothing limits), each proved by its limits before it is offered; and the windows of a list, in words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ TRIED = timedelta(weeks=3)
 
 
 def only_inside_windows(budgets: Budgets) -> Budgets | None:
-    """Windows beside an always active 0, which were meant to permit only inside themselves: the 0 is put outside them.
+    """The list with its always active 0 put outside the windows beside it, which were meant to permit only inside
+    themselves.
 
     None if that is not what the list looks like, if its budgets are for different reasons, if its windows are not the
     same every week, or if trying the new list out shows other limits inside them. ValueError as of ``weekly_spans``.
@@ -50,7 +51,8 @@ def only_inside_windows(budgets: Budgets) -> Budgets | None:
 
 
 def with_base(budgets: Budgets) -> Budgets | None:
-    """Windows outside which nothing limits: upstream's default is put there, and no limit inside them changes.
+    """The list with upstream's default, 10%, added outside its windows, where nothing limits; no limit inside them
+    changes.
 
     None for an empty list, if a budget is always active, if they are for different reasons, if the default cannot be
     kept out of windows that differ from week to week and permit more, or if trying the new list out shows other limits.

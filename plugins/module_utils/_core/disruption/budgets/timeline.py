@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When the limit that its Karpenter budgets set a pool changes over a span of time: all instants, the next one,
-openings between them, spans that others close; and which budgets are active when.
+"""When the limit that its budgets set a pool changes over a span of time: all instants, the next one, openings between
+them (``lowest``, ``highest``), spans that others close; and which budgets are active when.
 
 Between two changes the limit depends on the number of nodes alone. Budgets' windows open and close on full minutes, so
 nothing is missed between the instants given here.
@@ -142,8 +142,8 @@ def closed_in(found: Timeline, closed: t.Iterable[Span]) -> Timeline:
 def next_change(
     budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str, horizon: datetime
 ) -> tuple[Allowed, LimitChange | None]:
-    """The answer at ``now``, aware, and the next change of limit or ``error`` before the horizon; None if none
-    comes."""
+    """Two things: the answer at ``now``, aware, and the next change of limit or ``error`` after it and before the
+    horizon; None if none comes."""
     changes = timeline(budgets, now, horizon, nodes, reason).changes if horizon > now else ()
     return allowed(budgets, now, nodes, reason), changes[1] if len(changes) > 1 else None
 

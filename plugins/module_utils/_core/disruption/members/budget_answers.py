@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What may be disrupted on members, by pool and reason: the sum now, who decides, when that changes, what blocks, and
-the coming week by half hours."""
+"""What may be disrupted on members, by pool and reason: the sum now, ``binding_budgets``, what ``blocks`` or is
+``held`` by windows, freezes and budgets of the fleet, ``next_change``, ``openings``, ``closed_by_fleet``, and the
+coming week by half hours."""
 
 from __future__ import annotations
 

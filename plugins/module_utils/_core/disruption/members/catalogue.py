@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The list of instance types that new nodes could be: read and judged, or, without one, observed on the nodes that are
-there; priced, and put into a state.
+"""The list of instance types that new nodes could be: read and judged (``catalogue-invalid``), or, without one,
+observed on the nodes that are there; on-demand offerings priced by a price list, and all put into a state.
 
 No API server tells what a provider offers. Nodes tell only what there is already: with what they say, a node can be
 replaced by one of another's type, and nobody knows of a type that no node has yet.
@@ -47,7 +47,7 @@ class Catalogue:
         return self.types is not None
 
     def put_into(self, state: ClusterState) -> ClusterState:
-        """The same cluster, every pool of which makes nodes of these types, or without a list of those as of
+        """A copy of the cluster, every pool of which makes nodes of these types, or without a list of those as of
         ``observed_types``, FleetError included. On-demand offers without a price get that of ``prices``."""
         types = tuple(map(self._priced, observed_types(state) if self.types is None else self.types))
         pools = {name: dataclasses.replace(each, instance_types=types) for name, each in state.pools.items()}

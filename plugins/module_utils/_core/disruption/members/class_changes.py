@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What documents laid over NodePools and node classes that members have would do there, member by member: fields
-changed, nodes drifted, what speaks against it."""
+changed, nodes drifted, what speaks against it (``no-such-object``, ``unread-field``, ``refused``, ``confirmed``)."""
 
 from __future__ import annotations
 

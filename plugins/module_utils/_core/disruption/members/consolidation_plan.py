@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What Karpenter would do to the nodes of members, node by node: by its next pass, held against a later look, and to
-each other node alone.
-"""
+"""What Karpenter would do to the nodes of members, node by node (``keep``, ``delete``, ``replace``, ``saving``,
+``held``, ``needs_catalogue``): by its next pass, held against a later look, and to each other node alone."""
 
 from __future__ import annotations
 

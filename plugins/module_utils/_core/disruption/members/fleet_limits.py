@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What FleetMaintenance objects say of disruptions of nodes: windows of members, freezes, budgets of the whole fleet.
+"""What FleetMaintenance objects say of disruptions of nodes: whether a member's window is open, freezes and closed
+spans, budgets of the whole fleet over members and nodes, and why these cannot be told.
 
 Karpenter knows none of them: they hold back what is done by our own verbs. The windows are those for node images.
 """

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What one member holds for decisions about its nodes: objects made of manifests, put together as a cluster, and the
-parts of manifests that are kept for that."""
+parts of manifests that are kept for that (no secrets, no ``userData``, of annotations only Karpenter's and ours)."""
 
 from __future__ import annotations
 

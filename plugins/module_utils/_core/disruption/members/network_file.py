@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The document in which a user tells of the network of the clusters, read and judged, for changes of subnets: no API
-server knows it."""
+"""The document in which a user tells of the network of the clusters (``subnets``, ``podCIDRs``, ``serviceCIDRs``,
+``dockerBridgeCIDR``, ``addressesPerNode``, ``reached``), read and judged, for changes of subnets:
+``network-invalid``."""
 
 from __future__ import annotations
 

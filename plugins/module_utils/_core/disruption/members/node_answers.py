@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Node by node: why it may be disrupted, everything that keeps it from being so, and who disrupts it now."""
+"""Node by node: why it may be disrupted (``causes``: Empty, Drifted, Expired, Due), everything that keeps it from being
+so (``blockers``), whether it is a ``candidate``, when it ``expires``, how far its ``drain`` is, and who disrupts it
+now."""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ class NodeAnswer:
     ``graceful`` holds emptiness and consolidation back, ``eventual`` drift; ``rotation``, what our own rotation looks
     at. ``expires`` is when Karpenter deletes it, None: never; ``drain``, how far it has come with that: pods that are
     left, until when they are waited for, and for which. ``managed``: it has a NodeClaim. ``version`` is its
-    kubelet's."""
+    kubelet's; ``origin``, who disrupts it now, empty for nobody."""
 
     member: str
     node: str

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The file ``nodes.json``: what members held at one instant, so that decisions about nodes can be made without them."""
+"""The file ``nodes.json``: what members held at one instant, written and read again, so that decisions about nodes can
+be made without them (``nodes-invalid``, ``nodes-too-new``)."""
 
 from __future__ import annotations
 

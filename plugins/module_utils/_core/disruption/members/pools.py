@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The pools of a member that have budgets (NodePools, and what a NodeRotation selects) with their census; which members
-and nodes a rotation takes."""
+"""The pools of a member that have budgets (NodePools, and what a NodeRotation selects) with their census, in which for
+a rotation every Node counts, whoever made it; which members and nodes a rotation takes (selectors)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The input of a rotation's step, made of what members hold: nodes, every budget that they are under, windows; and
-which nodes are due."""
+"""The input of a rotation's step, made of what members hold: nodes, every budget that they are under, windows, other
+rotations; and which nodes are due (``olderThan``, ``versionOtherThan``, ``imageOtherThan``), or left by one before."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Policy ``Balanced``: a move has to save enough for what it disrupts, both as shares of the pool (Karpenter v1.14)."""
+"""Consolidation policy ``Balanced``: a move has to save enough for what it disrupts, both as shares of the pool
+(``score``, threshold 0.50, Karpenter v1.14)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a command to disrupt nodes still holds when it is carried out, a pause after it was planned, or what has
-changed meanwhile (Karpenter, ``validation.go``)."""
+"""Whether a command to disrupt nodes still holds when it is carried out, a pause (15 s in Karpenter) after it was
+planned, or what has changed meanwhile (``failure``: ``budget``, ``scheduling``, ``churn``; Karpenter,
+``validation.go``)."""
 
 from __future__ import annotations
 

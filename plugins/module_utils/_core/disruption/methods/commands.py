@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a method does with nodes (Karpenter, ``Command``), replacements and refusals, as data; and nodes within budgets,
-by saving, priced together.
-"""
+"""What a method does with nodes (Karpenter, ``Command``), replacements with their options, and refusals, as data and as
+results have it; and nodes within budgets (code ``budget``), by saving, priced together."""
 
 from __future__ import annotations
 

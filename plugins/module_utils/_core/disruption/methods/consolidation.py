@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Underused nodes: several at once, or one, deleted or replaced by at most one that is cheaper (Karpenter,
-``multinodeconsolidation.go`` and ``singlenodeconsolidation.go``).
-"""
+"""Underused nodes: several at once, or one, deleted or replaced by at most one that is cheaper, or why not
+(``pods-do-not-fit``, ``several-new-nodes``, ``price-unknown``, ``balanced``, ``no-pools``; Karpenter,
+``multinodeconsolidation.go``, ``singlenodeconsolidation.go``)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why emptiness and consolidation leave candidates out by their own rules: static pools, policy, ``consolidateAfter``
-(Karpenter, ``ShouldDisrupt`` of these methods).
-"""
+"""Why emptiness and consolidation leave candidates out by their own rules (Karpenter, ``ShouldDisrupt``):
+``static-pool``, ``never`` and ``waiting`` (``consolidateAfter``), ``policy`` (``WhenEmpty``),
+``instance-type-unknown``, ``label-missing``, ``not-consolidatable``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Drift: why a node no longer is what its pool and class ask for, and which nodes have drifted (Karpenter,
-``nodeclaim/disruption/drift.go``; Azure's ``cloudprovider/drift.go``). The first cause found is the reason.
+"""Drift: why a node no longer is what its pool and class ask for, by hash annotations (``NodePoolDrifted``,
+``NodeClassDrift``), ``RequirementsDrifted``, ``InstanceTypeNotFound``, ``K8sVersionDrift``, ``ImageDrift``, and which
+nodes have drifted (Karpenter, ``nodeclaim/disruption/drift.go``; Azure's ``cloudprovider/drift.go``). The first cause
+found is the reason.
 
 Hashes are compared and never computed: they are those of Go structs, and their version changes with the controller.
 """

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Drifted nodes: which may go, in what order; one at a time with the nodes that its pods need started first, or in
-pools with ``replicas`` as many as budgets allow (Karpenter, ``drift.go``, ``staticdrift.go``)."""
+"""What is done with drifted nodes: which may go, in what order; one at a time with the nodes that its pods need started
+first, or in pools with ``replicas`` as many as budgets allow (``over-replicas``, ``limit-of-nodes``; Karpenter,
+``drift.go``, ``staticdrift.go``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What Karpenter would say of a node, a pod or a pool in an event, word for word, so that one finds it again there."""
+"""What Karpenter would say of a node, a pod or a pool in an event, word for word, so that one finds it again there:
+``DisruptionBlocked``, ``Unconsolidatable``, ``NoCompatibleInstanceTypes``, ``DoNotDisruptUntil``,
+``InvalidDoNotDisruptAnnotation``, and gates as errors."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When nodes expire by the ``expireAfter`` of their NodeClaims, and which are due now (Karpenter,
-``nodeclaim/expiration``).
+"""When nodes expire by the ``expireAfter`` of their NodeClaims, which are due now, and which pods keep their drain
+waiting (Karpenter, ``nodeclaim/expiration``).
 
 Karpenter deletes an expired NodeClaim at once: no budget, no annotation and no replacement holds it back. Its drain
 still waits for pods that are protected, until the grace period ends.

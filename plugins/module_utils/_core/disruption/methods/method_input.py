@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What all methods of disruption ask of a cluster at one instant (candidates, drift, which nodes are Consolidatable,
-budgets), found out once."""
+allowances of budgets, the simulator), found out once."""
 
 from __future__ import annotations
 

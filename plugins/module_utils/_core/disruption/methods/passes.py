@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What Karpenter would do: each method on its own, or one pass over all of them (Karpenter, ``disruption.Controller``).
+"""What Karpenter would do: the commands of each method on its own, or one pass over all of them, which the first with a
+command ends (Karpenter, ``disruption.Controller``).
 
 ``commands_of(look, method)`` is for everybody who wants to know what one method does with a cluster: its commands, why
 it leaves other nodes alone, the nodes that it considers, and the events. ``pass_of`` is what the controller does: the

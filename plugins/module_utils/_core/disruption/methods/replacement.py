@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a new node may be so that it is cheaper than what goes: types below a price, spot in place of spot, no type that
-goes (Karpenter, ``consolidation.go``)."""
+"""What a new node may be so that it is cheaper than what goes (Karpenter, ``consolidation.go``): types below a price,
+spot in place of spot, no type that goes; else ``not-cheaper``, ``min-values``, ``same-type``, ``spot-to-spot-off``,
+``spot-not-flexible``."""
 
 from __future__ import annotations
 

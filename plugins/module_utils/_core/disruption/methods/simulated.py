@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A scheduling simulation as a method of disruption asks for it, with the events that Karpenter writes meanwhile."""
+"""A scheduling simulation as a method of disruption asks for it, with the events that Karpenter writes meanwhile (``no
+nodepools found``, ``Not all pods would schedule``)."""
 
 from __future__ import annotations
 

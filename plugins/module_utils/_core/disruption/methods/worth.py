@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What consolidation and drift save an hour (Karpenter, ``EstimatedSavings``)."""
+"""What consolidation and drift save an hour: the price of what goes less the cheapest offers of new nodes (``saving``;
+Karpenter, ``EstimatedSavings``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which waiting nodes a rotation may begin in a step, and what refuses others (window, pause, wave, surge, budgets,
-members, PodDisruptionBudgets); which wave it is in, and how large that is."""
+"""Which waiting nodes a rotation may begin in a step, and what refuses others (``wait``, ``window``, ``retry``,
+``soak``, ``wave``, ``surge``, ``budget``, ``fleet-members``, ``pdb-shared``); which wave it is in, and how large that
+is (``growth``, ``largestWave``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A rotation of nodes: begun, decided step by step (which nodes go now, in growing waves within all budgets, and what
-holds the others back), stopped at once, what is in flight, what was let go, and how far it is.
+"""A rotation of nodes: begun (``unknown-node``, ``invalid-surge``, ``budget-unreadable``), decided step by step in
+growing waves, ``halted`` by failures or its time limit, nodes ``Blocked`` or given up, stopped at once, taken up again
+late; what is in flight, what was let go, and how far it is.
 
 ``begin`` makes the state and ``decide`` moves it on: which nodes now, what holds back those that wait, and when to look
 again, in the shape of ``_core.machine``. ``outcome`` says in one word how far it has come.

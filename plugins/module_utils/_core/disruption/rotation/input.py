@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The input of a rotation's step: one Node as it sees it, names over several clusters, who else has a node in hand,
-windows, and what budgets still leave room for."""
+windows (blocker ``window``), and what budgets still leave room for, places counted (blocker ``budget``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What holds a node of a rotation back by itself: who else has it, its annotation, its pods, their PDBs."""
+"""What holds a node of a rotation back by itself: ``deleting``, ``disrupted`` (who else has it), ``node-annotation``,
+its protected pods and their PDBs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The state of a rotation as its record has it: plain, or with its nodes packed into a text where plain ones would be
-too many; and how many nodes a record holds to its end.
+"""The state of a rotation as its record has it, written and read: plain, or with its nodes packed (compressed) into a
+text where plain ones would be too many; and how large a record is expected to be at its end.
 
 The text stands where the list of nodes does: a version that knows no packed nodes finds the state damaged, and refuses,
 rather than taking the rotation for one without nodes.

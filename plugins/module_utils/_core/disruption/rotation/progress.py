@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the nodes that a rotation has in flight come on (drained, gone, replaced, given up as their member left), and
-what is done next with each (add-node, drain, release)."""
+"""How the nodes that a rotation has in flight come on (drained, gone, replaced, tried again, given up as their member
+left: ``no-new-node``, ``drain-timeout``, ``not-replaced``), and what is done next with each (``add-node``, ``drain``,
+``release``)."""
 
 from __future__ import annotations
 

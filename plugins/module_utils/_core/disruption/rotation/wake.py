@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When a step of a rotation is worth repeating although nothing new was seen: the next instant at which a limit, a
-pause, a window or a budget turns; and whether all that waits is shut in until then."""
+"""When a step of a rotation is worth repeating although nothing new was seen (``wake_at``): the next instant at which a
+limit, a pause, a window or a budget turns; and whether all that waits is shut in until then."""
 
 from __future__ import annotations
 

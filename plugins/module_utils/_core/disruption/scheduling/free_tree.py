@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The first of many nodes with room enough, without looking at each (first fit over a tree of free amounts)."""
+"""The first of many nodes with room enough for CPU, memory and pods, without looking at each (first fit over a tree of
+free amounts)."""
 
 from __future__ import annotations
 

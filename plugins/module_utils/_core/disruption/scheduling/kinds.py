@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instance types and their offers against demands on labels: which are left, in what order, at what price, with enough
-``minValues`` (Karpenter, ``cloudprovider``).
-"""
+"""Instance types and their offers against demands on labels: which are left, in what order, at what price (cheapest,
+worst launch), with enough ``minValues`` (Karpenter, ``cloudprovider``)."""
 
 from __future__ import annotations
 

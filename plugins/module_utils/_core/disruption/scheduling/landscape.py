@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Nodes of a state with their pods, made into the places that topology spread, pod affinity and anti-affinity
-count."""
+"""The Nodes of a state with their pods, made into the places (hosts) that topology spread, pod affinity and
+anti-affinity count."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes that are to be made, while pods are put on them in thought (Karpenter, ``scheduling/nodeclaim.go``).
+"""Nodes that are to be made, while pods are put on them in thought, and each narrows the instance types that are left
+(Karpenter, ``scheduling/nodeclaim.go``).
 
 A new node is no one type: it is all types that take its pods, and each further pod narrows them.
 """

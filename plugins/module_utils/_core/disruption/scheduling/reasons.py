@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why a pod finds no place in a simulation (is unschedulable), in words: asked only of those that found none."""
+"""Why a pod finds no place in a simulation (is unschedulable), in words, by cause and how many nodes (``fits none of 3
+nodes``): asked only of those that found none."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What values labels may have: demands read from selectors and labels, narrowed, intersected and compared (Karpenter,
-``pkg/scheduling``).
+"""What values labels may have: demands (In, NotIn, Exists, Gt, Lt and so on) read from selectors and labels, narrowed,
+intersected and compared; old names of labels (Karpenter, ``pkg/scheduling``).
 
 A demand is a set of values or the complement of one, within bounds for whole numbers.
 """

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes that are there, with what is free on them and host ports taken, while pods are put on them in thought
-(Karpenter, ``scheduling/existingnode.go``).
+"""Nodes that are there, with what is free on them and host ports taken, while pods are put on the first that takes them
+in thought, and taken back (Karpenter, ``scheduling/existingnode.go``).
 
 They are made once for a state. What a simulation changes is taken back after it, so that thousands of simulations cost
 what they change and not what there is.

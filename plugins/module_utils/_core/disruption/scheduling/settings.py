@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options of Karpenter's controller that decisions about nodes depend on, and whether we follow it in everything."""
+"""Options of Karpenter's controller that decisions about nodes depend on (``SpotToSpotConsolidation``,
+``PREFERENCE_POLICY``), and whether we follow it in everything (``upstream``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a simulated scheduling comes to: moves of pods, new nodes, pods that fit nowhere (Karpenter, ``Results``)."""
+"""What a simulated scheduling comes to, as data: moves of pods, new nodes, pods that fit nowhere (misfits; Karpenter,
+``Results``)."""
 
 from __future__ import annotations
 

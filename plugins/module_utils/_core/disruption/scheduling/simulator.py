@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A state of a cluster made ready for simulations, and the simulation itself (Karpenter, ``SimulateScheduling``)."""
+"""A state of a cluster made ready for simulations (nodes with what pods and DaemonSets leave free, taints, what limits
+of pools leave, pending pods), and the simulation of nodes that go (Karpenter, ``SimulateScheduling``)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pods find places, one by one: on nodes that are there, on those that are to be made already, on new ones (Karpenter,
-``scheduling/scheduler.go`` and ``queue.go``).
-"""
+"""Pods find places, one by one, the large ones first, giving up wishes: on nodes that are there, on those that are to
+be made already, on new ones within limits of pools (Karpenter, ``scheduling/scheduler.go`` and ``queue.go``)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which pools may make nodes, within what limits and domains, and from what templates; what DaemonSets take of these
-(Karpenter, ``scheduling/nodeclaimtemplate.go``).
-"""
+"""Which pools may make nodes (Ready, weight, not static), within what ``spec.limits`` and domains, and from what
+templates; what DaemonSets take of these (Karpenter, ``scheduling/nodeclaimtemplate.go``)."""
 
 from __future__ import annotations
 

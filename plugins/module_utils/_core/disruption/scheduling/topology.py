@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Constraints between pods while pods are placed in thought (Karpenter, ``scheduling/topology.go``): topology spread,
-pod affinity, and anti-affinity in both directions.
-"""
+pod affinity, and anti-affinity in both directions, which a pod minds and which it is counted for."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pods counted by domain for one constraint between pods, which nodes take part, and the domains that it leaves
-(Karpenter, ``scheduling/topologygroup.go``, ``topologynodefilter.go``, ``topologydomaingroup.go``).
+"""Pods counted by domain for one constraint between pods, which nodes take part, and the domains that it leaves:
+``maxSkew``, ``minDomains``, ``matchLabelKeys``, taints and affinity policies (Karpenter,
+``scheduling/topologygroup.go``, ``topologynodefilter.go``, ``topologydomaingroup.go``).
 
 A domain that several choices are open for is taken by the lowest count, then by name, where upstream leaves it to
 chance.
