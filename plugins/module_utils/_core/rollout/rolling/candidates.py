@@ -26,7 +26,8 @@ BIND, UPDATE, REMOVE = "bind", "update", "remove"
 
 @dataclass(frozen=True)
 class ReadinessTerms:
-    """How bindings are judged: at which instant, by which rules."""
+    """How bindings are judged: at which instant, by which rules. ``period`` is the waiting period; ``applied_only`` as
+    of ``readiness``; ``out_of_reach`` are reasons by cluster."""
 
     period: timedelta
     now: datetime
