@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scheduling of one placement (KubeFleet scheduler framework): bindings before -> bindings after, and why; who is left
-out by which rule, which holders would not be picked afresh."""
+"""Scheduling of one placement (KubeFleet scheduler framework): bindings before -> bindings after, and why; which
+clusters hold it, who is left out by which rule, which holders would not be picked afresh, whether the policy is
+fulfilled."""
 
 from __future__ import annotations
 

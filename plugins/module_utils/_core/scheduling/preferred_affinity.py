@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Score ``ClusterAffinity`` (KubeFleet scheduler): the sum of what the preferred terms give a cluster, each term's part
-in it, and terms that decide nothing."""
+in it, terms that decide nothing (``property-unreported``), and clusters without a price (``price-unknown``)."""
 
 from __future__ import annotations
 
