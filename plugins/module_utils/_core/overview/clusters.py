@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One row for each cluster of the fleet, by what is recorded: version, nodes and their images, headroom, heartbeat,
-kubelets, next certificate to end, and whether it is well."""
+"""One row for each cluster of the fleet, by what is recorded: ``state`` (``ready``, ``not ready``, ``never read``,
+``not reached``, ``evacuated``, ``leaving``) and why, version, nodes and their images, headroom of cpu and memory,
+heartbeat, kubelets, next certificate to end."""
 
 from __future__ import annotations
 

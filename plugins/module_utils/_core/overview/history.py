@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Who did what, when and why: entries of an audit put together with what other records tell, filtered and in order;
-instants, days and spans that are asked for."""
+acts that were not ended or taken up later, approvals that do not count; instants, days and spans such as ``30d`` that
+are asked for (``bad-option``)."""
 
 from __future__ import annotations
 
