@@ -42,8 +42,9 @@ class Headroom:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterRow:
-    """``why`` is a sentence about a ``state`` that is not ready. ``nodes`` is None where it is not known; ``images``
-    are nodes by image, as far as pools tell it, and ``uncounted`` are the nodes of pools that do not."""
+    """``why`` is a sentence about a ``state`` that is not ready. ``operation`` is the upgrade in flight, empty for
+    none. ``nodes`` is None where it is not known; ``images`` are nodes by image, as far as pools tell it, and
+    ``uncounted`` are the nodes of pools that do not."""
 
     name: str
     state: str

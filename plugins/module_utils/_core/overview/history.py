@@ -61,8 +61,9 @@ class HistoryFilter:
 @dataclass(frozen=True, kw_only=True)
 class HistoryRow:
     """One act. ``name`` is the object's as records have it; ``ended`` is None for an act of a single write, and for one
-    of which no end is known. ``source`` says what tells of it: an entry, another record, or the journal. ``marks`` are
-    words by which an entry is known to tell the same as another record."""
+    of which no end is known. ``source`` says what tells of it: an entry, another record, or the journal.
+    ``member_count`` may be more than ``members`` names. ``marks`` are words by which an entry is known to tell the same
+    as another record."""
 
     at: datetime
     by: str

@@ -41,6 +41,7 @@ class Cell:
 class PlacementColumn:
     """A placement on every cluster, in the order of the fleet.
 
+    ``count`` of ``wanted`` clusters are found; ``objects`` is how many there are, None where that is not known.
     ``waves`` are the clusters that change, in order, where a plan tells them. ``standing`` is what is recorded of
     clusters that are not as they should be: condition and message. ``stops`` are brakes that would stop an apply.
     """

@@ -62,9 +62,9 @@ class Deletable:
 @dataclass(frozen=True, kw_only=True)
 class MemberStep:
     """One object's step. ``reason`` says why it is refused or differs: upstream's manifest reason (``NotTakenOver``,
-    ``FoundDrifts``), or ours (``NotPlanned``, ``NotGoneYet``). ``manifest`` is None for what leaves. ``missing`` says
-    that an object which was applied, or is reported on, is not there. ``changes`` are the fields that an update changes
-    or gives up, where they were asked for."""
+    ``FoundDrifts``), or ours (``NotPlanned``, ``NotGoneYet``). ``manifest`` is None, and ``hash`` empty, for what
+    leaves. ``missing`` says that an object which was applied, or is reported on, is not there. ``changes`` are the
+    fields that an update changes or gives up, where they were asked for."""
 
     id: ObjectId
     action: str

@@ -53,8 +53,9 @@ class Arithmetic:
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionVerdict:
-    """``why`` is a code for programs: ``valid``, ``budget``, or a key of ``INVALID`` or ``OUTCOMES``; ``message`` says
-    it to people. ``arithmetic`` is there where a budget decided."""
+    """``yes``: the eviction can be judged (``valid``), or is permitted. ``why`` is a code for programs: ``valid``,
+    ``budget``, or a key of ``INVALID`` or ``OUTCOMES``; ``message`` says it to people. ``arithmetic`` is there where a
+    budget decided."""
 
     yes: bool
     why: str

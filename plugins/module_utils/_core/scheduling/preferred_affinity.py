@@ -53,7 +53,8 @@ class TermScore:
 
     ``code`` says why the score is not the plain share of the weight: ``label-mismatch``, ``property-missing``,
     ``property-malformed``, ``sorter-malformed``, ``no-spread`` (one value only in the fleet), or ``full-weight``.
-    ``minimum_cluster`` and ``maximum_cluster`` are the first clusters by name with that value.
+    ``observed``, ``minimum`` and ``maximum`` are texts as clusters report them, the latter two of the whole fleet; None
+    where nobody does. ``minimum_cluster`` and ``maximum_cluster`` are the first clusters by name with that value.
     """
 
     term: int

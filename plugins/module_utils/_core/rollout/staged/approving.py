@@ -33,8 +33,8 @@ STARTED_BY = "gitops.fleet/started-by"
 
 @dataclass(frozen=True, kw_only=True)
 class StagedCourt:
-    """What approvals of one run are judged by. ``given`` are the terms of who carries it on. The hub vouches for
-    objects that were made after ``since``; None: it vouches for nothing."""
+    """What approvals of one run are judged by. ``digest`` is the run's (``staged_digest``), ``given`` are the terms of
+    who carries it on. The hub vouches for objects that were made after ``since``; None: it vouches for nothing."""
 
     run: ClusterStagedUpdateRun
     digest: str
