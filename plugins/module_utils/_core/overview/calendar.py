@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the budgets of a NodePool permit over a year, why they close it, and where they prove too tight; freezes of its
-clusters beside them, a budget in words."""
+"""What the budgets of a NodePool permit over a year: the limit of nodes for each reason and when it changes, why
+budgets close the pool, where they prove too tight; freezes of its clusters beside them, a budget in words."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One row for each cluster of the fleet, by what is recorded: version, nodes and their images, headroom, heartbeat,
-kubelets, next certificate to end, and whether it is well."""
+"""One row for each cluster of the fleet, by what is recorded: ``state`` (``ready``, ``not ready``, ``never read``,
+``not reached``, ``evacuated``, ``leaving``) and why, version, nodes and their images, headroom of cpu and memory,
+heartbeat, kubelets, next certificate to end."""
 
 from __future__ import annotations
 
@@ -41,8 +42,9 @@ class Headroom:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterRow:
-    """``why`` is a sentence about a ``state`` that is not ready. ``nodes`` is None where it is not known; ``images``
-    are nodes by image, as far as pools tell it, and ``uncounted`` are the nodes of pools that do not."""
+    """``why`` is a sentence about a ``state`` that is not ready. ``operation`` is the upgrade in flight, empty for
+    none. ``nodes`` is None where it is not known; ``images`` are nodes by image, as far as pools tell it, and
+    ``uncounted`` are the nodes of pools that do not."""
 
     name: str
     state: str

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Everything that a report shows, in one document: equal inputs give equal bytes."""
+"""Everything that a report shows, in one document (``factsAt``, ``clusters``, ``placements``, ``runs``, ``pools``,
+``drift``, ``driftKnown``, ``whatIf``, ``notes``): equal inputs give equal bytes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is known of drift, and since when: recorded by applies, or found by somebody who looked. Where nobody looked,
-that is said, and nothing is counted."""
+"""What is known of drift, and since when (``places``, ``looked``, ``objects``, ``asOf``), field by field and by
+cluster: recorded by applies, or found by somebody who looked, whichever is newer. Where nobody looked, that is said,
+and nothing is counted."""
 
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ _APPLIES = ("Applied", "Available", "DiffReported")
 @dataclass(frozen=True, kw_only=True)
 class DriftRow:
     """A field of an object on a cluster that is not as placed. ``differs``: nobody placed it, it is in the way.
+    ``live`` and ``placed`` are values as texts, empty for none; ``path`` is empty where no field is named.
 
     ``since`` is when it was seen first, ``seen`` when last; ``looked``: by somebody who looked, and not by an apply."""
 

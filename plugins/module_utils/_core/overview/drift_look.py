@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The result that a look for drift has written to a file, read and judged as what others wrote; a note where the look
-went by other records."""
+"""The result that a look for drift has written to a file (``drift.json``, ``observed_at``), read and judged as what
+others wrote (``drift-invalid``); a note where the look went by other records (``other-records``)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Who did what, when and why: entries of an audit put together with what other records tell, filtered and in order;
-instants, days and spans that are asked for."""
+acts that were not ended or taken up later, approvals that do not count; instants, days and spans such as ``30d`` that
+are asked for (``bad-option``)."""
 
 from __future__ import annotations
 
@@ -60,8 +61,9 @@ class HistoryFilter:
 @dataclass(frozen=True, kw_only=True)
 class HistoryRow:
     """One act. ``name`` is the object's as records have it; ``ended`` is None for an act of a single write, and for one
-    of which no end is known. ``source`` says what tells of it: an entry, another record, or the journal. ``marks`` are
-    words by which an entry is known to tell the same as another record."""
+    of which no end is known. ``source`` says what tells of it: an entry, another record, or the journal.
+    ``member_count`` may be more than ``members`` names. ``marks`` are words by which an entry is known to tell the same
+    as another record."""
 
     at: datetime
     by: str

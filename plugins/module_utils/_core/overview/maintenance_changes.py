@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What another FleetMaintenance of the same name changes: which windows, freezes and budgets come, go, or become other
-ones."""
+ones, in words with old and new value."""
 
 from __future__ import annotations
 

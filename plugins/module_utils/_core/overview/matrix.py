@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Placements over clusters: who holds what, who gains or loses it, and why, in the words of an explanation; what failed
-there, drifted, or is late, by recorded conditions."""
+"""Placements over clusters (``cells``: holds, gains, loses, not picked, undecided): who holds what, who gains or loses
+it, and why, in the words of an explanation; what failed there, drifted, or is late, by recorded conditions
+(``standing``)."""
 
 from __future__ import annotations
 
@@ -40,6 +41,7 @@ class Cell:
 class PlacementColumn:
     """A placement on every cluster, in the order of the fleet.
 
+    ``count`` of ``wanted`` clusters are found; ``objects`` is how many there are, None where that is not known.
     ``waves`` are the clusters that change, in order, where a plan tells them. ``standing`` is what is recorded of
     clusters that are not as they should be: condition and message. ``stops`` are brakes that would stop an apply.
     """

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is other about a member that was changed, field by field: its labels, its taints, how it is reached and run."""
+"""What is other about a member that was changed, field by field, in words: its labels, its taints, how it is reached
+and run."""
 
 from __future__ import annotations
 

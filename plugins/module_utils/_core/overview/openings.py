@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When a member may be touched: whether work may begin on it now, what is against it, and when it may next; whether
-that moves, and entries of a calendar.
+"""When a member may be touched (``when``): whether work may begin on it now (``open``, ``closed``, ``held``,
+``unknown``), what is against it, and when it may next; what freezes close, whether that moves, and entries of a
+calendar.
 
 Nothing is decided here: that is what update runs go by when a member's turn comes (``updates/timing``). Windows and
 freezes hold for upgrades and for the disruption of nodes; placements know neither, and leave evacuated members.

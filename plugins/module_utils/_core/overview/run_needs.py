@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What runs need that are not over: somebody who looks at a failure or at blocked nodes, approves, or carries on what
-is approved, or time, until clusters are reached, a window opens, a pause ends or nodes may go."""
+"""What runs need that are not over (``needs``): somebody who looks at a failure (``failed``, ``stuck``) or at
+``blocked`` nodes, an ``approval``, a ``conductor`` who carries it on, or time, until clusters are reached, a ``window``
+opens, a ``pause`` ends or nodes may go."""
 
 from __future__ import annotations
 

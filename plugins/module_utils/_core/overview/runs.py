@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What goes on by steps as bars over time, and an update run as such: stages, groups, members, gates and waits, what
-happened and what is expected."""
+happened and what is expected (``expectedEnd``, ``latestEnd``, ``windows``); the order of runs."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What update runs have seen of members since these were read: that they upgraded one, did not reach it and skipped it,
-or wait for it."""
+or wait for it; and when facts of a member were read last."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What has changed from one report to another: two documents of ``Overview.as_dict``, the first of them from a file."""
+"""What has changed from one report to another, of clusters, placements, runs and drift: two documents of
+``Overview.as_dict``, the first of them from a file, which is checked (``report-invalid``, ``report-too-new``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A staged update run of a placement as bars over time: its stages, their clusters, approvals and waits, by what its
-conditions say and when they came to say it."""
+"""A staged update run of a placement as bars over time: its stages, their clusters, approvals with who gave them, and
+waits, by what its conditions say and when they came to say it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The state of the fleet in one view: of each cluster what is recorded of it, and what asks for attention, worst first;
-totals by state and by minor of Kubernetes.
+"""The state of the fleet in one view (``status``): of each cluster what is recorded of it, and what asks for attention,
+worst first (``concerns``: ``silent``, ``seen-since``, ``placement-fails``, ``certificate-ends``, ``kubelet-too-old``,
+``drifted``); totals by state and by minor of Kubernetes.
 
 Nothing is asked of a member: everything is as of its last heartbeat.
 """

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What of a member grows old: kubelets behind its API server, images of nodes, and the certificate that ends next."""
+"""What of a member grows old: kubelets ``behind`` its API server (``tooOld``), images of nodes, and the certificate
+that ends next, of server or client, with the days that are left."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The approved plan that a file holds, as parsed JSON: its form and schema are checked, one that was edited since its
-digest was made is refused, and what it changes is put into lines."""
+"""The approved plan that a file of ``write_plan`` holds, from its parsed JSON: form and schema are checked
+(``plan-invalid``, ``plan-too-old``, ``plan-too-new``), one that was edited since its digest was made is refused
+(``plan-doctored``), and what it changes is put into lines."""
 
 from __future__ import annotations
 

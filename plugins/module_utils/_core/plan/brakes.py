@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Brakes: limits that stop a plan from destroying more than its author meant: too many clusters or objects removed, no
-cluster or no object left, facts too old, an older source. All are on by default."""
+"""Brakes, limits that stop a plan from destroying more than its author meant: too many clusters or objects removed
+(``max_removals``, ``max_object_removals``), none left (``allow_empty``, ``allow_no_objects``), facts too old
+(``max_facts_age``), an older Git revision (``allow_older``). All are on by default."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from ..values.listed import number_of
 @dataclass(frozen=True, kw_only=True)
 class BrakeLimits:
     """``max_removals`` is a number of clusters or a percentage of the clusters that a placement holds,
-    ``max_object_removals`` likewise of the objects that it holds on one cluster. An ``allow_*`` lifts the brake of that
-    name."""
+    ``max_object_removals`` likewise of the objects that it holds on one cluster. A percentage is a text such as
+    ``30%``. An ``allow_*`` lifts the brake of that name."""
 
     max_removals: int | str = "30%"
     allow_empty: bool = False

@@ -1,9 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The form in which plans tell changes of objects: fields with old and new value, for each set of clusters, as JSON and
-as one sentence that is cut to its room. Old is what was applied last (the record's resource snapshot), or, where
-members were looked at, what is there. Values of Secrets are never shown."""
+"""The form in which plans tell changes of objects: each field with ``path``, ``old``, ``new`` and ``effect``, for each
+set of clusters, as JSON and as one sentence (``.spec.replicas: 2 -> 3``) that is cut to its room. Old is what was
+applied last (the record's resource snapshot), or, where members were looked at, what is there. Values of Secrets are
+never shown."""
 
 from __future__ import annotations
 

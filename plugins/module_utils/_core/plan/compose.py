@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Composes one placement's plan from specs, records and facts: clusters gained, kept and lost, what leaves each, the
-next policy snapshot, its brakes. Pure: the same inputs give the same bytes."""
+"""Composes one placement's plan from specs, records and facts: rows of clusters gained, kept and lost with ``cause``,
+the objects that leave each (``prune``, ``release``, ``leftover``), changes since the last apply, the next policy and
+resource snapshot, and which brakes are asked. Pure: the same inputs give the same bytes."""
 
 from __future__ import annotations
 
@@ -72,8 +73,9 @@ from .waves import gap, held_by_limits
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedState:
-    """What the records hold of one placement. The ``resource_*`` are of its latest resource snapshot, if any;
-    ``contents`` are the object IDs of each snapshot by name, ``earlier`` what is known of these objects."""
+    """What the records hold of one placement. The ``resource_*`` are of its latest resource snapshot, empty and -1
+    without one; ``contents`` are the object IDs of each snapshot by name, ``earlier`` what is known of these
+    objects."""
 
     bindings: tuple[ClusterResourceBinding, ...] = ()
     policy_snapshot: ClusterSchedulingPolicySnapshot | None = None

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Digests of plans: hashes over results alone, so that the same results stay approved; of one plan, of its JSON, of
-several together, and of what all clusters are to get."""
+"""Digests of plans, to which approvals are bound: hashes over results alone, so that the same results stay approved; of
+one plan, of its JSON in a plan file, of several together, and of what all clusters are to get."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The plan of one placement as data and JSON: clusters with causes, objects that each gets or loses, who is left out,
-how many are picked, whether it changes anything, is by staged runs or only reports."""
+"""The plan of one placement as data and as JSON of plan files: clusters with ``change``, ``cause`` and objects that
+leave, ``objects`` that are sent, ``leftOut`` clusters, ``moves`` between placements, how many are picked, whether it
+changes anything, is by staged runs or only reports."""
 
 from __future__ import annotations
 
@@ -147,8 +148,8 @@ class ClusterPlan:
 @dataclass(frozen=True, kw_only=True)
 class Moves:
     """What goes from one placement to another on a cluster: of what leaves, ``handed`` is released and never deleted;
-    ``takes`` may be taken over although it bears one of these IDs of ApplySets. ``originals``: the objects were
-    selected on this very cluster, so that all that leaves it is released."""
+    ``takes`` are, by object, IDs of ApplySets: it may be taken over although it bears one of them. ``originals``: the
+    objects were selected on this very cluster, so that all that leaves it is released."""
 
     handed: t.Container[ObjectKey] = frozenset()
     takes: t.Mapping[ObjectKey, frozenset[str]] = field(default_factory=dict)

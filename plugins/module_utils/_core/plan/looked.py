@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a look at members, which writes nothing, comes to: where something drifted or is due, who was not looked at and
-why; its sentence, and hints."""
+"""What a look at members, which writes nothing, comes to: clusters where something drifted or is due, who was not
+looked at and why; as one sentence, as the sentence that nothing has drifted, and with hints."""
 
 from __future__ import annotations
 

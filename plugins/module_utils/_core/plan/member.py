@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What has to be done to each object on one member (create, take over, update, repair, refuse, delete, release), by
-what was read there; what is never deleted, and deletions that no plan named.
+"""What has to be done to each object on one member, by what was read there (create, adopt, update, repair, prune,
+release), and why not (``NotTakenOver``, ``FailedToTakeOver``, ``FoundDrifts``, ``NotGoneYet``); what is never deleted,
+and deletions that no plan named (``NotPlanned``).
 
 The rules are those of KubeFleet's work applier: takeover, drift, availability of a newer manifest over drift.
 """
@@ -45,8 +46,8 @@ Live = t.Mapping[ObjectKey, t.Mapping[str, t.Any]]
 @dataclass(frozen=True, kw_only=True)
 class Deletable:
     """What may be deleted on a member: what the plan ``named``, of which ``counted`` objects, and what its ApplySet
-    holds beyond that, as long as all of it is at most ``limit`` of what it holds; nothing beyond if that is None.
-    """
+    holds beyond that, as long as all of it is at most ``limit``, a number or a percentage, of what it holds; nothing
+    beyond if that is None."""
 
     named: frozenset[ObjectKey]
     counted: int = 0
@@ -61,9 +62,9 @@ class Deletable:
 @dataclass(frozen=True, kw_only=True)
 class MemberStep:
     """One object's step. ``reason`` says why it is refused or differs: upstream's manifest reason (``NotTakenOver``,
-    ``FoundDrifts``), or ours (``NotPlanned``, ``NotGoneYet``). ``manifest`` is None for what leaves. ``missing`` says
-    that an object which was applied, or is reported on, is not there. ``changes`` are the fields that an update changes
-    or gives up, where they were asked for."""
+    ``FoundDrifts``), or ours (``NotPlanned``, ``NotGoneYet``). ``manifest`` is None, and ``hash`` empty, for what
+    leaves. ``missing`` says that an object which was applied, or is reported on, is not there. ``changes`` are the
+    fields that an update changes or gives up, where they were asked for."""
 
     id: ObjectId
     action: str

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Finds which objects are new or changed, and in which fields, between what is wanted and what was applied last, or is
-live; Secrets masked."""
+live, fields that are given up among them; values of Secrets masked."""
 
 from __future__ import annotations
 

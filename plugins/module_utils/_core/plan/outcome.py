@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What became of a plan on one member: which objects were written, failed, drifted, were not removed."""
+"""What became of a plan on one member: which objects were written, failed, drifted, were not removed, whether all was
+applied or the member did not answer; as data (``steps``, ``unchanged``, ``failures``, ``error``, ``written``,
+``doubtful``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""On how many of its clusters all of a placement is applied, and on how many it is available; which clusters keep the
-old version, and whether something is still waited for."""
+"""How far a placement is: on how many of its clusters all of it is applied, and on how many it is available, which
+clusters keep the old version, and whether something is still waited for; in numbers and as a sentence."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Objects as each cluster gets them: cleaned, sealed and hashed, with the overrides that act there; how these make
-clusters differ, and what one cluster gets, shown."""
+"""Objects as each cluster gets them: cleaned, sealed and hashed, with the overrides that act there, and what these may
+not do (``object-too-large``, ``override-identity``, ``malformed-metadata``); how overrides make clusters differ, and
+what one cluster gets, shown."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ Contents = tuple[Rendered, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Sealing:
-    """``key`` hides what Secrets hold and is empty where none is kept; ``source`` says where their content is."""
+    """``key`` hides what Secrets hold and is empty where none is kept; ``source`` says where their content can be read
+    again, empty for nowhere."""
 
     key: bytes = field(default=b"", repr=False)
     source: str = ""

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The plan of a staged update run: the clusters that are recorded, and what one snapshot brings to each of them."""
+"""The plan of a staged update run: for every cluster that is recorded, what one resource snapshot brings to it and what
+leaves it once all stages are done."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Status after a run, by KubeFleet's conditions: of a placement and each of its clusters, of a binding, of a policy
-snapshot."""
+"""Status after a run, by KubeFleet's conditions (Scheduled, RolloutStarted, Overridden, WorkSynchronized, Applied,
+Available, DiffReported, with reasons and messages): of a placement and each of its clusters (``placementStatuses``), of
+a binding, of a policy snapshot."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lists of objects in the status of a placement or a binding: those selected, and what failed, drifted or differs on a
-cluster."""
+"""Lists of objects in the status of a placement or a binding: ``selectedResources``, and what failed, drifted or
+differs on a cluster (``failedPlacements``, ``driftedPlacements``, ``diffedPlacements``)."""
 
 from __future__ import annotations
 

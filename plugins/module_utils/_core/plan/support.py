@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Findings for what one placement asks of KubeFleet's API that this version does not carry out."""
+"""Findings ``limited`` for what one placement asks of KubeFleet's API and cannot have here: mirroring of status
+(``reportBackStrategy``), and a namespace to report status in (``statusReportingScope``)."""
 
 from __future__ import annotations
 

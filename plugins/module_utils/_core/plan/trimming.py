@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Keeping the status of a placement and of a binding below the size that an API server takes."""
+"""Keeps the status of a placement and of a binding below the size that an API server takes: what of it is left out
+first, and, of a placement, the condition ``StatusTrimmed`` that says so."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The waves in which a plan is carried out by the limits of KubeFleet's rolling update, if every cluster is available
-before and soon after its own; a first apply that reaches all clusters at once; a move in which nobody has it for a
-while; clusters that the limits never let change; silent clusters that count as available."""
+"""The waves in which a plan is carried out by the limits of a rolling update; and by them: no cluster has it for a
+while (``moves-with-a-gap``), the limits never let a cluster change (``held-by-limits``), silent ones count as available
+(``counted-as-recorded``), a first apply reaches all at once."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The record on a member of what one placement keeps there, an ApplySet (Kubernetes KEP-3659): its parent ConfigMap
-written and read, how many objects that can list, its label on objects.
+written and read, with the inventory of objects, how many it can list (``too-many-objects``), and the label ``part-of``
+on objects.
 
 The parent is a ConfigMap in our own namespace; every placed object carries the ``part-of`` label. The parent's data
 hold what is needed to rebuild our records from the members alone.

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a placed object is available, by kind, and what it lacks if not: the table of KubeFleet's availability
-tracker."""
+"""Whether a placed object is available, by kind (Deployment, StatefulSet, DaemonSet, Service, CustomResourceDefinition,
+PodDisruptionBudget, kinds that are available at once), and what it lacks if not, such as ``has 1 of 3 replicas
+available``: the table of KubeFleet's availability tracker."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Envelopes give way to the manifests inside them before anything is applied; and what objects without one do on the
-hub (KubeFleet's envelope resources)."""
+"""Envelopes give way to the manifests inside them before anything is applied (``placed-twice``); and what objects
+without one do on the hub itself (``acts-on-hub``; KubeFleet's envelope resources)."""
 
 from __future__ import annotations
 

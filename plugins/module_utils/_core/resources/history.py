@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The resource snapshots of a placement one after another: what differs in each from the one before, whether one is
-whole, where its Secrets are kept, what was rolled back."""
+"""The resource snapshots of a placement one after another, as rows (``added``, ``removed``, ``changed``,
+``ageSeconds``, ``rolledBackTo``, ``whole``): what differs in each from the one before, whether one is whole, where its
+Secrets are kept."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two orders of objects: one that makes hashes stable, one in which they are applied (KubeFleet).
+"""Two orders of objects (KubeFleet): the hash order, which makes hashes stable, and the waves in which objects are
+applied, which kinds first.
 
 Deletion runs through the apply order backwards.
 """

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What ails the pods of a workload, in the pods' own words: why they wait, crash or find no node (Kubernetes pod
-status)."""
+"""What ails the pods of a workload, in the pods' own words: why they wait, crash or find no node, such as ``pod web-1:
+ImagePullBackOff`` (Kubernetes pod status)."""
 
 from __future__ import annotations
 

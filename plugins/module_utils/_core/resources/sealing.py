@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Secrets in records: each value gives way to a keyed digest, and the object notes where its content can be read again,
-a note that is taken off to compare, hash or show it; hashes of sealed objects.
+"""Secrets in records: each value gives way to a keyed digest, or is ``left out`` without a key, and the object notes
+where its content can be read again (``gitops.fleet/secret-source``), a note that is taken off to compare, hash or show
+it; hashes of sealed objects.
 
 Whoever reads a record without the key learns neither a value nor whether two Secrets hold the same one.
 """
@@ -43,10 +44,10 @@ def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
     """The manifest as it may be recorded: a Secret, also one inside an envelope, without its values, and with a note of
     where they are. Other objects come back as they are.
 
-    ``key`` is kept apart from the records; ValueError without one. FleetError ``not-json`` for a value or name of a
-    Secret that cannot be written as JSON, such as half of a surrogate pair. ``source`` says where the content is, such
-    as ``git:<revision>``. Annotations of a Secret count as values: tools keep whole copies of the object in
-    them. So does what stands in ``metadata`` and is no field of it.
+    ``key`` is kept apart from the records; ValueError for an empty one. FleetError ``not-json`` for a value or name of
+    a Secret that cannot be written as JSON, such as half of a surrogate pair. ``source`` says where the content is,
+    such as ``git:<revision>``. Annotations of a Secret count as values: tools keep whole copies of the object in them.
+    So does what stands in ``metadata`` and is no field of it.
     """
     if not key:
         raise ValueError("sealing needs a key")

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which objects a placement's resource selectors mean, and which are refused or left out (KubeFleet's resource selector
-resolver)."""
+"""Which objects a placement's ``resourceSelectors`` mean, and which are refused or left out (``unknown-kind``,
+``wrong-scope``, ``duplicate-selection``, ``reserved-namespace``, ``missing-namespace``, ``missing-object``,
+``being-deleted``; KubeFleet's resource selector resolver)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Snapshots of policies and resources: the hashes that tell when a new one is due, their names, indexes and parts, and
-which ones go (KubeFleet)."""
+"""Snapshots of policies and resources: the hashes that tell when a new one is due, their names, indexes and parts by
+size, and which ones go by ``revisionHistoryLimit`` (KubeFleet)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Conditions looked up and set at the object's own generation, or taken out; one of an older generation is as good as
-none (KubeFleet)."""
+"""Conditions looked up and set at the object's own generation (``observedGeneration``, ``lastTransitionTime``), or
+taken out; one of an older generation is as good as none (KubeFleet)."""
 
 from __future__ import annotations
 

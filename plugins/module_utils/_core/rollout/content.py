@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a cluster holds, or is to hold, of a placement: a resource snapshot with its overrides; and a binding as
-rollouts look at it."""
+"""What a cluster holds, or is to hold, of a placement: a resource snapshot with names of override snapshots; and a
+binding as rollouts look at it, with name, cluster, state and content."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The verdict on an eviction under a placement's disruption budget (KubeFleet ClusterResourcePlacementEviction):
-whether, why, the arithmetic, and whether it was tried already."""
+"""The verdict on an eviction (KubeFleet ClusterResourcePlacementEviction) under a disruption budget
+(``maxUnavailable``, ``minAvailable``): whether, why (``pick-fixed``, ``no-binding``, ``nothing-placed``, ``no-budget``,
+``misconfigured-budget``), the arithmetic, and whether it was tried already."""
 
 from __future__ import annotations
 
@@ -52,8 +53,9 @@ class Arithmetic:
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionVerdict:
-    """``why`` is a code for programs: ``valid``, ``budget``, or a key of ``INVALID`` or ``OUTCOMES``; ``message`` says
-    it to people. ``arithmetic`` is there where a budget decided."""
+    """``yes``: the eviction can be judged (``valid``), or is permitted. ``why`` is a code for programs: ``valid``,
+    ``budget``, or a key of ``INVALID`` or ``OUTCOMES``; ``message`` says it to people. ``arithmetic`` is there where a
+    budget decided."""
 
     yes: bool
     why: str

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Readiness of a binding's cluster by the binding's conditions (KubeFleet): whether it is ready, or from when on, has
-failed, reports a difference, or is known not to be available."""
+"""Readiness of a binding's cluster by the binding's conditions (KubeFleet): whether it is ready, or from when on
+(``unavailablePeriodSeconds``), has failed, reports a difference, or is known not to be available."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sets of clusters as Python integers: bit ``p`` stands for the cluster at position ``p`` of the index."""
+"""Bit sets of clusters, as Python integers: bit ``p`` stands for the cluster at position ``p`` of the index; made from
+positions, read as positions or flags, membership."""
 
 from __future__ import annotations
 

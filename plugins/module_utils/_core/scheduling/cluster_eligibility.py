@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Filter ``ClusterEligibility`` (KubeFleet scheduler): eligible is a cluster that has joined, is recorded, is heard
-of, is healthy, and is neither leaving nor evacuated."""
+"""Filter ``ClusterEligibility`` (KubeFleet scheduler): which faults keep a cluster from being picked, such as
+``leaving``, ``evacuated``, ``record-missing``, ``agent-not-joined``, ``heartbeat-too-old``, ``health-unknown``,
+``unhealthy-too-long``."""
 
 from __future__ import annotations
 

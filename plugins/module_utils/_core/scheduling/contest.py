@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why a cluster that holds a PickN placement has won, its score against the best that was not picked, and why one that
-passes was not picked, its score against a holder's; term by term."""
+"""Why a cluster that holds a PickN placement has won, its score against the best that was not picked (``rival``), and
+why one that passes was not picked, its score against a holder's; what decided (``decidedBy``), term by term."""
 
 from __future__ import annotations
 

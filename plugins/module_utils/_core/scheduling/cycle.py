@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scheduling of one placement (KubeFleet scheduler framework): bindings before -> bindings after, and why; who is left
-out by which rule, which holders would not be picked afresh."""
+"""Scheduling of one placement (KubeFleet scheduler framework): bindings before -> bindings after, and why; which
+clusters hold it, who is left out by which rule, which holders would not be picked afresh, whether the policy is
+fulfilled."""
 
 from __future__ import annotations
 
@@ -50,10 +51,11 @@ class Scheduled:
 
     ``bindings`` are all bindings afterwards, by name; ``changes`` what was done to them. ``decisions`` are the limited
     list that KubeFleet puts into a policy snapshot, in its order; ``left_out`` is the full list of clusters not picked.
-    ``count`` of ``wanted`` clusters hold the placement. ``written`` is False where upstream leaves the status alone.
-    ``error`` is upstream's failure of the cycle and occurs only with ``upstream=True``; what was changed before stays.
-    ``unread`` are the clusters that keep the placement beside those, as they could not be read, each with what that is
-    (``unreadable.decide``); ``schedule`` itself keeps none.
+    ``count`` of ``wanted`` clusters hold the placement. ``cycles`` is how many there were, ``ending`` how the last one
+    ended. ``written`` is False where upstream leaves the status alone. ``error`` is upstream's failure of the cycle and
+    occurs only with ``upstream=True``; what was changed before stays. ``unread`` are the clusters that keep the
+    placement beside those, as they could not be read, each with what that is (``unreadable.decide``); ``schedule``
+    itself keeps none.
     """
 
     asked: SchedulingRequest = field(repr=False)

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why one cluster is picked or not, with every number that led there, or each cluster of the fleet in a sentence: read
-from the scheduling itself."""
+"""Why one cluster is picked or not (``explain``), with every number that led there, or each cluster of the fleet in a
+sentence: read from the scheduling itself."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The fleet as bit sets, made once for all placements: who carries a label, a taint, a property beyond a threshold, who
-is leaving or evacuated; clusters grouped by label values (topology)."""
+"""The fleet as bit sets, made once for all placements: who carries a label, matches a label selector, has a taint or a
+property beyond a threshold, is leaving or evacuated; clusters grouped by label values (topology)."""
 
 from __future__ import annotations
 

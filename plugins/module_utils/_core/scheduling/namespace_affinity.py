@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Filter ``NamespaceAffinity`` (KubeFleet scheduler): a ResourcePlacement lands only where its namespace exists."""
+"""Filter ``NamespaceAffinity`` (KubeFleet scheduler): a ResourcePlacement lands only where its namespace exists
+(``namespace-missing``) or may exist, and not before members have told theirs (``namespaces-unknown``)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Score ``ClusterAffinity`` (KubeFleet scheduler): the sum of what the preferred terms give a cluster, each term's part
-in it, and terms that decide nothing."""
+in it, terms that decide nothing (``property-unreported``), and clusters without a price (``price-unknown``)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ class TermScore:
 
     ``code`` says why the score is not the plain share of the weight: ``label-mismatch``, ``property-missing``,
     ``property-malformed``, ``sorter-malformed``, ``no-spread`` (one value only in the fleet), or ``full-weight``.
-    ``minimum_cluster`` and ``maximum_cluster`` are the first clusters by name with that value.
+    ``observed``, ``minimum`` and ``maximum`` are texts as clusters report them, the latter two of the whole fleet; None
+    where nobody does. ``minimum_cluster`` and ``maximum_cluster`` are the first clusters by name with that value.
     """
 
     term: int

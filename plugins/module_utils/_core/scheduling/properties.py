@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cluster properties as MemberClusters report them (KubeFleet): looked up by name, and one property of all clusters
-sorted for thresholds."""
+"""Cluster properties as MemberClusters report them (KubeFleet; ``status.properties``, ``status.resourceUsage``): looked
+up by either name, names that are refused, and one property of all clusters sorted for thresholds (``Gt``, ``Le``)."""
 
 from __future__ import annotations
 

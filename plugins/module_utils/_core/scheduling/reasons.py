@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Why a cluster is picked, is not picked, or keeps the placement unread: a code with its numbers, and the one place
-where codes become sentences."""
+where codes become sentences (``not-enough-score``, ``equal-score``, ``not-needed``, ``not-named``, and those of all
+filters)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Filter ``TaintToleration`` (KubeFleet scheduler): every taint of a cluster must be tolerated."""
+"""Filter ``TaintToleration`` (KubeFleet scheduler): every taint of a cluster must be tolerated
+(``taint-not-tolerated``)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Plugin ``TopologySpreadConstraints`` (KubeFleet scheduler): how evenly holders are spread over the values of a label
-key, and what one more would do."""
+key, what one more would do to ``maxSkew``, and whom that forbids (``skew-too-large``)."""
 
 from __future__ import annotations
 

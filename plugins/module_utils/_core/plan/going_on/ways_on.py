@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What can be done after placements were written: go back from a version that does not become available, begin a staged
-run, wait until all is available."""
+"""What can be done next once placements were applied: roll back from a version that does not become available and holds
+its own rollout up, begin a staged run that clusters wait for, wait until all is available."""
 
 from __future__ import annotations
 

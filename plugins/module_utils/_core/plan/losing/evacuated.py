@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is said of an evacuated cluster that loses a placement: which cluster takes its place, and whether what it holds
-goes only once that has it."""
+"""The ``reason`` told of an evacuated cluster that loses a placement: which cluster takes its place, its new home, and
+whether what it holds goes only once that has it, or before (``empty_first``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The plan of an eviction, in which one cluster loses its placement, and its result: the verdict, and what was done on
-the member; what the other clusters that hold it have by now, for its budget."""
+"""The plan of an eviction, in which one cluster loses its placement, and its result as data (``state``, ``permitted``,
+``arithmetic``, ``member``, ``next``); and for its budget, whether what the other clusters hold is Available by now."""
 
 from __future__ import annotations
 

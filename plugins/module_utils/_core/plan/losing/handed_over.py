@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Objects that are released and not deleted: what leaves one placement for another one of the same run, where that is
-to hold it; and on a cluster that is the hub where objects are selected, as they are their authors' own there.
+to hold it (``handed-over``); and on a cluster that is the hub where objects were selected, as they are their authors'
+own there (``originals-stay``).
 
 In KubeFleet all of them are deleted, and what they held with them.
 """

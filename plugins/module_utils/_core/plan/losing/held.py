@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a cluster holds of a placement, by its binding and the recorded snapshots: what is known to be there, what
-writes that did not end may have put there, and how much of it a plan takes away."""
+writes that did not end may have put there (``leftover``), and how much of it a plan takes away, for the brake on
+objects."""
 
 from __future__ import annotations
 

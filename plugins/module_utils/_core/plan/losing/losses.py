@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why a cluster loses a placement, as cause and as sentence: deleted, left the fleet, evacuated, scaled down, policy
-changed."""
+"""Why a cluster loses a placement, as ``cause`` and as sentence: ``deleted``, ``source-gone``, ``left-the-fleet``,
+``evacuated``, ``left-behind``, ``policy-changed``, ``scaled-down``, or decided by an earlier run or eviction."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``reportBackStrategy: Mirror`` of KubeFleet: whether it is asked for and possible, and to which objects on the hub
-the member's status is copied."""
+"""``reportBackStrategy: Mirror`` of KubeFleet: whether it is asked for, why it is not possible, and to which objects on
+the hub the member's status is copied, and to which kinds never."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""KubeFleet's condition ``StatusSynced``: whether the status of a placement stands in its namespace, too."""
+"""KubeFleet's condition ``StatusSynced`` (``statusReportingScope: NamespaceAccessible``): whether the status of a
+placement stands in its namespace, too."""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ STATUS_SYNCED = "ClusterResourcePlacementStatusSynced"
 def with_synced(
     status: PlacementStatus, previous: PlacementStatus, namespace: str, failed: str, generation: int, now: datetime
 ) -> PlacementStatus:
-    """``status`` with the condition ``StatusSynced`` at its end, True unless ``failed`` says why it could not be
-    written into the ``namespace``; its transition time is ``now`` only if its status is not that in ``previous``."""
+    """``status`` with the condition ``StatusSynced`` at its end, True unless ``failed``, empty for no failure, says why
+    it could not be written into the ``namespace``; its transition time is ``now`` only if its status is not that in
+    ``previous``."""
     if failed:
         row = ("False", "StatusSyncFailed", f"the status could not be written into namespace {namespace}: {failed}")
     else:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Comparison of a manifest with a live object, field by field (``IfNoDiff``, ``ReportDiff``, ``FullComparison``), and
-what others have added to the object.
+"""Comparison of a manifest with a live object, field by field (``IfNoDiff``, ``ReportDiff``, ``FullComparison``): lists
+item by item, quantities by value, fields that servers leave out or default; and what others have added to the object.
 
 Only fields that the manifest names count (KubeFleet's PartialComparison), and the server is not asked for a dry run; in
 a full comparison (FullComparison) those count too that only the live object has, the server's defaults among them.

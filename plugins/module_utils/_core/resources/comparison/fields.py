@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fields as drift and differences show them: paths such as ``.spec.ports[port=80]``, values without those of Secrets,
-and whether two are equal as JSON."""
+"""Fields as drift and differences show them: paths such as ``.spec.ports[port=80]``, values cut or, of Secrets, masked
+(``<masked, 12 bytes>``), and whether two are equal as JSON."""
 
 from __future__ import annotations
 

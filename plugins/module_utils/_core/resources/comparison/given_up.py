@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Fields that a server-side apply gives up: ours until now, and not named by the manifest any more; and what the server
-does with them.
+does with them (removed, set to its default, kept for another manager).
 
 A field that nobody else owns is removed by the server, which may set its default in place of it; one that another
 manager owns, too, stays as it is.
@@ -99,8 +99,9 @@ def given_up(desired: Manifest, live: Manifest, manager: str) -> tuple[GivenUp, 
 
 
 def becomes(each: ObjectId, path: str, managers: t.Sequence[str] = ()) -> str:
-    """What the server does with a field at ``path`` that is given up, as the rest of a sentence: it stays if
-    ``managers`` own it too, else it goes to the default of Kubernetes (``DEFAULTS``), or is removed."""
+    """What the server does with a field at ``path`` (as of ``field_path``) that an apply gives up, as the rest of a
+    sentence: it stays if ``managers`` own it too, else it goes to the default of Kubernetes (``DEFAULTS``), or is
+    removed."""
     if managers:
         return f"stays as it is, since {', '.join(managers)} {'own' if len(managers) > 1 else 'owns'} it too"
     default = DEFAULTS.get((each.group, each.kind, path))

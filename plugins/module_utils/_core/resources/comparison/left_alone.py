@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Fields that others own once an object is there, named by the annotation ``gitops.fleet/ignore``: its paths read and
-checked, and the manifest without them, to apply or to compare.
+checked (``bad-ignore``), and the manifest without them, to apply or to compare.
 
 An object is made with all that its manifest says. From then on such a field is neither compared nor changed: it is left
 out of what is applied, and as long as nobody else owns it, it is applied as it is found, for a server removes what its

@@ -21,8 +21,8 @@ def effect_name(one: Acting, cluster: MemberCluster, secret: bool, key: bytes) -
     """``<override>-<digest>``: the first 10 hexadecimal digits over the objects that it names and what its acting rules
     do on the cluster. FleetError ``not-json`` for a value that JSON does not have.
 
-    Of an override that reaches a ``secret`` the digest is made with the ``key`` of the records, and without one it does
-    not cover values: whoever reads a name must not be able to try out weak ones.
+    ``secret``: the override reaches a Secret. Then the digest is made with the ``key`` of the records, and without one
+    it does not cover values: whoever reads a name must not be able to try out weak ones.
     """
     rules = []
     for number in one.rules:

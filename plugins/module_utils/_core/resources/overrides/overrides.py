@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Overrides: which concern a placement, which act on a cluster and on an object there, in which order, and what becomes
-of the object (KubeFleet)."""
+of the object, patched, left out (Delete) or failed (``override-failed``; KubeFleet)."""
 
 from __future__ import annotations
 

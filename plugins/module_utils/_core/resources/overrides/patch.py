@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""JSON patches of overrides (RFC 6902) and the variables in their values (KubeFleet's reserved variables)."""
+"""JSON patches of overrides (RFC 6902), why one cannot be done, and the variables in their values, name and labels of
+the cluster (``override-label-missing``, ``unclosed-variable``, ``override-value-broken``; KubeFleet's reserved
+variables)."""
 
 from __future__ import annotations
 

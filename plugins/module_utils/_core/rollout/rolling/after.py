@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bindings as they are once a step of a rollout is carried out (bound, started, held back, removed): what executors
-write, and what a forecast assumes."""
+"""Bindings as they are once a step of a rollout is carried out (bound, RolloutStarted set, held back, to be deleted,
+with another apply strategy, in a new generation): what executors write, and what a forecast assumes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Several bindings on one cluster: what that holds back (KubeFleet's barrier before a rolling update)."""
+"""Several bindings on one cluster, and what that holds back: a former one that is still being removed
+(``cleaning-up``), two live ones (``two-bindings``); KubeFleet's barrier before a rolling update."""
 
 from __future__ import annotations
 

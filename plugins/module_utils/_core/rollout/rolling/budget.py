@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Numbers of a rolling update and upstream's defaults (KubeFleet ``RollingUpdateConfig``): maxUnavailable and maxSurge
-resolved, how many clusters are to hold it, the waiting period."""
+"""Numbers of a rolling update (KubeFleet ``RollingUpdateConfig``) and upstream's defaults: ``maxUnavailable`` and
+``maxSurge`` as numbers (``not-a-count``), how many clusters are to hold it (``number-of-clusters-missing``), the
+waiting period ``unavailablePeriodSeconds``, and how a decision counted."""
 
 from __future__ import annotations
 

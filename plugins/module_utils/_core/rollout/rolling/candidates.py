@@ -26,7 +26,8 @@ BIND, UPDATE, REMOVE = "bind", "update", "remove"
 
 @dataclass(frozen=True)
 class ReadinessTerms:
-    """How bindings are judged: at which instant, by which rules."""
+    """How bindings are judged: at which instant, by which rules. ``period`` is the waiting period; ``applied_only`` as
+    of ``readiness``; ``out_of_reach`` are reasons by cluster."""
 
     period: timedelta
     now: datetime
@@ -40,7 +41,8 @@ class RolloutCandidate:
     """One binding. ``wants`` is bind, update or remove, empty if it wants nothing.
 
     ``free``: the change takes nothing away that is available, so that no budget holds it back. Upstream grants that to
-    updates of failed clusters only.
+    updates of failed clusters only. ``failure`` is the condition that says that it has failed, None without one;
+    ``can_be_ready``: it has neither failed nor reported a difference.
     """
 
     held: RolloutBinding

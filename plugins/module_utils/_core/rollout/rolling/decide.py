@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rolling update of one placement (KubeFleet rollout controller): which bindings change now, which wait, and why; what
-is in flight."""
+"""Rolling update of one placement (KubeFleet rollout controller): which bindings change now within maxUnavailable and
+maxSurge (bind, update, remove, hold, ``mark-started``, ``push-apply-strategy``), in which order, which wait, and when
+to look again; what is in flight."""
 
 from __future__ import annotations
 

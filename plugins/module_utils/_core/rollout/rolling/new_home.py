@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evacuated clusters keep what they hold until that is available in its new home: which of them wait, and why; upstream
-evacuates nothing."""
+"""Evacuated clusters keep what they hold until that is available in its new home: which of them wait, and why
+(``new-home``, ``no-new-home``, ``no-room-for-new-home``); upstream evacuates nothing."""
 
 from __future__ import annotations
 

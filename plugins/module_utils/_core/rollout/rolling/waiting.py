@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why bindings wait in a rolling update, as data and as a sentence."""
+"""Why bindings wait in a rolling update, each with a code (``max-unavailable``, ``max-surge``, ``out-of-reach``,
+``leaving``, ``failed``, ``not-ready``), a sentence, the clusters that it waits for, and until when."""
 
 from __future__ import annotations
 
@@ -30,11 +31,10 @@ class BindingWait:
     """One binding that waits.
 
     ``wants`` is bind, update or remove; empty where it holds what it shall and is not ready yet. ``reason`` is
-    max-unavailable or max-surge (``blockers`` are the clusters that use the budget up, but for such as are asked for
-    and not found), new-home (``blockers`` are the
-    clusters that are to have it before), no-new-home, no-room-for-new-home, cleaning-up, two-bindings, out-of-reach,
-    leaving, failed or not-ready. ``until`` is when time alone ends the wait, or may end that for a budget; None if it
-    takes an event.
+    max-unavailable or max-surge (``blockers`` are the clusters that use the budget up; those that are asked for and not
+    found have no name), new-home (``blockers`` are the clusters that are to have it before), no-new-home,
+    no-room-for-new-home, cleaning-up, two-bindings, out-of-reach, leaving, failed or not-ready. ``until`` is when time
+    alone ends the wait, or may end that for a budget; None if it takes an event.
     """
 
     binding: str

@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Approvals of staged update runs: how they are signed, who gave one, which count, and why another one does not.
+"""Approvals of staged update runs: how they are signed in the message of ``Approved``, who gave one, which count, and
+why another one does not (no proof, self-approval, expiry); who made and who started a run
+(``gitops.fleet/started-by``).
 
 An approval is KubeFleet's condition ``Approved``, which has no field for who gave it. One of ours is signed in its
 message; one without a signature is of nobody. A hub that refuses signatures of others vouches for them, as it does for
@@ -31,8 +33,8 @@ STARTED_BY = "gitops.fleet/started-by"
 
 @dataclass(frozen=True, kw_only=True)
 class StagedCourt:
-    """What approvals of one run are judged by. ``given`` are the terms of who carries it on. The hub vouches for
-    objects that were made after ``since``; None: it vouches for nothing."""
+    """What approvals of one run are judged by. ``digest`` is the run's (``staged_digest``), ``given`` are the terms of
+    who carries it on. The hub vouches for objects that were made after ``since``; None: it vouches for nothing."""
 
     run: ClusterStagedUpdateRun
     digest: str

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """How a staged update run begins (KubeFleet): what it takes over from its placement, policy, bindings, strategy and
-resources."""
+resources, and why it cannot (``strategy-not-external``, ``not-fully-scheduled``, ``no-bindings``,
+``cluster-count-mismatch``, ``resource-snapshot-not-found``, ``update-strategy-not-found``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Other staged update runs of the same placement: which has taken clusters from this one, which are open beside a new
-one, and when that begins. KubeFleet asks none of it."""
+"""Other staged update runs of the same placement: which has taken clusters from this one, so that it ends
+(``superseded``), which are open beside a new one (``run-beside``), which have begun a cluster, and when; when a run
+that begins now counts as begun. KubeFleet asks none of it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One step of a staged update run (KubeFleet ClusterStagedUpdateRun): begin, go on, wait, stop, end; what is in flight,
-whether it is over.
+"""One step of a staged update run (KubeFleet ClusterStagedUpdateRun): begin, go on, wait, stop, end, and when to look
+again; which clusters are in flight, whether it is over or stands until it is told to go on.
 
 Another machine than update runs: no groups, a delete stage, and a cluster that does not get there makes the run stuck
 and never fails it.

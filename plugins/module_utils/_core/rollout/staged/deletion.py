@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The delete stage, the last of every staged update run (KubeFleet): clusters that lose the placement, whose bindings
-are deleted, and how many deletions are under way. No tasks, no limit."""
+are deleted, how many deletions are under way, and when that contradicts the record (``clusters-changed``,
+``contradiction``). No tasks, no limit."""
 
 from __future__ import annotations
 

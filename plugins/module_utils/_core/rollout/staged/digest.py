@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The digest of a staged update run: what its approvals are bound to."""
+"""The digest of a staged update run, to which its approvals are bound: what it covers (content, apply strategy, stages,
+clusters, overrides) and what not."""
 
 from __future__ import annotations
 

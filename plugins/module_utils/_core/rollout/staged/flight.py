@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The clusters of a stage while it is updated: who starts, who is done, who is in trouble or stuck (KubeFleet)."""
+"""The clusters of a stage while it is updated (KubeFleet): who starts within ``maxConcurrency``, who is done, who is in
+trouble (``cluster-troubled``) or stuck after 5 minutes, and what fails the run (``cluster-failed``,
+``binding-missing``, ``pre-empted``)."""
 
 from __future__ import annotations
 

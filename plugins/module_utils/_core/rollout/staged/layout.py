@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The clusters and tasks of each stage of a staged run, from a strategy and the clusters picked: their order, how many
-at once, how long a wait is (KubeFleet)."""
+"""The clusters and tasks of each stage of a staged run, from a strategy and the clusters picked (KubeFleet): their
+order, ``maxConcurrency`` as a number, ``waitTime``, and layouts that are refused (``clusters-not-in-any-stage``,
+``cluster-in-several-stages``, ``invalid-sorting-label``)."""
 
 from __future__ import annotations
 

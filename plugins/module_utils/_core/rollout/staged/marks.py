@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The conditions of a staged update run, its stages, clusters and tasks: types, reasons and who gets which when."""
+"""The conditions of a staged update run, its stages, clusters and tasks: types, reasons (``UpdateRunStuck``,
+``StageUpdatingWaiting``), messages, and who gets which when; counted for the run's present generation."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The staged update run that gives clusters what an apply has recorded: one that there is, or a new one by a strategy
-that is known."""
+"""The staged update run that gives clusters what an apply has recorded: one that is in the files or recorded and not
+over, or the manifest of a new one by a strategy that is known."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The stage at which a staged update run goes on, by its record, and whether placement, policy and fleet are still
-those that it began with (KubeFleet)."""
+"""The stage at which a staged update run goes on, by its record, and whether it may (KubeFleet):
+``apply-strategy-changed``, ``policy-changed``, ``cluster-count-changed``, ``stages-changed``, ``clusters-changed``,
+``stage-failed``, ``contradiction``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a staged update run, its stages and clusters are told to stand (states in a word, message, counts, what newer
-runs have done since): by their conditions, and without any progress by the wanted state."""
+"""How a staged update run and its clusters stand, by their conditions: state in a word (``NotStarted``, ``Running``,
+``Waiting``, ``Stuck``, ``Stopping``, ``Stopped``, ``Succeeded``, ``Failed``), message, counts, in flight since when,
+when it began, and which newer run has made a failed one good."""
 
 from __future__ import annotations
 
@@ -52,9 +53,9 @@ def message_of(run: ClusterStagedUpdateRun) -> str:
 
 
 def told_of(run: ClusterStagedUpdateRun) -> str:
-    """As ``message_of``, for people. While clusters are in flight since a known instant, a running run tells which they
-    are and since when the first is, instead; one that is stuck or stopping tells since when behind its message, and one
-    that is stopping which they are."""
+    """As ``message_of``, for people, with instants in UTC. While clusters are in flight since a known instant, a
+    running run tells which they are and since when the first is, instead; one that is stuck or stopping tells since
+    when behind its message, and one that is stopping which they are."""
     message, state, deletion = message_of(run), state_of(run), run.status.deletion_stage_status
     stages = (*run.status.stages_status, *((deletion,) if deletion else ()))
     flying = [each for stage in stages for each in stage.clusters if cluster_state(each.conditions) == "begun"]

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clusters that no longer hold what a staged update run has given them, though no newer run has come to them: KubeFleet
-carries an older run on that was overtaken, and never looks at the newer one again."""
+"""Clusters that no longer hold what a staged update run that succeeded has given them, though no newer run has come to
+them, and what they hold instead: KubeFleet carries an older run on that was overtaken, and never looks at the newer one
+again."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tasks before and after a stage of a staged run: approval requests and timed waits, looked at and passed
-(KubeFleet)."""
+"""The tasks before and after a stage of a staged run (KubeFleet): approval requests asked for and accepted
+(``approval-request-taken``) and timed waits, whether they are passed, and when a wait ends."""
 
 from __future__ import annotations
 

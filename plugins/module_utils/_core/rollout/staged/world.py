@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a staged update run sees when it decides, its acts (bind, delete, ask for approvals), why it ends, and the world
-once acts are done: approvals asked for, and taken for good."""
+"""What a staged update run sees when it decides, its acts (bind, mark started, delete, ask for, accept or delete
+approvals) with the names of their operations, why it ends or has to wait, what it gives a cluster, and the world once
+acts are done, new approval requests in it."""
 
 from __future__ import annotations
 

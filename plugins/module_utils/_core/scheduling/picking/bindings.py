@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bindings of one placement while it is scheduled (KubeFleet scheduler): named, held under a policy, dropped,
-re-used, and every change to that."""
+"""The bindings of one placement while it is scheduled (KubeFleet scheduler): how new ones are named, held under a
+policy, dropped, re-used, their finalizer taken off, and every change to that; ``state-not-remembered``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""New homes: which newly picked cluster takes the place of which evacuated one, as a mark on its binding."""
+"""New homes: which newly picked cluster takes the place of which evacuated one, as a mark on its binding that is put
+there, read and taken off."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Placement type PickFixed (KubeFleet scheduler): the named clusters, if they are there and eligible."""
+"""Placement type PickFixed (KubeFleet scheduler): the named clusters, if they are there and eligible, whatever their
+labels and taints; ``holder-not-eligible``, ``no-cluster-names``."""
 
 from __future__ import annotations
 

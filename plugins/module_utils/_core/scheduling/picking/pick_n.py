@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Placement type PickN (KubeFleet scheduler): the best N clusters, in batches of one where spread is constrained; fewer
-holders when N is lowered."""
+"""Placement type PickN (KubeFleet scheduler): the best N clusters, in batches of one where spread is constrained
+(``skew-beyond-repair``); which holders go when ``numberOfClusters`` is lowered."""
 
 from __future__ import annotations
 

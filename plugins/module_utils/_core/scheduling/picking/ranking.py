@@ -20,7 +20,8 @@ class Ranking:
     """Candidates in groups that share all topology domains, each group sorted once.
 
     A candidate is one number, (affinity * 2 + bonus) * size + position, so that plain integers sort as upstream
-    compares: equal scores go to the larger name.
+    compares: equal scores go to the larger name. ``candidates`` and ``sticky``, the clusters picked under an older
+    policy, are bit sets by position.
     """
 
     def __init__(self, candidates: int, preferred: PreferredAffinity, sticky: int, topology: Topology | None) -> None:

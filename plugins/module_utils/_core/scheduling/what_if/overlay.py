@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Supposed changes of a fleet, read from plain data, checked, and laid over its clusters: clusters gone or new, labels,
-taints, properties, prices, N."""
+"""Supposed changes of a fleet (what if), read from plain data, checked, and laid over its clusters: clusters ``gone``
+or ``new``, and ``change`` of ``labels``, ``taints``, ``properties``, ``prices``; another ``numberOfClusters``."""
 
 from __future__ import annotations
 
