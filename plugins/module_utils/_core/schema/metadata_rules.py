@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules on ``metadata``, on names and on references to objects, as every API server has them for custom resources
-(apimachinery ``ValidateObjectMeta``)."""
+"""Rules on ``metadata`` (``invalid-name``, ``name-too-long``, ``invalid-label``, ``namespace-missing``), on names and
+on references to objects (``invalid-reference``), as every API server has them for custom resources (apimachinery
+``ValidateObjectMeta``); a name cut to fit with an ending."""
 
 from __future__ import annotations
 

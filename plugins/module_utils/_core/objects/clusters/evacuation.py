@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The mark of a cluster whose placements go elsewhere: a taint of its MemberCluster, which no toleration covers.
+"""The mark of a cluster whose placements go elsewhere: the taint ``gitops.fleet/evacuated`` of its MemberCluster, which
+no toleration covers; set, and taken off when it is readmitted.
 
 Upstream knows no taint that makes holders leave (its only effect is NoSchedule, and holders stay); to KubeFleet's own
 scheduler the mark is a taint as any other, which keeps new placements away.

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``NodePool`` of karpenter.sh/v1 and its budgets, decoded from what members have stored, as far as decisions about
-disruption read it.
+"""``NodePool`` of karpenter.sh/v1 and its budgets, decoded from what members have stored, with defaults
+(``consolidateAfter``, ``expireAfter``, ``consolidationPolicy``), as far as decisions about disruption read it, or
+``undecodable``; and printed again.
 
 What an API server demands of a field stands beside it, as in all kinds; the parts around these in ``node_pool_schema``.
 Printing keeps what Karpenter tells apart: an absent list is not an empty one.
