@@ -19,7 +19,8 @@ NAME_LIMIT = 63
 
 
 def with_ending(name: str, ending: str, limit: int = NAME_LIMIT) -> str:
-    """The name with the ``ending`` behind it, in at most ``limit`` characters: of a longer one as much as fits."""
+    """The name with the ``ending`` behind it, in at most ``limit`` characters: of a longer one as much as fits. ``-``
+    and ``.`` right before the ending are dropped."""
     return name[: limit - len(ending)].rstrip("-.") + ending
 
 

@@ -81,7 +81,7 @@ def named_makers(run: UpdateRun) -> tuple[str, str]:
 
 def proven_makers(names: tuple[str, str], vouched: bool) -> frozenset[str]:
     """Those who made and started a run of either kind, by its ``named_makers``; empty if one of them is not named, or
-    nothing vouches for the run."""
+    nothing vouches for the run (it is not ``vouched``)."""
     return frozenset(names if vouched and all(names) else ())
 
 

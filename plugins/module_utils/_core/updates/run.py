@@ -56,7 +56,8 @@ class MemberRow:
 
     @property
     def left_behind(self) -> bool:
-        """Whether the run itself skipped the member for another reason than being at the target already."""
+        """Whether the run itself skipped the member for another reason than being at the target already; a member that
+        failed is none, unlike as of ``retry.is_left_behind``."""
         return self.state == SKIPPED and self.skipped_by == SYSTEM and self.reason != ALREADY_AT_TARGET
 
     @property

@@ -28,8 +28,9 @@ def is_evacuated(cluster: MemberCluster) -> bool:
 
 
 def with_mark(cluster: MemberCluster, evacuated: bool) -> MemberCluster:
-    """The cluster with the mark of an evacuation behind its other taints, or without any taint of that key. It is the
-    same object if it is so already; a spec that is missing is made, with an empty identity."""
+    """The cluster with the mark of an evacuation behind its other taints, or, unless it is to be ``evacuated``, without
+    any taint of that key. It is the same object if it is so already; a spec that is missing is made, with an empty
+    identity."""
     if is_evacuated(cluster) == evacuated:
         return cluster
     kept = tuple(each for each in cluster.taints if each.key != EVACUATED)

@@ -129,7 +129,8 @@ class NodePool:
 
 
 def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
-    """The pool of a stored object, with the schema's defaults. What people write is checked first, by reading.
+    """The pool of a stored object, with the schema's defaults, whatever the policy is: ``consolidateAfter`` 0s, policy
+    WhenEmptyOrUnderutilized, one budget of 10%, ``expireAfter`` 720h. What people write is checked first, by reading.
 
     FleetError ``undecodable`` where a field that is read here holds what Karpenter's typed client could not read
     either, values of labels and annotations aside; what is not read here is not judged, and stays in ``manifest``.

@@ -69,7 +69,8 @@ def completed_by(by: str, verified: bool, makers: t.Collection[str] = ()) -> str
 
 
 def taken_up_later(by: str, verified: bool, makers: t.Collection[str] = ()) -> str:
-    """That somebody approved a gate which whoever conducts the run has not passed yet, in words."""
+    """That somebody approved a gate which whoever conducts the run has not passed yet, in words; who, as of
+    ``completed_by``."""
     return f"approved by {completed_by(by, verified, makers)}; {TAKEN_UP}"
 
 
