@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rows that are stored of an update run (members, groups, stages, gates, waits), what a decision sees beside them
-(members with windows and obstacles, approvals), and its acts. States of groups, stages and the run are derived from
-these, never stored by hand."""
+"""The rows that are stored of an update run (members, groups, stages, gates, waits), all members of a stage rewritten,
+what a decision sees beside them (members with windows and obstacles, approvals), and its acts. States of groups, stages
+and the run are derived from these, never stored by hand."""
 
 from __future__ import annotations
 
