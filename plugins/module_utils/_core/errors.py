@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The one family of errors: what is wrong, where, and the way out; and an exception that nobody expected, as one of
-them without its text."""
+"""The one family of errors (``FleetError``, ``Problem``): what is wrong, where, and the way out; and an exception that
+nobody expected, as one of them without its text."""
 
 from __future__ import annotations
 

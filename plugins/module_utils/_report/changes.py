@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Changes of objects in words: object, field, old and new value; what a look at a member found, and differences for
-``--diff``. Long values are cut, and many fields counted."""
+"""Changes of objects in words: object, field, old and new value; what a look at a member found, what changes since the
+last apply, and differences for ``--diff``. Long values are cut, and many fields counted."""
 
 from __future__ import annotations
 

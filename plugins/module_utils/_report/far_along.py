@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How far something is, from the lines that verbs say of it while they work: as a bar, or as a line for a log."""
+"""How far something is, from the lines that verbs say of it while they work: as a progress bar with the time that is
+left, or as a line for a log."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The forecast of an update run and its calendar as tables; whether people have gates to open yet, and instants as
-people read them."""
+"""The forecast of an update run (when it is done, begins and ends of stages and members) and its calendar as tables,
+what comes again in one row; whether people have gates to open yet, and instants as people read them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The history of a fleet as text, and as the content of a file: CSV, JSON or Markdown. The newest row is the last."""
+"""The history of a fleet (audit entries and journal: who did what, when, why) as text, and as the content of a file:
+CSV, JSON or Markdown. The newest row is the last."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ _SOURCES = {RECORD: "told by another record, no entry says so", JOURNAL: "journa
 
 def history_text(rows: t.Sequence[HistoryRow]) -> list[str]:
     """A header, and lines for each act in the order given, with when (UTC), who, what and to what, and what is to be
-    said of it below, cut at about 4,000 characters; a sentence where there is none. Gates stand as of
-    ``_with_gates_by_place``."""
+    said of it below, cut at about 4,000 characters; a sentence where there is none. Gates in messages are named by
+    where they stand, and by their ids only where two of an object stand in one place."""
     if not rows:
         return ["nothing is recorded of that"]
     header = _line("WHEN", "WHO", "WHAT", "TO")
@@ -47,7 +48,7 @@ def history_text(rows: t.Sequence[HistoryRow]) -> list[str]:
 def history_file(rows: t.Sequence[HistoryRow], suffix: str) -> str:
     """The content of a file with this suffix, one of ``SUFFIXES``; KeyError for another. Acts are in the order given.
     In CSV a cell that a spreadsheet would take for a formula begins with an apostrophe; Markdown cuts cells at about
-    4,000 characters and names gates as of ``_with_gates_by_place``; CSV and JSON have all."""
+    4,000 characters and names gates as ``history_text`` does; CSV and JSON have all."""
     return {".csv": _csv, ".json": _json, ".md": _markdown}[suffix](rows)
 
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An update run as a tree of text, or as a sentence if it has ended: how far it is, what each member became; and as
-rows, everything that it waits for."""
+"""An update run as a tree of text, or as a sentence if it has ended: how far it is, what each member became; as rows,
+everything that it waits for; and since when nobody seems to conduct it."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def run_text(run: UpdateRun, begun: bool = True) -> list[str]:
 
 
 def would_text(deed: str, changed: bool) -> list[str]:
-    """That a ``deed``, such as ``stop run r``, is only looked at, and whether it would change anything; in lines that
-    fit the terminal."""
+    """That a ``deed``, such as ``stop run r``, is only looked at, and whether it would change anything (``changed``);
+    in lines that fit the terminal."""
     return folded(f"nothing is recorded; this would {deed}:" if changed else f"it would change nothing to {deed}:")
 
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables and folded lines as wide as the terminal (80 columns for logs), and in them plans with waves and notes, facts,
-and what was done or seen on members."""
+"""Tables and folded lines as wide as the terminal (80 columns for logs), and in them plans of placements (who gains and
+loses, waves, brakes, notes), what was done or seen on members (drift, differences), and facts of clusters."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How many columns of a terminal a text takes, and text padded, or wrapped into lines, by that: East Asian letters and
-emoji take two, combining marks none (Unicode Standard Annex 11). And for how many columns text is made now, and what is
-taken out of foreign text before it is cut or wrapped."""
+"""How many columns of a terminal a text takes (Unicode Standard Annex 11: East Asian letters and emoji two, combining
+marks none), and text padded, or wrapped into lines, by that; for how many columns text is made now, and secrets hidden
+in foreign text before it is cut."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The key of all digests that stand in records in place of Secret values."""
+"""The key of all digests that stand in records in place of Secret values, made once and kept with the records."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Documents of files and folders as they stand there, each with the lines of its fields: which files count, their text,
-Lists taken apart, comments that silence the linter."""
+"""Documents of files and folders as they stand there, each with the lines of its fields: which files count (links,
+``.fleetlintignore``), their text (``no-such-file``, ``too-big``, ``not-utf-8``), Lists taken apart, comments that
+silence the linter."""
 
 from __future__ import annotations
 

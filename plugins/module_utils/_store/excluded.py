@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files and folders that are left out, by patterns as most ignore files have them."""
+"""Files and folders that are left out (``exclude``, ``.fleetlintignore``), by patterns as most ignore files have
+them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Objects of our kinds that people put on a hub beside the records."""
+"""Objects of our kinds that people put on a hub beside the records, in every namespace."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kinds that are kept as records, and under which API version; names of records, and what can be one.
+"""The kinds that are kept as records (else ``unknown-kind``), and under which API version; names of records
+(``namespace/name``), and what can be one.
 
 Records are known by kind and name; the name of one that lies in a namespace is ``namespace/name``. Envelopes are
 resources to place.

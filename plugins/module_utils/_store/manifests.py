@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Manifests from files and folders (and what Azure prints of a fleet, as such), each with the place that it was written
-in; their apiVersion, kind, name and namespace judged."""
+in; their apiVersion, kind, name and namespace judged (``not-a-mapping``, ``missing-field``, ``bad-name``)."""
 
 from __future__ import annotations
 

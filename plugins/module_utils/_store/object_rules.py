@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an API server does to an object's metadata on create, update and delete, for places that are no API server; the
-object as JSON text.
+"""What an API server does to an object's metadata (uid, generation, resourceVersion, finalizers) on create, update and
+delete, for places that are no API server (``conflict``, ``invalid``); the object as JSON text.
 
 Rules: Kubernetes API conventions (metadata, generation, finalizers) and ``registry/rest`` of the API server.
 """

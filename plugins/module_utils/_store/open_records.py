@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which records a verb uses, and whether they outlive the machine; whether this runs in CI."""
+"""Which records a verb uses, by its options (sqlite or hub, ``bad-option``), and whether they outlive the machine
+(``durable``, ``no-durable-records``); whether this runs in CI."""
 
 from __future__ import annotations
 

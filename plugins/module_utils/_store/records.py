@@ -130,7 +130,8 @@ class Records(t.Protocol):
         ``now`` is aware. A hub cuts the message at 1 KiB, and keeps no line in a namespace that is being deleted."""
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
-        """The journal of one object, oldest first. A hub forgets lines after its event TTL (by default 1 h)."""
+        """The journal of one object, oldest first, with lines about an earlier one of the same kind and name. A hub
+        forgets lines after its event TTL (by default 1 h)."""
 
     def secret(self, name: str) -> bytes:
         """What ``keep_secret`` kept under the name, or no bytes. Damage raises ``record-damaged``, by a file

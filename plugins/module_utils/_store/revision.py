@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Revisions of Git: which one a folder holds, what names one, whether one was built on another, the fetch that brings
-missing history, other questions to Git. Unknown is an answer of its own, never a guess.
+"""Revisions of Git: which commit a folder holds, what names one, whether one was built on another, the fetch that
+brings missing history, other questions to Git. Unknown is an answer of its own, never a guess.
 
 Nothing here raises: without Git, outside a checkout, or in one that Git does not trust, the answer is "unknown".
 """

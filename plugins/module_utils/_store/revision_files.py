@@ -25,7 +25,7 @@ def files_of(
 
     None where Git cannot tell (no checkout, or one without the commit or its files, or ``revision`` is no commit's
     whole name), and where they have more than ``MOST_BYTES``. Files that are no UTF-8, or larger than a manifest may
-    be, are left out. Nothing is fetched, no filter is run. ValueError as of ``_texts``.
+    be, are left out. Nothing is fetched, no filter is run. ValueError if Git's answer ends too early.
     """
     try:
         real = os.path.realpath(path)

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The records file: made, recognised, migrated, locked; and what can go wrong with it, in our words.
+"""The SQLite file of records: made, recognised, migrated, locked; and what can go wrong with it, in our words
+(``records-busy``, ``records-disk-full``, ``records-read-only``, ``records-too-new``, ``records-not-ours``).
 
 A rollback journal, not a write-ahead log: it works on network file systems, keeps one file, notices that the file was
 moved away under it, and a disk that is full or a process that is killed leaves the last committed state.

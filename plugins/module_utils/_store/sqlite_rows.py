@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows of the records file as what they stand for (record, lease, event, number of the last change); one that a fault
-of the disk, or a hand, has changed is refused."""
+"""Rows of the SQLite file of records as what they stand for (record, lease, event, number of the last change); one that
+a fault of the disk, or a hand, has changed is refused (``records-damaged``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""YAML to plain values, with the line of every field, within limits of depth and size; documents written as YAML.
+"""YAML to plain values, with the line of every field, within limits of depth and size (``too-deep``, ``too-big``),
+aliases and merged keys too: ``bad-yaml``, ``duplicate-key``, ``bad-key``, ``unknown-tag``; documents written as YAML.
 
 The documents are built from the parser's events by a loop of our own: PyYAML's constructor keeps the last of two equal
 keys, and neither it nor its composer bounds what aliases unfold to.

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a manifest of any kind says to Karpenter (its do-not-disrupt annotation, and a feature gate that is gone), and
-to placements: which of its fields are ignored."""
+"""What a manifest of any kind says to Karpenter (its annotation ``do-not-disrupt``, and a feature gate that is gone,
+``feature-gate-gone``), and to placements: which of its fields are ignored (``bad-ignore``)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ CONTAINERS = ("spec.template.spec.containers", "spec.template.spec.initContainer
 
 
 def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
-    """Remarks on a manifest of a kind that is not checked otherwise: on Karpenter's annotation ``do-not-disrupt`` (and
-    that what bears it without a name is a patch), its feature gate for drift, and the annotation
-    ``gitops.fleet/ignore``."""
+    """Remarks on a manifest of a kind that is not checked otherwise: on Karpenter's annotation ``do-not-disrupt``
+    (``do-not-disrupt-and-expiry``, ``do-not-disrupt-not-on-pods``, those of ``lint_do_not_disrupt``, and that what
+    bears it without a name is a patch, ``patch-only``), its feature gate for drift (``feature-gate-gone``), and the
+    annotation ``gitops.fleet/ignore`` (``bad-ignore``)."""
     kind = str(document.get("kind"))
     faults = [of_lint(each) for each in lint_do_not_disrupt(document)]
     yield from faults

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What only several documents together show: one given twice, a resource overridden twice, a disruption budget or an
-eviction that does not fit its placement."""
+"""What only several documents together show: one given twice (``duplicate-object``), a resource overridden twice
+(``overridden-twice``), a disruption budget or an eviction that does not fit its placement."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def is_related(document: t.Any) -> bool:
 
 def across(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
     """Remarks on what several documents together show, with the index of the row that each is about; ``places`` tell
-    where each row was read, as ``file:line``. Of two documents that collide the later one has the remark."""
+    where each row was read, as ``file:line``. Of two documents that collide the later one has the remark. Codes are
+    ``duplicate-object``, ``overridden-twice``, ``budget-for-pick-all`` and ``eviction-from-pick-fixed``."""
     yield from _twice(rows, places)
     yield from _overridden_twice(rows, places)
     yield from _against_placements(rows)

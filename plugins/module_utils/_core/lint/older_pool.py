@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""NodePools of karpenter.sh/v1beta1: what all has to move for v1, together or not at all."""
+"""NodePools of karpenter.sh/v1beta1 (``unsupported-version``): what all has to move for v1, together or not at all."""
 
 from __future__ import annotations
 

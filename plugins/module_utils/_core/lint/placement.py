@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Remarks on one placement: its spread constraints in words where the number of clusters is missing, and selectors that
-select nothing."""
+"""Remarks on one placement: its spread constraints in words where the number of clusters is missing
+(``spread-in-words``), and selectors that select nothing (``namespaced-selected``, ``cluster-scoped-selected``,
+``reserved-selected``)."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ UNDECIDED = "number-of-clusters-missing"
 
 
 def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> t.Iterator[LintProblem]:
-    """A note for each spread constraint of the placement that is well-formed, in KubeFleet's way of counting; ``wrong``
-    are the paths that have problems, which are passed over."""
+    """A note ``spread-in-words`` for each spread constraint of the placement that is well-formed, in KubeFleet's way of
+    counting; ``wrong`` are the paths that have problems, which are passed over."""
     rows, bad = value_at(document, CONSTRAINTS), indexes_at(wrong, CONSTRAINTS)
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         if isinstance(row, Mapping) and str(index) not in bad:
@@ -35,8 +36,9 @@ def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> 
 
 
 def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
-    """Remarks on selectors of a ClusterResourcePlacement that KubeFleet refuses (a kind of Kubernetes in a namespace),
-    or that select a namespace which is never placed; none if one of them is for single resources of its namespace."""
+    """Remarks on selectors of a ClusterResourcePlacement that KubeFleet refuses (a kind of Kubernetes in a namespace,
+    ``namespaced-selected``), or that select a namespace which is never placed (``reserved-selected``); none if one of
+    them is for single resources of its namespace."""
     rows = field(document, "spec.resourceSelectors")
     selectors = [each for each in rows if isinstance(each, Mapping)] if isinstance(rows, list) else []
     if any(each.get("selectionScope") == WITH_SELECTORS for each in selectors):
@@ -53,8 +55,8 @@ def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
 
 
 def selected_elsewhere(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
-    """Remarks on selectors of a ResourcePlacement that mean kinds which lie in no namespace; kinds that Kubernetes does
-    not have itself are passed over."""
+    """Remarks ``cluster-scoped-selected`` on selectors of a ResourcePlacement that mean kinds which lie in no
+    namespace; kinds that Kubernetes does not have itself are passed over."""
     rows = field(document, "spec.resourceSelectors")
     for index, each in enumerate(rows if isinstance(rows, list) else ()):
         group, kind = (each.get(key) if isinstance(each, Mapping) else None for key in ("group", "kind"))

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Azure's own JSON, judged as our kinds of the same fields."""
+"""Azure's own JSON (templates, what ``az`` prints), judged as our kinds of the same fields; of a member also the id of
+its cluster (``clusterResourceId``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Columns of ``kubectl get`` for all kinds (heading, JSONPath, type); those of KubeFleet's kinds are its own."""
+"""Columns of ``kubectl get`` for all kinds (``additionalPrinterColumns``: heading, JSONPath, type); those of
+KubeFleet's kinds are its own."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which Kubernetes object a manifest describes: group, version, kind, namespace and name, as text too
-(``namespace/name``); its labels and annotations; why one with ``generateName`` cannot be placed."""
+"""Which Kubernetes object a manifest describes: group, version, kind, namespace and name (else ``unnamed-object``), as
+text too (``namespace/name``); its metadata, labels and annotations; why one with ``generateName`` cannot be placed; our
+own namespaces."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Manifests of our and KubeFleet's kinds that people write: read or judged, all problems at once, with repairs and
-warnings; the status of a record judged; and what an update may not change."""
+"""Manifests of our and KubeFleet's kinds that people write: read or judged, all problems at once (``unknown-kind``,
+``unsupported-version``), with repairs (``older-version``) and warnings; the status of a record judged; and what an
+update may not change."""
 
 from __future__ import annotations
 

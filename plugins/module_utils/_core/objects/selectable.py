@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What must never be placed, and why: KubeFleet's ignored kinds and objects, reserved namespaces, webhooks that could
-stop a cluster, our own records; and malformed labels and annotations."""
+"""What must never be placed, and why (``never-placed``): KubeFleet's ignored kinds and objects, reserved namespaces,
+our own records, what owners and clusters make anew; webhooks that could stop a cluster (``stops-cluster``); and
+malformed labels and annotations (``malformed-metadata``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A manifest against the fields of its class: unknown fields, types, missing fields, limits; and the known word that a
-wrong one is most like. All problems at once."""
+"""A manifest against the fields of its class, all problems at once: ``unknown-field``, ``missing-field``,
+``wrong-type``, ``not-one-of``, ``out-of-range``, ``wrong-length``, ``invalid-time``, ``invalid-quantity``,
+``placeholder``, label values that are no text; and the known word that a wrong one is most like."""
 
 from __future__ import annotations
 

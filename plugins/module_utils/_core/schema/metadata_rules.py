@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules on ``metadata``, on names and on references to objects, as every API server has them for custom resources
-(apimachinery ``ValidateObjectMeta``)."""
+"""Rules on ``metadata`` (``invalid-name``, ``name-too-long``, ``invalid-label``, ``namespace-missing``), on names and
+on references to objects (``invalid-reference``), as every API server has them for custom resources (apimachinery
+``ValidateObjectMeta``); a name cut to fit with an ending."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ NAME_LIMIT = 63
 
 
 def with_ending(name: str, ending: str, limit: int = NAME_LIMIT) -> str:
-    """The name with the ``ending`` behind it, in at most ``limit`` characters: of a longer one as much as fits."""
+    """The name with the ``ending`` behind it, in at most ``limit`` characters: of a longer one as much as fits. ``-``
+    and ``.`` right before the ending are dropped."""
     return name[: limit - len(ending)].rstrip("-.") + ending
 
 

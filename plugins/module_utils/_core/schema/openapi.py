@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The structural schema of a class, for API servers: properties, defaults, limits and CEL rules from its fields."""
+"""The structural schema of a class (OpenAPI v3, in CustomResourceDefinitions), for API servers: properties, defaults,
+limits and CEL rules from its fields."""
 
 from __future__ import annotations
 

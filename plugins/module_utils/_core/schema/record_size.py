@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The size of a status as JSON, the largest that an API server takes, and what says that something was left out of
-it."""
+"""The size of a status as JSON, the largest that an API server takes (1.2 MiB), and what says that something was left
+out of it (``StatusTrimmed``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every rule that a manifest can break, one row each (``python -m ...schema.rules`` prints them); which broken ones
-have a cause of their own, and which items of a list they lead to."""
+"""Every rule that a manifest can break, one row each with its problem code and class (``python -m ...schema.rules``
+prints them); which broken ones have a cause of their own, and which items of a list they lead to."""
 
 from __future__ import annotations
 

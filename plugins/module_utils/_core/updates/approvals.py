@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which approvals and refusals of an update run's gates count, by their Gate objects: who gave them, who made the run,
-what proves a name, what expired.
+"""Which approvals and refusals of an update run's gates count, by their Gate objects: digest, self-approval, who made
+the run, what proves a name, what expired; whether a gate that was passed is proven; and gates and runs as people see
+them, with answers that nobody has taken up yet.
 
 What a Gate says of its approver is worth as much as the hub that holds it: names are verified on a hub that refuses
 gates which name somebody else, and has done so for the whole life of the gate.
@@ -80,7 +81,7 @@ def named_makers(run: UpdateRun) -> tuple[str, str]:
 
 def proven_makers(names: tuple[str, str], vouched: bool) -> frozenset[str]:
     """Those who made and started a run of either kind, by its ``named_makers``; empty if one of them is not named, or
-    nothing vouches for the run."""
+    nothing vouches for the run (it is not ``vouched``)."""
     return frozenset(names if vouched and all(names) else ())
 
 

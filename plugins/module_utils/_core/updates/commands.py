@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An update run is started, stopped, or told of an attempt at a member: its driver's reference, what holds it up, how
-it ended, or that it was never begun; each only in the states in which it is allowed.
+"""An update run is started, started again or stopped, where its state allows that (``conflict-state``), or told of an
+attempt at a member: its driver's reference, what holds it up, how it ended, or that it was never begun.
 
 Start and stop are those of Azure Fleet Manager; stop is possible in Pending too, start after Stopped and Failed. A
 refusal is a FleetError with code ``conflict-state`` that names the state, and nothing has changed then.

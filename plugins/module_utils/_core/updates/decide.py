@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an update run does next, from what is stored, what is true of its members, and the clock; the attempts in
+"""The next step of an update run, from what is stored, what is true of its members, and the clock: what begins, who has
+left the fleet (``MemberGone``), a refused gate that stops it, what it waits for and when it wakes; and the attempts in
 flight."""
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Counts and flags of an update run, its stages and groups, from the stored rows: states are derived from these; limits
-of failures latched."""
+"""Counts of members by state and flags of an update run, its stages and groups, from the stored rows, of which states
+are derived; and limits of failures latched (``breached``)."""
 
 from __future__ import annotations
 

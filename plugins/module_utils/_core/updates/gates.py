@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Gates and waits of an update run (Azure Fleet Manager's): where they stand (before and after stages and groups),
-opened, completed by people or by the clock, closed with what is skipped."""
+opened, when a scheduled one is due, completed by people or by the clock, closed with what is skipped; all of a stage by
+their places, all of a run changed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether the status of an update run can have come of the run, by its recorded digests: many may write it who must not
-widen what was approved.
+"""Whether the status of an update run can have come of the run, or was altered (``record-altered``): digests of run and
+strategy, names of operations and gates, order of stages, waits; many may write it who must not widen what was approved.
 
 Its sequence and the strategy that was laid out are held by digests, which stand among the metadata, where a writer of
 the status does not reach. What these leave open (states, attempts) can only be as decisions and commands make it.

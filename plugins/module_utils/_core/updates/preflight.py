@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What speaks against an upgrade of a member before it begins, all at once: distance, kubelets, removed and
-deprecated APIs, windows, budgets, nodes that are not ready or held by do-not-disrupt.
+"""What speaks against an upgrade of a member before it begins, all at once: ``minor-skipped``, ``kubelet-skew``,
+``removed-api-used``, ``never-opens``, ``busy``, ``budget-allows-none``, ``nodes-not-ready``, ``do-not-disrupt``,
+``not-looked-at``; and deprecated APIs read from an API server's ``/metrics``.
 
 What blocks would keep the member from being upgraded, or is not allowed by Kubernetes' version skew policy; the rest
 would be felt by what runs on it.

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A finished run once more (a retry), for the members that it left behind: what it is called, versions and images as
-they were, whatever is newer by now, and whom a run for some members may take; which newer run stands for one that
-failed.
+"""A finished update run once more (a retry), for the members that failed or were skipped: its name, versions and images
+as they were, whatever is newer by now (``nothing-to-retry``, ``strategy-unproven``), whom a run for some members may
+take; which run made good what one left, which newer run stands for one that failed.
 
 ``Completed`` and ``Skipped`` are final, so this is a new run that names the first one.
 """

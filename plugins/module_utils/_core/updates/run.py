@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rows that are stored of an update run (members, groups, stages, gates, waits), what a decision sees beside them,
-and its acts. States of groups, stages and the run are derived from these, never stored by hand."""
+"""The rows that are stored of an update run (members, groups, stages, gates, waits), all members of a stage rewritten,
+what a decision sees beside them (members with windows and obstacles, approvals), and its acts. States of groups, stages
+and the run are derived from these, never stored by hand."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ class MemberRow:
 
     @property
     def left_behind(self) -> bool:
-        """Whether the run itself skipped the member for another reason than being at the target already."""
+        """Whether the run itself skipped the member for another reason than being at the target already; a member that
+        failed is none, unlike as of ``retry.is_left_behind``."""
         return self.state == SKIPPED and self.skipped_by == SYSTEM and self.reason != ALREADY_AT_TARGET
 
     @property

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members, groups, stages and waits that a user wants left out (the ``skip`` action of Azure Fleet Manager's runs); the
-hint to carry a run on first."""
+"""Members, groups, stages and waits that a user wants left out (the ``skip`` action of Azure Fleet Manager's runs,
+``unknown-target``), kept when a run is laid out anew; the hint to carry a run on first."""
 
 from __future__ import annotations
 

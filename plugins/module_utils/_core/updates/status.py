@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""States of an update run, its stages and groups, as they follow from what is stored.
+"""States of an update run, its stages and groups, as they follow from what is stored, with outcome
+(``CompletedWithFailures``), counts of failures, messages and times.
 
 Azure Fleet Manager publishes the states and most of the rules (update runs, "Understand update run states"). Each table
 is read from the top, and the first row whose condition holds gives the state. Two stored facts cannot be derived and

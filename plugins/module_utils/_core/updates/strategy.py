@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A strategy laid over the members of a fleet: who is in which group, with limits as numbers, and the ids of gates.
+"""A strategy laid over the members of a fleet: who is in which group (``overlapping-groups``, ``uncovered-members``,
+``empty-group``), with limits and percentages as numbers (``concurrency-cut``, ``group-limit-stricter``), and the ids of
+gates.
 
 Rules are those of Azure Fleet Manager's update strategies: groups take members by their group name or by labels, a
 stage's selector filters before, a stage with a selector alone has one group. Numbers are settled once, here.

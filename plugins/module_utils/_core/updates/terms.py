@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an approval has to be: the terms that a conductor gives, those that its run keeps in its annotations, and the
-stricter of both.
+"""What an approval of an update run has to be (``allow_self_approval``, ``verified_approvals``, ``approval_expires``):
+the terms that a conductor gives, those that its run keeps in its annotations, and the stricter of both.
 
 A run keeps the strictest terms that it was begun or carried on with, so that nobody who carries it on with fewer words
 has approvals count that did not count before. They stand among the metadata, where a writer of the status, or an

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A digest that somebody gives back for what was shown, whole or as much of it as tables and messages show: whether it
-approves that, and the refusal of another or too short one."""
+approves that, and the refusal (``digest-mismatch``) of another or too short one."""
 
 from __future__ import annotations
 

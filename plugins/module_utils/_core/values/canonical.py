@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""JSON: one text for one value, canonical or by lines that compare well, and its digest; the value of a text, strictly
-read; and whether a text has halves of surrogate pairs.
+"""JSON: one text for one value, canonical (``not-json``) or by lines that compare well, its SHA-256 digest, whether two
+values are the same; the value of a text, strictly read; and halves of surrogate pairs.
 
 The digest is of our own form; upstream's are not matched. A text is read as strictly as the standard has it.
 """

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How far the clock of another machine may be from ours, before what it says of the time is refused, or nothing begins
-by ours; what is due again where our own is set back."""
+"""How far the clock of another machine may be from ours (5 minutes), before what it says of the time is refused, or
+nothing begins by ours; what is due again after a span, also where our own clock is set back."""
 
 from __future__ import annotations
 

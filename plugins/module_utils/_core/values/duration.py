@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Durations as Go reads and writes them (``time.ParseDuration``, ``time.Duration.String``), in whole nanoseconds; and
-spans in words for people.
+"""Durations as Go reads and writes them (``time.ParseDuration``, ``time.Duration.String``), in whole nanoseconds; whole
+minutes as Karpenter's budgets take them and windows are told (``120h``, ``1h30m``); and spans in words for people (``2
+h 5 min``).
 
 ``metav1.Duration`` reads the same texts; Karpenter's ``NillableDuration`` also takes the word ``Never``.
 """

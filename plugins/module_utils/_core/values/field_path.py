@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Field paths such as ``spec.budgets[0].nodes`` and ``metadata.labels[example.com/team]``: written, and followed in
-documents, here and nowhere else.
+documents, whose values are read and set by them, here and nowhere else.
 
 ``field`` and ``with_field`` take plain names of fields, known beforehand; ``value_at`` and ``set_at``, any path of a
 finding.

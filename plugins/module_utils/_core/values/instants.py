@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instants read, and written as Kubernetes has them (RFC 3339 in UTC), for names and for people; and one that is a span
-later, as far as a calendar has it. Nobody else writes them."""
+"""Instants read, and written as Kubernetes has them (RFC 3339 in UTC), for names, and for people by the clock of a
+zone, or taken out of a text; and one that is a span later, as far as a calendar has it. Nobody else writes them."""
 
 from __future__ import annotations
 

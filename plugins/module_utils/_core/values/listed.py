@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Many names in a sentence: the first of them, and how many more there are; a number with its noun."""
+"""Many names in a sentence: the first of them, and how many more there are; a number with its noun, in singular or
+plural, and a verb."""
 
 from __future__ import annotations
 

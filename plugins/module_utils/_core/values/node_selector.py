@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Node selectors (``corev1.NodeSelector``) read, checked, and matched against a node as the scheduler does
-(k8s.io/component-helpers).
-"""
+"""Node selectors (``corev1.NodeSelector``) and their requirements (In, NotIn, Exists, DoesNotExist, Gt, Lt) read,
+checked, and matched against a node as the scheduler does (k8s.io/component-helpers)."""
 
 from __future__ import annotations
 

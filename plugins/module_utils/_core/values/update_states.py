@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The words of update runs: states of every level, reasons, kinds of targets (Azure Fleet Manager's update runs)."""
+"""The words of update runs (Azure Fleet Manager's): states of every level, outcomes, reasons why members wait, are
+skipped or fail (``WindowClosed``, ``AlreadyAtTarget``), kinds of targets to skip."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What to type next, as a shell takes it: how an update run, a staged run or a rotation goes on; after an approval, a
-stop, a join, or another cluster under a member's name."""
+stop, a join, a status, a change of windows, or another cluster under a member's name."""
 
 from __future__ import annotations
 
@@ -282,10 +282,10 @@ def after_reading(others: t.Iterable[str]) -> list[NextStep]:
 def after_status(
     runs: t.Iterable[RunNeed], *, is_behind: bool, unlooked: bool = False, in_files: bool = False
 ) -> list[NextStep]:
-    """After the state of the fleet: what reads members anew, where runs have seen more of some since these were read;
-    how drift is looked for where nobody has (``unlooked``); and what carries on the first ``MOST`` staged runs and
-    rotations that nobody seems to conduct. Update runs tell that themselves. Where records are ``in_files`` a staged
-    run with overrides needs the files with these again, and no record tells where they are."""
+    """After the state of the fleet: what reads members anew, where runs have seen more of some since these were read
+    (``is_behind``); how drift is looked for where nobody has (``unlooked``); and what carries on the first ``MOST``
+    staged runs and rotations that nobody seems to conduct. Update runs tell that themselves. Where records are
+    ``in_files`` a staged run with overrides needs the files with these again, and no record tells where they are."""
     left = [each for each in runs if each.needs == FOR_CONDUCTOR and each.kind in _CARRIED_ON][:MOST]
     steps = [NextStep(to="read members anew", playbook="facts", variables={})] if is_behind else []
     if unlooked:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What to type next after placements were planned, looked at, applied or rolled back."""
+"""What to type next after placements were planned, looked at for drift, applied, readmitted or rolled back: carry out
+just this plan, repair, go on, wait, give it to clusters by a staged run, go back."""
 
 from __future__ import annotations
 
@@ -44,8 +45,8 @@ def after_placement(
     """How placements go on that were planned, looked at, applied or rolled back with the ``given`` options, in a run
     that ended as ``outcome``; where another playbook than these would have to be told more, only the staged run that
     they wait for, and how one goes back; nothing if nothing is left to do. ``looked`` is what was seen where nothing
-    was to be written: None after an apply, and then ``ways`` says what can be done. A plan with changes is carried out
-    by the file that it was written to, else by the ``digest``."""
+    was to be written: None after an apply, and then ``ways`` says what can be done. A plan with changes (``changed``)
+    is carried out by the file that it was written to, else by the ``digest``."""
     own = given.get("state", "present") in ("present", "planned")
     if given.get("state") == "rolled_back" and looked is None and outcome in ("waiting", "partial"):
         return [_rolls_back_on(given, outcome)]
@@ -81,8 +82,9 @@ def after_placement(
 
 
 def after_unfinished(name: str, src: t.Sequence[str], *, deleting: bool, on_hub: bool) -> NextStep:
-    """How a recorded placement goes on that was begun and is not through, or, if it is being deleted, comes to its end.
-    ``src`` are the paths that its manifest came from; without any it is ``on_hub``, or people know where."""
+    """How a recorded placement goes on that was begun and is not through, or, if it is being deleted (``deleting``),
+    comes to its end. ``src`` are the paths that its manifest came from; without any it is ``on_hub``, or people know
+    where."""
     if deleting:
         return NextStep(to="end it", playbook="end", variables={"names": name})
     variables: Variables = {"names": name, **({"placements": one_or_all(list(src))} if src else {})}

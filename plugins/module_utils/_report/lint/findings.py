@@ -24,7 +24,7 @@ def findings_text(
     remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
 ) -> list[str]:
     """Each finding with its place, its text and the mended form, of which ``MOST_LINES`` lines are shown, in lines that
-    fit the terminal; then ``findings_summary``."""
+    fit the terminal; then ``findings_summary``, which the numbers are for."""
     lines = [line for each in remarks for line in _lines(each)]
     return [*lines, *folded(findings_summary(remarks, documents, checked, passed_over, silenced), further="")]
 
@@ -53,9 +53,11 @@ def level_counts(remarks: t.Sequence[LintProblem]) -> dict[str, int]:
 def findings_summary(
     remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
 ) -> str:
-    """One sentence: findings by level, in how many documents, how many of which are of kinds that have rules.
+    """One sentence: findings by level, in how many ``documents``, how many of which are of kinds that have rules
+    (``checked``).
 
-    Then how many findings comments silence, and how many files hold no manifest, if there are any.
+    Then how many findings comments silence (``silenced``), and how many files hold no manifest (``passed_over``), if
+    there are any.
     """
     found = ", ".join(
         f"{number} {level}{'' if number == 1 else 's'}" for level, number in level_counts(remarks).items()

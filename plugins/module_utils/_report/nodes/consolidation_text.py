@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What Karpenter would do to nodes, as text: delete, replace or keep, where pods go, what is saved."""
+"""What Karpenter's consolidation would do to nodes, as text: delete, replace or keep, where pods go, what is saved."""
 
 from __future__ import annotations
 

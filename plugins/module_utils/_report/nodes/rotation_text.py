@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A rotation of nodes as it stands or would begin, as text: who begins now, who waits for what, who is done."""
+"""A rotation of nodes as it stands or would begin, as text: who begins now, who waits for what, who is done, and which
+nodes stay as they came since it began."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When members may be touched, as tables: one row for all members that have the same answer; which kinds of work
-(upgrades, nodes) are told apart."""
+"""When members may be touched by windows and freezes, as tables: one row for all members that have the same answer;
+which kinds of work (upgrades, nodes) are told apart."""
 
 from __future__ import annotations
 

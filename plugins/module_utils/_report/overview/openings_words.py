@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Openings in words: the next one, what freezes close of others, daily ones in one row, and how they move."""
+"""Openings in words: the next one, what freezes close of others, daily ones in one row (``every day 21:00 to 03:00``),
+and how they move between before and after."""
 
 from __future__ import annotations
 

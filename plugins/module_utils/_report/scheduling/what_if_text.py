@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What would become of placements in a fleet that is supposed, as a table."""
+"""What would become of placements in a fleet that is supposed, as a table: who would gain, lose or keep them for the
+time being, and what moves with them."""
 
 from __future__ import annotations
 

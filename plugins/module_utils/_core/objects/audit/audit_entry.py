@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``AuditEntry`` of ``gitops.fleet``: a lasting line that says who did what, when and why, by which revision and under
-which approved digest. It is written once; nothing is ever decided by it."""
+"""``AuditEntry`` of ``gitops.fleet``: a lasting line that says who did what (actions such as ``GateApproved``), when
+and why, on which members, by which revision and under which approved digest. It is written once; nothing is ever
+decided by it."""
 
 from __future__ import annotations
 

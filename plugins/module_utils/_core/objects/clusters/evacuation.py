@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The mark of a cluster whose placements go elsewhere: a taint of its MemberCluster, which no toleration covers.
+"""The mark of a cluster whose placements go elsewhere: the taint ``gitops.fleet/evacuated`` of its MemberCluster, which
+no toleration covers; set, and taken off when it is readmitted.
 
 Upstream knows no taint that makes holders leave (its only effect is NoSchedule, and holders stay); to KubeFleet's own
 scheduler the mark is a taint as any other, which keeps new placements away.
@@ -27,8 +28,9 @@ def is_evacuated(cluster: MemberCluster) -> bool:
 
 
 def with_mark(cluster: MemberCluster, evacuated: bool) -> MemberCluster:
-    """The cluster with the mark of an evacuation behind its other taints, or without any taint of that key. It is the
-    same object if it is so already; a spec that is missing is made, with an empty identity."""
+    """The cluster with the mark of an evacuation behind its other taints, or, unless it is to be ``evacuated``, without
+    any taint of that key. It is the same object if it is so already; a spec that is missing is made, with an empty
+    identity."""
     if is_evacuated(cluster) == evacuated:
         return cluster
     kept = tuple(each for each in cluster.taints if each.key != EVACUATED)

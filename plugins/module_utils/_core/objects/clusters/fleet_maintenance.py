@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``FleetMaintenance`` of ``gitops.fleet``: when members may be upgraded, when nothing may, and how many at once.
+"""``FleetMaintenance`` of ``gitops.fleet``: maintenance windows with their schedules (when members may be upgraded),
+freezes (when nothing may), and fleet budgets (how many at once).
 
 Windows have the grammar of AKS planned maintenance. ``timeZone``, freezes and budgets are ours.
 """

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``FleetMember`` of ``gitops.fleet``: how a member is reached and run, and what was read from it (version, node pools,
-certificates); same name as its ``MemberCluster``."""
+"""``FleetMember`` of ``gitops.fleet``: how a member is reached (kubeconfig, context, ``secretRef``, ``inCluster``) and
+run (group, driver, provider), and what was read from it (version, node pools, certificates); same name as its
+``MemberCluster``."""
 
 from __future__ import annotations
 

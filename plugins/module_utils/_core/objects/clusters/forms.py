@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fields for texts of FleetMembers (names, contexts, paths, words) and their forms: they reach commands, roles and file
-names of whoever runs the fleet.
+"""Forms of texts in FleetMembers (pattern, length, what is expected in words): names of objects and namespaces, keys of
+Secrets, contexts and paths of kubeconfigs, words on one line; they reach commands, roles and file names of whoever runs
+the fleet.
 
 None has room for a template (braces, but for a variable such as ``${HOME}`` in a path), a second line or what is not
 seen on a screen. Each may be empty here; where a text has to be there, ``rules`` says so.

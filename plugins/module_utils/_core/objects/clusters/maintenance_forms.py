@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fields for texts in maintenance windows, release catalogues and profiles, and for amounts in fleet budgets, with
-their forms, and rules of these kinds in CEL.
+"""Fields for texts in maintenance windows, release catalogues and profiles (names of windows, dates, offsets, time
+zones, full versions), and for amounts in fleet budgets, with their forms; and rules of these kinds in CEL.
 
 The grammar of windows is that of AKS planned maintenance, with its numeric bounds. ``maintenance_rules`` and
 ``release_rules`` say the same, and more, with field paths.

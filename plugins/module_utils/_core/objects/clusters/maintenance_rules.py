@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of FleetMaintenance over several fields, and of windows and freezes wherever they stand."""
+"""Rules of FleetMaintenance over several fields, and of windows and freezes wherever they stand: ``window-source``,
+``schedule-form``, ``two-clocks``, ``unknown-time-zone``, ``no-such-date``, ``ends-before-start``,
+``budget-of-nothing``, ``start-date-missing``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The mark of a member whose MemberCluster is missing, though its FleetMember is there: its labels, its taints and
-whether it is evacuated are not known."""
+"""The mark of a member whose MemberCluster is missing, though its FleetMember is there (``record-missing``): its
+labels, its taints and whether it is evacuated are not known."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``NodeRotation`` of ``gitops.fleet``: which nodes of which members are replaced, how many at once, and how far it is.
+"""``NodeRotation`` of ``gitops.fleet``: which nodes of which members are replaced (by age, version, image), how many at
+once (budgets, waves), at which pace (timeouts, attempts), and how far it is.
 
 Its nodes are a pool for budgets too, where no Karpenter has one: budgets have the form that NodePools have.
 """

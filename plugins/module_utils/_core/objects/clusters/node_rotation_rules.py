@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of NodeRotation: a name that means somebody else, label selectors of members and nodes, schedule and duration
-of budgets."""
+"""Rules of NodeRotation: a name that means somebody else (``reserved-name``), label selectors of members and nodes,
+schedule and duration of budgets (``half-a-window``, ``unreadable-schedule``)."""
 
 from __future__ import annotations
 

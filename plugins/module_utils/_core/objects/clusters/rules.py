@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of MemberCluster and FleetMember over several fields: taints, identity, the label of an Azure subscription;
-connection, status."""
+"""Rules of MemberCluster and FleetMember over several fields: taints (``invalid-taint``), identity, the label of an
+Azure subscription; connection (``connection-source``, ``context-in-cluster``), status."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which taints are not tolerated, for nodes and clusters alike (Kubernetes, taints and tolerations)."""
+"""Which taints are not tolerated, and whether a toleration covers a taint, for nodes and clusters alike (Kubernetes,
+taints and tolerations)."""
 
 from __future__ import annotations
 

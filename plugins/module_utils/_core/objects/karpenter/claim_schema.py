@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What the published v1 definitions ask of a node: requirements, taints and the form of their keys, the class; rules
-that NodePool, NodeClaim and NodeOverlay share: labels, values (CRDs of Karpenter v1.14.1)."""
+that NodePool, NodeClaim and NodeOverlay share: labels (``restricted-label``), values (``values-missing``,
+``min-values-too-large``; CRDs of Karpenter v1.14.1)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """NodeClaim, NodeOverlay, EC2NodeClass, AKSNodeClass and PodDisruptionBudget as people write them, only judged: by
-fields and rules of their published definitions."""
+fields and rules of their published definitions (``two-prices``, ``restricted-capacity``, ``two-limits``), and their
+names."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``NodePool`` of karpenter.sh/v1 and its budgets, decoded from what members have stored, as far as decisions about
-disruption read it.
+"""``NodePool`` of karpenter.sh/v1 and its budgets, decoded from what members have stored, with defaults
+(``consolidateAfter``, ``expireAfter``, ``consolidationPolicy``), as far as decisions about disruption read it, or
+``undecodable``; and printed again.
 
 What an API server demands of a field stands beside it, as in all kinds; the parts around these in ``node_pool_schema``.
 Printing keeps what Karpenter tells apart: an absent list is not an empty one.
@@ -128,8 +129,8 @@ class NodePool:
 
 
 def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
-    """The pool of a stored object, with the schema's defaults, and ``0s`` for a ``consolidateAfter`` that is missing,
-    which the schema requires of a ``disruption``. What people write is checked first, by reading.
+    """The pool of a stored object, with the schema's defaults, whatever the policy is: ``consolidateAfter`` 0s, policy
+    WhenEmptyOrUnderutilized, one budget of 10%, ``expireAfter`` 720h. What people write is checked first, by reading.
 
     FleetError ``undecodable`` where a field that is read here holds what Karpenter's typed client could not read
     either, values of labels and annotations aside; what is not read here is not judged, and stays in ``manifest``.

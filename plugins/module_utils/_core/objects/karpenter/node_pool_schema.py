@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an API server does with a new NodePool: prune, default, validate (CRD of Karpenter v1.14.1); its durations."""
+"""What an API server does with a new NodePool: prune, default, validate (``schedule-without-duration``,
+``not-with-replicas``; CRD of Karpenter v1.14.1); its durations, and which of them can be read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""NodePools that people write: whole objects, patches and fragments; repairs, all problems at once, and a word of care.
+"""NodePools that people write: whole objects, patches and fragments; repairs (``expireAfter-misplaced``), and all
+problems at once (``expireAfter-conflict``, ``alternatives``, ``invalid-duration``).
 
 A patch names a pool and a part of its ``spec``; a fragment begins at ``spec:``, ``disruption:`` or ``budgets:``, or is
 the list of budgets itself. Neither is a complaint here, but no pool is ever created from one.

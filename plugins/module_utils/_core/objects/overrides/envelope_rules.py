@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules on the manifests inside an envelope (KubeFleet's work generator, which fails a binding that breaks them)."""
+"""Rules on the manifests inside an envelope: ``enveloped-unnamed``, ``enveloped-scope``, ``enveloped-never-placed``,
+``enveloped-twice`` (KubeFleet's work generator, which fails a binding that breaks them)."""
 
 from __future__ import annotations
 

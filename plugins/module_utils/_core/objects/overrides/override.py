@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterResourceOverride`` and ``ResourceOverride``: how placed objects differ from cluster to cluster (KubeFleet),
-and which objects they name."""
+"""``ClusterResourceOverride`` and ``ResourceOverride``: how placed objects differ from cluster to cluster, by JSON
+patches or left out (KubeFleet), and which objects they name."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of one override, of the paths and variables of its patches, and of all together (KubeFleet's CRD rules and
-admission webhooks), warnings where they do nothing, their order of precedence, their titles."""
+"""Rules of one override, of the paths (``forbidden-patch-path``) and variables (``unknown-variable``) of its patches,
+and of all together (``overridden-twice``; KubeFleet's CRD rules and admission webhooks), warnings where they do
+nothing, their order of precedence, their titles."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterResourceBinding`` and ``ResourceBinding``: the record that one placement holds one cluster (KubeFleet), and
-which objects it lacks there."""
+"""``ClusterResourceBinding`` and ``ResourceBinding``: the record that one placement holds one cluster (KubeFleet), with
+state and decision, which snapshot the cluster holds by now, and which objects it lacks there."""
 
 from __future__ import annotations
 

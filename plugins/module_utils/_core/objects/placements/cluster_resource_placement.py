@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """``ClusterResourcePlacement`` and ``ResourcePlacement`` of ``placement.kubernetes-fleet.io``: which resources go to
-which clusters."""
+which clusters, the status by cluster (failed, drifted, diffed objects), and the namespace in which it is reported."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of evictions and of the disruption budgets that hold them back, alone and with the placement that they are for
-(KubeFleet's CRD rules and admission webhooks)."""
+"""Rules of evictions and of the disruption budgets that hold them back (``two-limits``, ``eviction-never-permitted``),
+alone and with the placement that they are for (``budget-for-pick-all``, ``eviction-from-pick-fixed``; KubeFleet's CRD
+rules and admission webhooks)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which placement is meant, by namespace and name, and of which KubeFleet kinds the records are that belong to it."""
+"""Which placement is meant, by namespace and name, of which KubeFleet kinds the records are that belong to it, and by
+which label and finalizer."""
 
 from __future__ import annotations
 

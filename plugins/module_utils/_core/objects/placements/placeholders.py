@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Placements with holes, a literal ``...`` where documentation leaves something out: what can be decided in spite of
-them."""
+"""Placements with holes, a literal ``...`` (``placeholder``, ``placeholder-text``) where documentation leaves something
+out: what can be decided in spite of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``spec.policy`` of a placement: who may get the resources (KubeFleet ``PlacementPolicy``)."""
+"""``spec.policy`` of a placement: who may get the resources (KubeFleet ``PlacementPolicy``): placement type (PickAll,
+PickN, PickFixed), affinity by labels and properties, topology spread, tolerations."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules for placements on cluster properties: names, malformed, unknown or older ones, and requirements, contradictory
-ones too (KubeFleet property-based scheduling and its webhook)."""
+"""Rules for placements on cluster properties: names, malformed (``invalid-property-name``, ``unknown-capacity``),
+unknown or older ones (``property-alias``), and requirements, contradictory ones too (``contradictory-requirements``;
+KubeFleet property-based scheduling and its webhook)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``spec.strategy`` of a placement: how resources reach the picked clusters (KubeFleet ``RolloutStrategy``), its apply
-strategy with defaults."""
+"""``spec.strategy`` of a placement: how resources reach the picked clusters (KubeFleet ``RolloutStrategy``): rolling
+update, apply strategy with its defaults (drift, takeover, server-side apply), deletion, reporting back."""
 
 from __future__ import annotations
 

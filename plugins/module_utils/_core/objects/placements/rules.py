@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of placements over several fields: selectors, policy, strategy, what an update may not change, older names of
-properties (KubeFleet's CRD rules and admission webhook)."""
+"""Rules of placements over several fields: selectors, policy (names, affinity, spread, tolerations, what goes with
+which placement type), strategy, what an update may not change, older names of properties (KubeFleet's CRD rules and
+admission webhook)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""KubeFleet's labels and annotations on snapshots of policies and resources."""
+"""KubeFleet's labels and annotations on snapshots of policies and resources: latest, index, number of clusters,
+hash."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterApprovalRequest`` and ``ApprovalRequest``: what a stage of a staged update run waits for (KubeFleet)."""
+"""``ClusterApprovalRequest`` and ``ApprovalRequest``: what a stage of a staged update run waits for, approved by a
+person (``Approved``) and taken up by the run (``ApprovalAccepted``; KubeFleet)."""
 
 from __future__ import annotations
 

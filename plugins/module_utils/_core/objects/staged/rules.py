@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of staged update strategies, runs and approval requests, and what of them an update may not change (KubeFleet's
-CRD rules and what ends a run at once)."""
+"""Rules of staged update strategies (``duplicate-stage``, ``wait-missing``, ``no-stages``), runs
+(``invalid-snapshot-index``) and approval requests, and what of them an update may not change (``spec-fixed``,
+``state-not-reachable``; KubeFleet's CRD rules and what ends a run at once)."""
 
 from __future__ import annotations
 

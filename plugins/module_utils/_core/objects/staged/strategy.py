@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterStagedUpdateStrategy`` and ``StagedUpdateStrategy``: stages of a rollout (KubeFleet)."""
+"""``ClusterStagedUpdateStrategy`` and ``StagedUpdateStrategy``: stages of a rollout with their clusters and order, how
+many at once, approvals and waits before and after (KubeFleet)."""
 
 from __future__ import annotations
 

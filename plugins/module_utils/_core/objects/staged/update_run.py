@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterStagedUpdateRun`` and ``StagedUpdateRun``: a placement rolled out in stages (KubeFleet)."""
+"""``ClusterStagedUpdateRun`` and ``StagedUpdateRun``: a placement rolled out in stages, what is wanted of the run
+(Initialize, Run, Stop), and how far stages, clusters and tasks are (KubeFleet)."""
 
 from __future__ import annotations
 

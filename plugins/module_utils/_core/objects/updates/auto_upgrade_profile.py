@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``AutoUpgradeProfile`` of ``gitops.fleet``: which releases become update runs by themselves (Azure Fleet)."""
+"""``AutoUpgradeProfile`` of ``gitops.fleet``: which releases become update runs by themselves (channel, target minor,
+long-term support; Azure Fleet), and what was triggered last."""
 
 from __future__ import annotations
 

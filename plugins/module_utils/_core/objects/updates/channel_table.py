@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Auto-upgrade channels as data (Azure Fleet's): what each follows, and which kind of run comes of it."""
+"""Auto-upgrade channels as data (Azure Fleet's Stable, Rapid, NodeImage, SecurityPatch, TargetKubernetesVersion): what
+each follows, and which kind of run comes of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``Gate`` of ``gitops.fleet``: where an update run waits for a person or for the clock (Azure Fleet's gates)."""
+"""``Gate`` of ``gitops.fleet``: where an update run waits for a person or for the clock (Azure Fleet's gates), to which
+digest that is bound, and who approved or refused it."""
 
 from __future__ import annotations
 

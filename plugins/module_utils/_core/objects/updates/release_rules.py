@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of ReleaseCatalog (what stands twice) and AutoUpgradeProfile (channel and minor) over several fields, and what
-of a profile cannot be changed."""
+"""Rules of ReleaseCatalog (what stands twice, ``not-a-release``) and AutoUpgradeProfile (channel and minor,
+``target-minor-missing``) over several fields, and what of a profile cannot be changed."""
 
 from __future__ import annotations
 

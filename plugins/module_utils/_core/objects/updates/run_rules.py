@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of UpdateRun and Gate over several fields, and what of them can be changed (Azure Fleet's update runs)."""
+"""Rules of UpdateRun (version, chain, images: ``version-missing``, ``images-missing``) and Gate over several fields,
+and what of them can be changed (``spec-of-started-run``, ``gate-state``; Azure Fleet's update runs)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``UpdateStrategy`` of ``gitops.fleet``: a named sequence of stages and groups (Azure Fleet's FleetUpdateStrategy)."""
+"""``UpdateStrategy`` of ``gitops.fleet``: a named sequence of stages and groups, with limits, gates and waits (Azure
+Fleet's FleetUpdateStrategy); member selectors."""
 
 from __future__ import annotations
 

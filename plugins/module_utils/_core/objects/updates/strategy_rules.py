@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of update strategies over several fields (Azure Fleet's update strategies), wherever a strategy, a member
-selector or a schedule stands."""
+"""Rules of update strategies over several fields, wherever a strategy, a member selector or a schedule stands:
+``duplicate-stage``, ``stage-selects-nothing``, ``group-in-two-stages``, ``scheduled-after``, ``schedule-missing``,
+``concurrency-above-stage``, ``group-limit-looser`` (Azure Fleet's)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``UpdateRun`` of ``gitops.fleet``: what members are upgraded to, and in which order (Azure Fleet's update runs)."""
+"""``UpdateRun`` of ``gitops.fleet``: what members are upgraded to (version, node images, pace of node pools), which
+members, and in which order; what is done about conflicts and members out of reach (Azure Fleet's update runs)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The digest of an update run, a hash over what it will do, so that what was approved is what is carried out; that of
-its strategy."""
+"""The digest of an update run, a hash over what it will do, so that what was approved is what is carried out: what of
+spec and sequence it covers, and its forms; that of its strategy."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""From the status of an UpdateRun to the rows that decisions work on, and back."""
+"""From the status of an ``UpdateRun`` to the rows that decisions work on, and back, for stages, groups, members, gates
+and waits."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lines for people about a group, a stage or an update run: how far it is, why it failed, what it waits for, who
-completed or refused a gate; what became of the version of a member."""
+"""Lines for people about a group, a stage or an update run: how far it is (``3/7 completed``), why it failed, what it
+waits for, who completed, approved or refused a gate; a message in one line, the version of a member before and
+after."""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ def completed_by(by: str, verified: bool, makers: t.Collection[str] = ()) -> str
 
 
 def taken_up_later(by: str, verified: bool, makers: t.Collection[str] = ()) -> str:
-    """That somebody approved a gate which whoever conducts the run has not passed yet, in words."""
+    """That somebody approved a gate which whoever conducts the run has not passed yet, in words; who, as of
+    ``completed_by``."""
     return f"approved by {completed_by(by, verified, makers)}; {TAKEN_UP}"
 
 

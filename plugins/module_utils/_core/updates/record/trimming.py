@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Keeping the status of an UpdateRun below the size that an API server takes."""
+"""The status of an ``UpdateRun`` kept below the size that an API server takes (``StatusTrimmed``): which details of
+members are left out first."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What platforms offer where, by provider and location: versions of Kubernetes and node images, which minors are
-supported, the newest patch of a minor, why a version cannot be had yet.
+"""What platforms offer where, by provider and location: versions of Kubernetes and node images
+(``duplicate-location``), which minors are supported, the newest patch of a minor (``no-such-release``), why a version
+cannot be had yet (``VersionNotAvailable``).
 
 A vendor's update runs know this by themselves; here it comes from ReleaseCatalog objects. A provider that none of them
 describes is not checked; a location that its provider's catalogues leave out offers nothing.

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The goal of an update run with its fixed images, and what a member has to do for it: ordered steps, or why it is
-skipped, fails, or waits.
+"""The goal of an update run with its fixed images, and what a member has to do for it: ordered steps of control plane
+and pools, or why it is skipped (``AlreadyAtTarget``, ``MinorGap``, ``OutOfSupport``), fails, or waits.
 
 The control plane goes first, then the pools one after another; nothing goes back. The distance rules are those of the
 version skew policy of Kubernetes.

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Two versions of Kubernetes compared for an upgrade: reached, ahead, too far (one minor at a time), kubelets too old
-(version skew policy).
+(version skew policy); what is a version, or a minor alone.
 
 Kubelets may be older than the API server by three minors, those before 1.25 by two, and never newer.
 """

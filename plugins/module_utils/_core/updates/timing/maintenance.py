@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which maintenance windows (FleetMaintenance, the cluster's own) hold for a member in a run, and which freezes.
+"""Which maintenance windows (FleetMaintenance, the cluster's own) and freezes hold for a member in a run of which type,
+and when they let it start; ``no-such-maintenance``, ``labels-unknown``.
 
 What a cluster says itself counts beside what FleetMaintenance objects say: neither opens what the other closes.
 A run consults the window of what it upgrades: Kubernetes, or node images (Azure Fleet's update runs); the platform's

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cron schedules as robfig/cron v3 reads them (``ParseStandard``), what CronJobs and Karpenter's budgets mean, with
-their hits; and time zones by name.
+"""Cron schedules as robfig/cron v3 reads them (``ParseStandard``, ``@every``, ``CRON_TZ=``), what CronJobs and
+Karpenter's budgets mean, with their hits, days and times of day; and time zones by name.
 
 Five fields, or a descriptor such as ``@daily``; without a zone prefix they are in UTC. Not the dialect of crond: Sunday
 is 0 and never 7, ranges do not wrap around, names have three letters, and ``*`` and ``?`` are the same everywhere.
