@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.audit.actor import user
 from ..module_utils._fleet.audit.maintenance import record_with_evidence
-from ..module_utils._fleet.updates.automatic.profiles import delete_profile, evaluated, record_profiles
+from ..module_utils._fleet.updates.automatic.profiles import delete_profile, evaluate_profiles, record_profiles
 from ..module_utils._fleet.updates.sources import update_manifests
 from ..module_utils._report.profiles_text import profiles_text
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -19,11 +19,11 @@ class ActionModule(Verb):
     """Record auto-upgrade profiles, and make the runs that they want."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        """Records the profiles that are given, with their strategies, catalogues and windows; ``evaluated`` and
-        ``generated`` then make the runs that those in ``names``, or all, want now, and ``evaluated`` starts them.
-        ``absent`` only deletes those in ``names``. In check mode nothing is written. The outcome is ``waiting`` while
-        somebody else evaluates, ``partial`` where a profile failed. FleetError ``nothing-asked`` for ``absent`` without
-        names, and as of ``update_manifests``, ``record_profiles`` and ``evaluated``."""
+        """Records the profiles that are given, with their strategies, catalogues and windows; ``evaluate_profiles`` and
+        ``generated`` then make the runs that those in ``names``, or all, want now, and ``evaluate_profiles`` starts
+        them. ``absent`` only deletes those in ``names``. In check mode nothing is written. The outcome is ``waiting``
+        while somebody else evaluates, ``partial`` where a profile failed. FleetError ``nothing-asked`` for ``absent``
+        without names, and as of ``update_manifests``, ``record_profiles`` and ``evaluate_profiles``."""
         given = update_manifests(options["src"], options["definition"], options["strict"])
         names, state, write = options["names"], options["state"], not run.check_mode
         if state == "absent" and not names:
@@ -39,7 +39,7 @@ class ActionModule(Verb):
             if state == "present":
                 return Answer(changed=changed, data={"notes": [each.as_dict() for each in given.findings]})
             who = user(session) if write else ""
-            found = evaluated(session, given, names, who, write=write, start=state == "evaluated")
+            found = evaluate_profiles(session, given, names, who, write=write, start=state == "evaluated")
         if found.held:
             run.say(found.held)
             return Answer(changed=changed or found.changed, outcome="waiting", code="lease-held", message=found.held)

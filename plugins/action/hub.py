@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.environments.hub import installed, told
+from ..module_utils._fleet.environments.hub import install_by_options, told
 from ..module_utils._report.text import folded
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -18,8 +18,8 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Installs or updates our CRDs and policies and makes our namespace; in check mode it only looks. FleetError
-        and ApiError as of ``installed``. The diff has what is new."""
-        outcome = installed(options, run.environ, write=not run.check_mode)
+        and ApiError as of ``install_by_options``. The diff has what is new."""
+        outcome = install_by_options(options, run.environ, write=not run.check_mode)
         for line in told(outcome, run.check_mode):
             for part in folded(line):
                 run.say(part)

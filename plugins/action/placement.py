@@ -157,8 +157,8 @@ def _written_answer(report: Report, options: dict[str, t.Any], run_of: Run, obse
     lines += left_to_runs(report.plan.plans, report.evacuation.evacuated)
     lines += notes_text(report.plan.findings)
     lines += [each.sentence for each in report.together]
-    if report.looked and run_of.check_mode and "drifted" in options["fail_on"] and report.looked.calm:
-        lines.append(report.looked.calm)
+    if report.looked and run_of.check_mode and "drifted" in options["fail_on"] and report.looked.all_clear:
+        lines.append(report.looked.all_clear)
     if len(report.plan.plans) > 1:
         lines.append(f"digest of all {len(report.plan.plans)} placements together: {report.plan.digest[:16]}")
     for line in lines:

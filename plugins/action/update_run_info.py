@@ -20,7 +20,7 @@ from ..module_utils._report.commands.next_steps import NextStep, after_run
 from ..module_utils._report.commands.placement_steps import after_unfinished
 from ..module_utils._report.forecast_text import calendar_text, forecast_text, has_gates_to_open
 from ..module_utils._report.icalendar import icalendar
-from ..module_utils._report.run_text import HEAD, brief_text, left_text, run_text, waits_for
+from ..module_utils._report.run_text import HEAD, brief_text, run_text, unconducted_text, waits_for
 from ..module_utils._report.status_text import unfinished_text
 from ..module_utils._report.text import notes_text
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -59,7 +59,7 @@ class ActionModule(Verb):
             data["superseded_by"] = after.name if after else ""
             steps = [each for each in after_run(one, now, newer=after) if not held or each.playbook == "approve"]
             steps = [each for each in steps if one.name not in good or each.playbook != "retry"]
-            left = left_text(one, lease.renewed if lease and not held else None, good.get(one.name, ""))
+            left = unconducted_text(one, lease.renewed if lease and not held else None, good.get(one.name, ""))
             if one.name in asked.to_be_made:
                 steps = [_with_files(each, options["src"]) for each in steps if options["src"]]
             elif wanted:

@@ -25,7 +25,7 @@ from ansible.utils.plugin_docs import get_docstring
 from ..module_utils._core.errors import FleetError, Problem, fault
 from ..module_utils._fleet.files import from_home, json_file, refuse_unwritable, write_file
 from ..module_utils._fleet.keeping import INTERRUPTED
-from ..module_utils._fleet.members.connection_notes import connection_notes
+from ..module_utils._fleet.members.connection_notes import take_connection_notes
 from ..module_utils._fleet.session import Session, open_session, present, silent
 from ..module_utils._fleet.showing import hidden, plain_json
 from ..module_utils._fleet.templates.present import utc_text
@@ -216,7 +216,7 @@ class Verb(ActionBase):
             return refused(FleetError("bad-option", error.message, hint=given_as(self._path(), error.message)))
         except FleetError as error:
             return refused(error)
-        connection_notes()  # of an earlier task, if this process has carried out one
+        take_connection_notes()  # of an earlier task, if this process has carried out one
         run = Run(
             check_mode=bool(self._task.check_mode),
             say=silent if self._task.no_log else say,
@@ -256,7 +256,7 @@ class Verb(ActionBase):
     def _take_notes(self) -> dict[str, t.Any]:
         """Takes what is to be told of connections: each note once as a warning, with the first ``MOST_NAMES`` names,
         unless the task has ``no_log``, and all in ``connection_notes`` of the result; nothing without notes."""
-        notes = plain_json(connection_notes())
+        notes = plain_json(take_connection_notes())
         texts = () if self._task.no_log else dict.fromkeys(text for texts in notes.values() for text in texts)
         for text in texts:
             names = [name for name, told in notes.items() if text in told]

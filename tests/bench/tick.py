@@ -17,7 +17,7 @@ from pathlib import Path
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.automatic.profiles import (
-    evaluated,
+    evaluate_profiles,
     record_profiles,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
@@ -57,7 +57,7 @@ def _tick(records: Records, now: datetime, documents: list[Document]) -> bool:
     session = Session(records=records, holder="bench", clock=lambda: now)
     given = update_manifests([], documents, strict=False)
     kept = record_profiles(records, given, write=True)
-    report = evaluated(session, given, (), write=True, start=True)
+    report = evaluate_profiles(session, given, (), write=True, start=True)
     recorded_runs(records, ())
     return kept or report.changed
 

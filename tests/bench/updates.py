@@ -19,7 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
     UpdateRunStrategy,
     UpdateStage,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import attempt_ended, start
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import start, with_attempt_end
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     MemberBlocker,
@@ -99,7 +99,7 @@ def _redecided(size: int) -> Row:
     run, views = started(size)
     run = decide(run, UpdateSeen(members=views), NOW).state
     first = next(row for group in run.stages[0].groups for row in group.members if row.state == states.RUNNING)
-    ended = attempt_ended(run, first.operation, states.COMPLETED, NOW)
+    ended = with_attempt_end(run, first.operation, states.COMPLETED, NOW)
     taken = _median(lambda: decide(ended, UpdateSeen(members=views), NOW))
     return f"redecide_{size}", taken * 1_000, "ms", f"the decision after one of {size:,} members ended"
 

@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._store.digest_key import digest_key, known_digest_key
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
-from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record, Records, replaced
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record, Records, replace_unless_moved
 from records_places import Place, member
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -199,15 +199,15 @@ def test_compare_and_swap(records: Records) -> None:
 
 def test_what_is_replaced_is_what_was_read_or_nothing(records: Records) -> None:
     read = records.create(member())
-    theirs = replaced(records, {**read, "status": STATUS})
+    theirs = replace_unless_moved(records, {**read, "status": STATUS})
     assert theirs is not None and theirs == records.get(MC, "one")
-    assert replaced(records, {**read, "status": {}}) is None
+    assert replace_unless_moved(records, {**read, "status": {}}) is None
     assert records.get(MC, "one") == theirs
     lost = records.acquire("member/one", "somebody", 60)
     records.release(lost)
-    assert code_of(replaced, records, {**theirs, "status": {}}, lost) == "lease-lost"
+    assert code_of(replace_unless_moved, records, {**theirs, "status": {}}, lost) == "lease-lost"
     records.delete(MC, "one")
-    assert replaced(records, theirs) is None
+    assert replace_unless_moved(records, theirs) is None
 
 
 def test_a_replace_needs_a_version_and_a_record_that_is_there(records: Records) -> None:

@@ -42,7 +42,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monito
     ControlPlaneJudge,
     MemberMonitor,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.pools import WholeJudge, whole_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.pools import WholeJudge, upgrades_node_pools
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import RunProgress
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
@@ -225,7 +225,7 @@ class World:
         drivers = {each["metadata"]["name"]: driver for each in records.list("FleetMember")}
         judge: Judge = ControlPlaneJudge(run.status.target_version)
         follow: OperationMaker = Operation
-        if whole_run(run):
+        if upgrades_node_pools(run):
             parts = whole_parts(run, records, driver, PACE)
             members = {name: each.fleet for name, each in recorded_members(records).items()}
             judge, follow = WholeJudge(target=parts.target, known=parts.known, member=members.get), parts.follow

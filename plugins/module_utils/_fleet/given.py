@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .._core.errors import FleetError, Problem
 from .._core.objects.reading import read
 from .._core.schema.checking import Written as Text
-from .._core.schema.checking import as_read
+from .._core.schema.checking import no_written_text
 from .._core.schema.codec import encode
 from .._core.schema.meta import ObjectMeta
 from .._store.kinds import record_name
@@ -66,7 +66,7 @@ def given_objects(
     documents: list[tuple[dict[str, t.Any], str, Text]] = [
         (each.document, each.where, each.written) for each in manifests if each.document.get("kind") in kinds
     ]
-    documents += [(dict(each), f"definition {number + 1}", as_read) for number, each in enumerate(definitions)]
+    documents += [(dict(each), f"definition {number + 1}", no_written_text) for number, each in enumerate(definitions)]
     there: dict[str, dict[str, t.Any]] = {kind: {} for kind in kinds}
     problems: list[Problem] = []
     findings: list[Problem] = []

@@ -10,7 +10,7 @@ import typing as t
 from .._core.errors import FleetError
 from .._core.schema.meta import ObjectMeta
 from .._core.updates.terms import Terms, kept_words, terms_to_keep
-from .._store.records import Record, replaced
+from .._store.records import Record, replace_unless_moved
 from .session import Session
 
 _ATTEMPTS = 10
@@ -56,7 +56,7 @@ def keep_terms(
             "annotations": {**run.metadata.annotations, **added},
             "resourceVersion": run.metadata.resource_version,
         }
-        kept = replaced(session.records, {**found, "metadata": metadata})
+        kept = replace_unless_moved(session.records, {**found, "metadata": metadata})
         if kept is not None:
             return read(kept)
         run = read(document())

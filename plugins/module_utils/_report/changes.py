@@ -73,7 +73,9 @@ def _action(step: MemberStep) -> str:
     return CHANGED if step.changes else NEW if step.action == CREATE else UNKNOWN
 
 
-def unseen(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[tuple[list[str], list[str]]]:
+def unseen_change_lines(
+    plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]
+) -> list[tuple[list[str], list[str]]]:
     """Pairs of clusters and lines as of ``change_lines`` about what the plan changes there since the last apply;
     without clusters where ``outcomes`` tell of a look, which knows better, and without pairs that have no cluster
     left."""

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from .._core.forecast.appointments import FREEZE, OPEN, TAKEN, Appointment
 from .._core.forecast.durations import Duration
-from .._core.forecast.forecast import APPROVAL, BEFORE_IT, ITS_TURN, Forecast, NodeForecast
+from .._core.forecast.forecast import APPROVAL, BEFORE_IT, ITS_TURN, Forecast, PartForecast
 from .._core.objects.updates.run_status import UpdateGroupStatus, UpdateStageStatus
 from .._core.objects.updates.strategy import APPROVAL as BY_PEOPLE
 from .._core.objects.updates.update_run import UpdateRun
@@ -132,7 +132,7 @@ def _answer(foreseen: Forecast, gated: bool) -> str:
     return f"{done}, if {' and '.join(conditions)}"
 
 
-def _row(each: NodeForecast, name: str) -> Row:
+def _row(each: PartForecast, name: str) -> Row:
     """The cells ``name``, begin, end and end at the latest, as of ``_minute``. The latest is not before the expected
     end, and the day stands only where it is another than in the cell before."""
     start, end = each.expected.start, each.expected.end
@@ -140,7 +140,7 @@ def _row(each: NodeForecast, name: str) -> Row:
     return name, _minute(start), _minute(end, start), _minute(latest, end or start)
 
 
-def _holds(each: NodeForecast) -> bool:
+def _holds(each: PartForecast) -> bool:
     """Whether it waits for something else than its turn or an earlier stage."""
     return bool(each.blocker) and each.reason not in (BEFORE_IT, ITS_TURN)
 

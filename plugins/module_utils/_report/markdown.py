@@ -19,7 +19,7 @@ from .._core.plan.document import (
     PlacementPlan,
 )
 from .._core.values.listed import number_of
-from .changes import rendered_lines, unseen
+from .changes import rendered_lines, unseen_change_lines
 from .text import GOING, KINDS, waves_lines
 from .widths import told_line, told_text
 
@@ -154,7 +154,7 @@ def _section(plan: PlacementPlan) -> list[str]:
     lines += (
         ["", f"Overridden in other ways on {number_of(others, 'more cluster')}, see the JSON plan."] if others else []
     )
-    for clusters, changed in unseen(plan, {}):
+    for clusters, changed in unseen_change_lines(plan, {}):
         lines += ["", f"Changes on {_names(clusters, SHOWN)}:", ""]
         lines += [f"{'  ' if line.startswith(' ') else ''}- {escaped(line.strip())}" for line in changed]
     lines.append("")

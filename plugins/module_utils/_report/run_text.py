@@ -68,7 +68,7 @@ def brief_text(run: UpdateRun) -> list[str]:
     return folded(f"run {run.name}: {_goal(run)}: {state}, {_tally(run.status.members)}{ended}")
 
 
-def left_text(run: UpdateRun, conducted_until: datetime | None, made_good_by: str) -> list[str]:
+def unconducted_text(run: UpdateRun, conducted_until: datetime | None, made_good_by: str) -> list[str]:
     """Of a run that has something in flight, since when nobody seems to conduct it, None where that is not so; and
     which run has made good what this one left, if any; in lines that fit the terminal."""
     lines = []

@@ -33,7 +33,7 @@ from .._core.plan.reached import reached
 from .._core.plan.waves import reached_at_once, waves
 from .._core.schema.meta import find_condition
 from .._core.values.listed import listed, number_of
-from .changes import field_lines, rendered_lines, unseen
+from .changes import field_lines, rendered_lines, unseen_change_lines
 from .widths import columns, columns_of, padded, told_line, told_text, wrapped
 
 MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}
@@ -118,7 +118,7 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
     lines += [part for line in _object_lines(plan) for part in folded(line, INDENT, most=len(line))]
     lines += _rendered(plan)
     lines += [part for line in waves_lines(plan) for part in folded(line, INDENT)]
-    for clusters, changed in unseen(plan, outcomes):
+    for clusters, changed in unseen_change_lines(plan, outcomes):
         lines += folded(f"on {listed(clusters)}, since the last apply:", INDENT)
         lines += [part for line in changed for part in folded(line, "    ")]
     lines += _members_lines(outcomes)

@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Records as custom resources on a hub, in any API server that we may write to: status apart, leases, journal as
-Events, secrets, and what is missing there (``crds-missing``, ``no-such-namespace``); how a hub is found. Nothing of
-ours runs there."""
+Events, secrets, what is missing (``crds-missing``, ``no-such-namespace``); how a hub is found. Nothing of ours runs."""
 
 from __future__ import annotations
 

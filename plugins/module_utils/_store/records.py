@@ -147,7 +147,7 @@ class Records(t.Protocol):
         called twice."""
 
 
-def replaced(records: Records, document: Record, lease: Lease | None = None) -> Record | None:
+def replace_unless_moved(records: Records, document: Record, lease: Lease | None = None) -> Record | None:
     """Writes ``document`` by ``Records.replace``, and gives the record as kept; None if somebody else has written or
     deleted it since it was read. Nothing is written then, but for what the documentation of the hub names. Other
     FleetErrors of ``replace`` are raised."""

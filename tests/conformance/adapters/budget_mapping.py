@@ -40,5 +40,5 @@ def _row(each: t.Any) -> dict[str, t.Any]:
         "limit": each.answer.limit,
         "disrupting": consuming,
         "allowed": each.allowed,
-        "blocked_event": each.blocked_event,
+        "blocked_event": each.writes_blocked_event,
     }

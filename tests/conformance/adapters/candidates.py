@@ -11,7 +11,7 @@ import typing as t
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.blockers import EVENTUAL, GRACEFUL
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.candidates import (
     METHODS,
-    candidates,
+    node_verdicts,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.expiration import expired
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.passes import commands_of
@@ -23,7 +23,7 @@ same = alternatives.same
 
 def answer(input: Data) -> Data:
     look = recorded_clusters.look(input)
-    found = candidates(look.state, look.now)
+    found = node_verdicts(look.state, look.now)
     claims = {each.name: each.claim for each in look.state.nodes}
     return {
         "candidates": [_costs(each) for each in found if each.costs is not None],

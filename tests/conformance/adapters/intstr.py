@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.int_or_percent import decodes, scaled
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.int_or_percent import is_int_or_text, scaled
 
 
 def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:
-    fits = decodes(input["value"])
+    fits = is_int_or_text(input["value"])
     try:
         return {"decodes": fits, "error": False, "result": scaled(input["value"], input["total"], input["round_up"])}
     except ValueError:

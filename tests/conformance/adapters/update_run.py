@@ -51,7 +51,7 @@ def _happened(at: run.RunState, event: Data, now: datetime, fleet: dict[str, Dat
             at = commands.skip(at, [commands.SkipTarget(each["type"], each["name"]) for each in targets], now)
         case {"type": "result", "member": name, "result": result}:
             rows = {row.name: row for stage in at.stages for group in stage.groups for row in group.members}
-            at = commands.attempt_ended(at, rows[name].operation, result, now)
+            at = commands.with_attempt_end(at, rows[name].operation, result, now)
         case {"type": "approve"}:
             return at, [run.Approval(gate=open_gate(at, event), by="somebody", at=now)]
         case {"type": "leave", "member": name}:

@@ -106,7 +106,7 @@ def test_while_another_run_of_the_same_records_begins_here_it_stays(held: Fleet)
     """That one has taken the lease and has not written its parent yet: it would be written into what goes."""
     gateway, begun = Gateway(held.servers["m1"]), list[t.Any]()
     leases = MemberLeases(held.records, "runner-2")
-    leases.known_whose()
+    leases.learn_owner()
 
     def comes(method: str, path: str) -> int | None:
         if path.endswith("/gitops-fleet/secrets") and method == "GET" and not begun:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.replacing import ReplacementWish
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating import RotationWish, conducted
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating import RotationWish, conduct_rotation
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_report import rotation_verdict
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.sources import node_manifests
 from karpenter_cluster import CLAIMS, Karpenter
@@ -55,7 +55,7 @@ def test_node_claims_go_at_our_pace_and_karpenter_replaces_them(karpenter: Karpe
             interval=timedelta(seconds=1),
         )
         with Watcher(karpenter, CLAIMS, f"karpenter.sh/nodepool={POOL}", leaving) as watcher:
-            report = conducted(karpenter_fleet.session(), POOL, node_manifests((), [wanted]), wish)
+            report = conduct_rotation(karpenter_fleet.session(), POOL, node_manifests((), [wanted]), wish)
         assert (rotation_verdict(report)[0], report.state.count("Rotated")) == ("done", NODES), rotation_verdict(report)
         karpenter.settled(**{POOL: NODES})
         assert not set(karpenter.claims(POOL)) & set(before)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / ".cache" / "collections"))
 
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating import RotationWish, conducted
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating import RotationWish, conduct_rotation
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.sources import node_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import open_session
 
@@ -22,7 +22,7 @@ def main() -> None:
     session = open_session({"records": told["options"]}, {}, writes=True, say=print)
     wish = RotationWish(max_idle=timedelta(seconds=60), interval=timedelta(seconds=1))
     print("begins", flush=True)
-    conducted(session, told["rotation"]["metadata"]["name"], node_manifests((), [told["rotation"]]), wish)
+    conduct_rotation(session, told["rotation"]["metadata"]["name"], node_manifests((), [told["rotation"]]), wish)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.reading 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating import (
     RotationReport,
     RotationWish,
-    conducted,
+    conduct_rotation,
     planned,
     stopped,
 )
@@ -46,7 +46,7 @@ def rotation(name: str, pace: Document | None = None, **spec: t.Any) -> Document
 
 def run(fleet: Fleet, wanted: Document, wish: RotationWish = PATIENT, *more: Document) -> RotationReport:
     given = node_manifests((), [wanted, *more])
-    return conducted(fleet.session(), wanted["metadata"]["name"], given, wish)
+    return conduct_rotation(fleet.session(), wanted["metadata"]["name"], given, wish)
 
 
 def cordoned(items: list[Document]) -> frozenset[str]:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import attempt_ended
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import with_attempt_end
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import run_of, status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView, RunState, UpdateSeen
@@ -62,7 +62,7 @@ def make_runs(path: Path, kubeconfig: str) -> None:
     _carry_on(records, "skipped")
     _present(records, run("ended", strategy=only("east")))
     _carry_on(
-        records, "ended", lambda state: attempt_ended(state, _operations(state)[0], "Completed", datetime.now(UTC))
+        records, "ended", lambda state: with_attempt_end(state, _operations(state)[0], "Completed", datetime.now(UTC))
     )
     records.acquire("run/elsewhere", "somebody@elsewhere:1", 7200)
     records.close()

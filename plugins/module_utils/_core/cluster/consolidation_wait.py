@@ -38,7 +38,7 @@ class Eligibility:
         }
 
 
-def consolidatable(pool: NodePool, node: StateNode, now: datetime) -> Eligibility:
+def consolidation_eligibility(pool: NodePool, node: StateNode, now: datetime) -> Eligibility:
     """Whether ``consolidateAfter`` has passed at an aware instant, and since when it runs. ValueError if that is no
     duration."""
     wait = consolidate_after(pool)

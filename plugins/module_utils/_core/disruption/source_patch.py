@@ -89,12 +89,12 @@ def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
     return tuple(found)
 
 
-def withheld_patch(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, member: str) -> tuple[Problem, ...]:
+def why_withheld(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, member: str) -> tuple[Problem, ...]:
     """Why the patch may not be written as things are: whatever speaks against another subnet,
     ``subnet-routes-unconfirmed``, and ``drift-without-consent`` if nodes drift or may do so; empty if it may."""
     where = f"{member} {patch.kind}/{patch.name}"
     found = [Problem(each.code, each.message, where) for each in effect.findings if each.level == ERROR]
-    for text in () if leave.routes else unconfirmed(effect):
+    for text in () if leave.routes else unconfirmed_routes(effect):
         hint = "say confirm_routes: true once somebody has looked, or name the subnet as reached in the network file"
         found.append(Problem(ROUTES, text, where, hint))
     if (effect.drifted or effect.unsure) and not leave.drift:
@@ -109,7 +109,7 @@ def withheld_patch(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, 
     return tuple(found)
 
 
-def unconfirmed(effect: SourceEffect) -> tuple[str, ...]:
+def unconfirmed_routes(effect: SourceEffect) -> tuple[str, ...]:
     """What is to be confirmed of the routes of another subnet, in words: only a person can see it, or a probe. Empty if
     there is nothing."""
     return tuple(each.message for each in effect.findings if each.code == ROUTES)

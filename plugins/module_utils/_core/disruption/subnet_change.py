@@ -125,7 +125,7 @@ def _migration(old: str, new: str, override: bool) -> Lint:
     return Lint(code=MIGRATION, level=WARNING if override else ERROR, path=PATH, message=text)
 
 
-def check_range(text: str) -> str:
+def range_problem(text: str) -> str:
     """What is wrong with a range of addresses in CIDR form, IPv4 or IPv6; empty if nothing is. An address alone is a
     range of one, and bits behind the prefix may be set."""
     try:

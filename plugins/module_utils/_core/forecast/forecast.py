@@ -85,7 +85,7 @@ class Expected:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NodeForecast:
+class PartForecast:
     """A member, a stage or the run. ``expected`` is of one course, that in the middle, so that these instants fit each
     other, and the waits; ``start`` and ``end`` are of all courses. ``state`` is the one at the end; ``reason`` and
     ``blocker`` say what it waits for before it starts (a member), or what nothing goes on for the longest (a stage, the
@@ -114,7 +114,7 @@ class NodeForecast:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemberForecast(NodeForecast):
+class MemberForecast(PartForecast):
     """A member, with its place in the run."""
 
     stage: str
@@ -133,8 +133,8 @@ class Forecast:
     ``changes_at`` is the next instant at which anything changes by itself, None for never; ``changes_by`` says what.
     """
 
-    run: NodeForecast
-    stages: tuple[NodeForecast, ...]
+    run: PartForecast
+    stages: tuple[PartForecast, ...]
     members: tuple[MemberForecast, ...]
     waits: tuple[Standstill, ...]
     changes_at: datetime | None = None
@@ -261,10 +261,10 @@ def _played(
     return Course(run=run, views=dict(members), now=now, plan=plan, noted=noted).play()
 
 
-def _run(before: RunState, middle: Course, ends: t.Sequence[RunState]) -> NodeForecast:
+def _run(before: RunState, middle: Course, ends: t.Sequence[RunState]) -> PartForecast:
     """The forecast of the run as a whole, under the name that it had ``before``."""
     status = derive(middle.run)
-    return NodeForecast(
+    return PartForecast(
         name=before.name,
         state=status.state,
         start=_spread([each.started for each in ends]),
@@ -274,14 +274,14 @@ def _run(before: RunState, middle: Course, ends: t.Sequence[RunState]) -> NodeFo
     )
 
 
-def _stages(before: RunState, middle: Course, ends: t.Sequence[RunState]) -> t.Iterator[NodeForecast]:
+def _stages(before: RunState, middle: Course, ends: t.Sequence[RunState]) -> t.Iterator[PartForecast]:
     """The forecast of each stage, in order; one that has begun ``before`` began then, and one has ended only if it is
     done."""
     status = derive(middle.run)
     played = zip(*(derive(each).stages for each in ends), strict=True)
     begun = (each.started for each in derive(before).stages)
     for stage, one, others, began in zip(middle.run.stages, status.stages, played, begun, strict=True):
-        yield NodeForecast(
+        yield PartForecast(
             name=stage.name,
             state=one.state,
             start=_spread([began or each.started for each in others]),

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from ..cluster.pod import DO_NOT_DISRUPT
 from ..disruption.budgets.lint import ERROR, NOTE, WARNING
 from ..disruption.do_not_disrupt import lint_do_not_disrupt
-from ..resources.comparison.left_alone import IGNORE, IGNORE_FORM, ignored
+from ..resources.comparison.left_alone import IGNORE, IGNORE_FORM, ignored_paths
 from ..values.field_path import value_at
 from .remark import LintProblem, of_lint
 
@@ -59,7 +59,7 @@ def _patch(document: Mapping[str, t.Any], kind: str) -> t.Iterator[LintProblem]:
 def _ignored(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
     """An error ``bad-ignore`` if the annotation ``gitops.fleet/ignore`` cannot be read."""
     try:
-        ignored(document)
+        ignored_paths(document)
     except ValueError as error:
         text = f"{error}; {IGNORE_FORM}"
         yield LintProblem(code="bad-ignore", level=ERROR, message=text, path=f"metadata.annotations[{IGNORE}]")

@@ -34,7 +34,7 @@ from ..objects.placements.placeholders import HOLES
 from ..objects.reading import judge
 from ..objects.service_json import ServiceResource, resources
 from ..objects.updates.strategy_json import judge_strategy
-from ..schema.checking import Written, as_read, did_you_mean
+from ..schema.checking import Written, did_you_mean, no_written_text
 from ..schema.finding import Finding
 from ..schema.rules import indexes_at
 from ..values.field_path import field, set_at, value_at
@@ -76,7 +76,7 @@ class Judged:
     inside: str = ""
 
 
-def judge_document(document: t.Any, start: datetime, holes: bool = False, written: Written = as_read) -> Judged:
+def judge_document(document: t.Any, start: datetime, holes: bool = False, written: Written = no_written_text) -> Judged:
     """All remarks on a document, but errors and warnings about a value that stands for another one (``$NAME``,
     ``<name>``): of these one note for each path. Statements about budgets are proved over the year after an aware
     instant.

@@ -1,8 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kinds that are read and installed, ours and KubeFleet's: names, short names, versions, scope, rules on names,
-columns of ``kubectl get``."""
+"""The kinds that are read and installed, ours and KubeFleet's: names, versions, scope, columns of ``kubectl get``."""
 
 from __future__ import annotations
 

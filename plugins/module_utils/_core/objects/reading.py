@@ -15,9 +15,9 @@ from ..errors import FleetError, Problem
 from ..schema.checking import (
     Check,
     Written,
-    as_read,
     check_object,
     did_you_mean,
+    no_written_text,
 )
 from ..schema.codec import decode
 from ..schema.finding import Finding
@@ -153,7 +153,7 @@ class JudgedObject:
 
 
 def read(
-    document: t.Any, where: str = "", strict: bool = False, holes: bool = False, written: Written = as_read
+    document: t.Any, where: str = "", strict: bool = False, holes: bool = False, written: Written = no_written_text
 ) -> Reading:
     """The object that a person's manifest describes; the API version stays the one that was written, unless it is an
     older one of KubeFleet's that is not kept here.
@@ -169,7 +169,9 @@ def read(
     return Reading(judged.object, tuple(replace(each, where=f"{about} {each.old_path}") for each in judged.findings))
 
 
-def judge(document: t.Any, strict: bool = False, holes: bool = False, written: Written = as_read) -> JudgedObject:
+def judge(
+    document: t.Any, strict: bool = False, holes: bool = False, written: Written = no_written_text
+) -> JudgedObject:
     """All problems and findings of a manifest; nothing is raised. If its kind or version is none of those read here,
     only that is told. Warnings at, below or around the path of a problem are left out. Options as of ``read``; where
     ``holes`` lets all problems pass, they are findings, before the others."""

@@ -151,7 +151,7 @@ def permission(times: MemberTimes, now: datetime, until: datetime) -> Permission
     )
 
 
-def moves(before: Permission, after: Permission) -> bool:
+def permission_changed(before: Permission, after: Permission) -> bool:
     """Whether the state of a permission, its next opening or its openings are other ones after than before."""
     return (before.state, before.next, before.openings) != (after.state, after.next, after.openings)
 

@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from ..forecast.forecast import Forecast, NodeForecast
+from ..forecast.forecast import Forecast, PartForecast
 from ..objects.updates.run_status import (
     UpdateGroupStatus,
     UpdateRunGateStatus,
@@ -50,7 +50,7 @@ class Bar:
     since: datetime | None = None
     approved: bool = False
     blocked: bool = False
-    expected: NodeForecast | None = None
+    expected: PartForecast | None = None
     windows: Spans | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -159,8 +159,8 @@ def in_order(charts: t.Iterable[RunChart]) -> tuple[RunChart, ...]:
 
 @dataclass(frozen=True)
 class _Drawing:
-    stages: t.Mapping[str, NodeForecast]
-    members: t.Mapping[str, NodeForecast]
+    stages: t.Mapping[str, PartForecast]
+    members: t.Mapping[str, PartForecast]
     windows: t.Mapping[str, Spans]
 
     def stage(self, stage: UpdateStageStatus) -> t.Iterator[Bar]:

@@ -54,7 +54,7 @@ def seen_by_runs(charts: t.Iterable[RunChart]) -> dict[str, SeenByRun]:
     return found
 
 
-def read_last(cluster: MemberCluster, member: FleetMember | None) -> datetime | None:
+def last_read_at(cluster: MemberCluster, member: FleetMember | None) -> datetime | None:
     """The last instant at which facts of the cluster were read, or could not be, as far as that is recorded: that a
     member is silent keeps the instant of the first read that failed. None where neither is recorded."""
     agent = next((each for each in cluster.status.agent_status if each.type == AGENT), None)

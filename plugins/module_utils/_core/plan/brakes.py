@@ -78,7 +78,7 @@ def permitted(limit: int | str, held: int) -> int:
     return max(1, scaled(limit, held, round_up=False))
 
 
-def removals(placement: str, held: int, lost: int, limit: int | str) -> Brake:
+def removals_brake(placement: str, held: int, lost: int, limit: int | str) -> Brake:
     """The brake ``max_removals``: ``lost`` of the ``held`` clusters lose the placement. It trips beyond what the
     default or ``limit`` permits, the smaller of both; a ``limit`` above the default that permits the loss lifts it.
     ValueError as of ``permitted``."""
@@ -93,7 +93,7 @@ def removals(placement: str, held: int, lost: int, limit: int | str) -> Brake:
     )
 
 
-def emptied(placement: str, held: int, kept: int, allow: bool) -> Brake:
+def empty_brake(placement: str, held: int, kept: int, allow: bool) -> Brake:
     """The brake ``allow_empty``: trips if clusters hold the placement and ``kept`` is 0; ``allow`` lifts it."""
     return Brake(
         name="allow_empty",
@@ -104,7 +104,7 @@ def emptied(placement: str, held: int, kept: int, allow: bool) -> Brake:
     )
 
 
-def object_removals(placement: str, losses: t.Iterable[ObjectLoss], limit: int | str) -> Brake:
+def object_removals_brake(placement: str, losses: t.Iterable[ObjectLoss], limit: int | str) -> Brake:
     """The brake ``max_object_removals``, over clusters that do not lose the placement: trips if one of them loses more
     objects than the default or ``limit`` permits; a ``limit`` above the default that permits every loss lifts it. The
     message tells of the cluster with the greatest share, among those that lose more than ``limit`` permits if there are
@@ -131,7 +131,7 @@ def object_removals(placement: str, losses: t.Iterable[ObjectLoss], limit: int |
     )
 
 
-def no_objects(placement: str, held: int, selected: int, allow: bool) -> Brake:
+def no_objects_brake(placement: str, held: int, selected: int, allow: bool) -> Brake:
     """The brake ``allow_no_objects``: trips if a cluster that does not lose the placement holds objects of it, and
     none are ``selected`` any more; ``allow`` lifts it. ``held`` is the most that one of these clusters holds."""
     tripped = held > 0 and selected == 0
@@ -144,7 +144,7 @@ def no_objects(placement: str, held: int, selected: int, allow: bool) -> Brake:
     )
 
 
-def facts_age(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
+def facts_age_brake(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
     """The brake ``max_facts_age``: trips if the facts are older than ``limit`` at ``now``, both instants aware. It is
     never lifted: a larger limit keeps it from tripping; ``option`` names one in seconds, a minute above the age."""
     age = now - captured_at
@@ -157,7 +157,9 @@ def facts_age(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
     )
 
 
-def older_source(placement: str, revision: str, last: str, older: bool | None, allow: bool, deepen: str = "") -> Brake:
+def older_source_brake(
+    placement: str, revision: str, last: str, older: bool | None, allow: bool, deepen: str = ""
+) -> Brake:
     """The brake ``allow_older``: trips unless ``older`` is False, for a Git ``revision`` that does not descend from
     ``last``, the one applied last, would undo newer work; ``allow`` lifts it. ``older`` is None if that cannot be told;
     ``deepen`` is the command after which it can, empty for none. The message cuts revisions to 12 characters."""

@@ -37,7 +37,7 @@ from ..rollout.content import (
     WantedContent,
 )
 from ..scheduling.index import FleetIndex
-from ..scheduling.unreadable import decide
+from ..scheduling.unreadable import schedule_keeping_unread
 from ..schema.codec import encode
 from ..schema.meta import ObjectMeta
 from ..values.canonical import digest_of
@@ -139,8 +139,9 @@ def compose(
 ) -> PlacementPlan:
     """The plan of one placement, ``wanted`` over what is ``known`` of it; nothing is written. Eligibility is judged at
     the facts' instant, their age at ``now``, both aware. Brakes that stop it are told in the plan and not raised.
-    FleetError ``too-many-objects``; as of ``by_cluster`` where overrides cannot be carried out; as of ``decide``, the
-    scheduling; as of ``object_changes`` and ``gap``. ValueError as of ``brakes.permitted``."""
+    FleetError ``too-many-objects``; as of ``by_cluster`` where overrides cannot be carried out; as of
+    ``schedule_keeping_unread``, the scheduling; as of ``object_changes`` and ``gap``. ValueError as of
+    ``brakes.permitted``."""
     placement = wanted.placement
     many = too_many(str(placement.key), [each.id for each in wanted.objects])
     if many:
@@ -149,7 +150,7 @@ def compose(
     contents_hash = resource_hash([each.hash for each in wanted.objects])
     contents_new = not wanted.deleting and contents_hash != known.resource_hash
     snapshot = f"{placement.name}-{known.resource_index + 1}-snapshot" if contents_new else known.resource_snapshot
-    decided = None if wanted.deleting else decide(placement, policy, facts.index, known.bindings)
+    decided = None if wanted.deleting else schedule_keeping_unread(placement, policy, facts.index, known.bindings)
     outcome = decided.scheduled if decided else None
     after = decided.bindings if decided else tuple(_unscheduled(each) for each in known.bindings)
     staying = staying_members(after, facts.index) if wanted.overrides else []
@@ -254,15 +255,15 @@ def brakes_of(
     lost = sum(1 for each in losing if each.cluster in given and each.cause not in (EVACUATED, LEFT_BEHIND))
     losses = object_losses(known.contents, known.bindings, clusters)
     found = [
-        brakes.removals(name, len(given), lost, limits.max_removals),
-        brakes.facts_age(facts.captured_at, now, limits.max_facts_age),
+        brakes.removals_brake(name, len(given), lost, limits.max_removals),
+        brakes.facts_age_brake(facts.captured_at, now, limits.max_facts_age),
     ]
     if not wanted.deleting:
         most = max((each.held for each in losses), default=0)
-        found.append(brakes.object_removals(name, losses, limits.max_object_removals))
-        found.append(brakes.no_objects(name, most, len(wanted.objects), limits.allow_no_objects))
+        found.append(brakes.object_removals_brake(name, losses, limits.max_object_removals))
+        found.append(brakes.no_objects_brake(name, most, len(wanted.objects), limits.allow_no_objects))
     if wanted.deleting != "deleted":  # a file that is gone may be a slip; a deletion is not
-        found.append(brakes.emptied(name, len(given), len(clusters) - len(losing), limits.allow_empty))
+        found.append(brakes.empty_brake(name, len(given), len(clusters) - len(losing), limits.allow_empty))
     if wanted.older_source:
         found.append(wanted.older_source)
     return tuple(found)

@@ -51,7 +51,7 @@ class Looked:
         return "; ".join(parts)
 
     @property
-    def calm(self) -> str:
+    def all_clear(self) -> str:
         """A sentence that nothing has drifted and nothing is due; empty where something is to be told, or nothing was
         looked at."""
         where = f"{self.seen} cluster{'' if self.seen == 1 else 's'}"

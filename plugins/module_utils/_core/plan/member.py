@@ -22,10 +22,10 @@ from ..resources.applyset import (
     PART_OF_LABEL,
     ApplySet,
     InventoryEntry,
-    part_of,
+    with_part_of_label,
 )
 from ..resources.comparison.compare import FieldDiff, additions, differences
-from ..resources.comparison.left_alone import IGNORE, as_live, compared, ignored, left_alone
+from ..resources.comparison.left_alone import IGNORE, as_live, compared, ignored_paths, without_left_alone
 from ..resources.comparison.ownership import FieldDrift, drift
 from ..resources.order import apply_wave
 from ..values.listed import number_of
@@ -85,8 +85,8 @@ class MemberStep:
 
     def applied_over(self, live: t.Mapping[str, t.Any] | None) -> t.Mapping[str, t.Any] | None:
         """The manifest as it is applied over what is ``live`` (None if nothing is there), without what the annotation
-        ``gitops.fleet/ignore`` leaves to others; None for what leaves. ValueError as of ``left_alone``."""
-        return None if self.manifest is None else left_alone(self.manifest, live, MANAGER)
+        ``gitops.fleet/ignore`` leaves to others; None for what leaves. ValueError as of ``without_left_alone``."""
+        return None if self.manifest is None else without_left_alone(self.manifest, live, MANAGER)
 
     def as_dict(self) -> dict[str, t.Any]:
         """The step as results have it: ``object`` (``Deployment shop/web``) and ``action``, and of ``reason`` with
@@ -172,7 +172,9 @@ def _uid(live: t.Mapping[str, t.Any] | None) -> str:
     return str(((live or {}).get("metadata") or {}).get("uid") or "")
 
 
-def as_planned(steps: t.Sequence[MemberStep], deletable: Deletable | None, held: int) -> tuple[MemberStep, ...]:
+def with_unplanned_refused(
+    steps: t.Sequence[MemberStep], deletable: Deletable | None, held: int
+) -> tuple[MemberStep, ...]:
     """The steps, in which deletions that no plan showed are REFUSED (``NotPlanned``), all or none of them: the records
     know nothing of what another run wrote. ``deletable`` None permits all; ``held`` counts the ApplySet's objects.
     ValueError as of ``permitted``."""
@@ -205,7 +207,7 @@ def _applied(
     only reported on (ReportDiff), created, refused while it is being deleted, taken over where it does not bear the
     ``applyset``, left alone where all of it is ignored, updated where the inventory has another hash, or judged by its
     drift."""
-    manifest = part_of(wanted.manifest, applyset)
+    manifest = with_part_of_label(wanted.manifest, applyset)
 
     def step(action: str, **details: t.Any) -> MemberStep:
         """A step of the wanted object, with its hash and manifest."""
@@ -214,7 +216,7 @@ def _applied(
     if _in_our_namespace(wanted.id):
         return step(REFUSED, reason="NotTakenOver", message="nothing is placed where the fleet keeps its own objects")
     try:
-        others = ignored(manifest)
+        others = ignored_paths(manifest)
     except ValueError as error:
         return step(REFUSED, reason="FailedToApply", message=f"annotation {IGNORE}: {error}")
     report_only = strategy.type == "ReportDiff"
@@ -237,7 +239,7 @@ def _applied(
         return step(UNCHANGED)
     if held is None or held.hash != wanted.hash:
         return step(UPDATE)
-    drifts = drift(left_alone(manifest, live, MANAGER), live, MANAGER)
+    drifts = drift(without_left_alone(manifest, live, MANAGER), live, MANAGER)
     added = additions(as_live(manifest, live, others), live, MANAGER) if _compares_fully(strategy) else ()
     if (drifts or added) and strategy.when_to_apply == "IfNotDrifted":
         message = "drifted, and whenToApply is IfNotDrifted"
@@ -257,7 +259,7 @@ def _telling(step: MemberStep, live: t.Mapping[str, t.Any] | None) -> MemberStep
     """An update or a takeover with the fields that it changes, our own label left out; other steps as they are."""
     if step.action not in (UPDATE, ADOPT) or live is None or step.manifest is None:
         return step
-    changes = live_changes(left_alone(step.manifest, live, MANAGER), live, MANAGER, step.id)
+    changes = live_changes(without_left_alone(step.manifest, live, MANAGER), live, MANAGER, step.id)
     # Our own label is how the object is held, and nothing that anybody wrote.
     told = tuple(each for each in changes if PART_OF_LABEL not in each.path)
     return replace(step, changes=told)

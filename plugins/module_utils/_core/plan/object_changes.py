@@ -12,7 +12,7 @@ from ..objects.identity import Manifest, ObjectId, annotations_of, identify, lab
 from ..resources.comparison.compare import RESERVED_DOMAINS, differences
 from ..resources.comparison.fields import field_path, is_secret
 from ..resources.comparison.given_up import becomes, given_up
-from ..resources.comparison.left_alone import as_live, ignored
+from ..resources.comparison.left_alone import as_live, ignored_paths
 from ..resources.sealing import has_secrets, shows_left_out, without_source
 from .changes import CHANGED, NEW, UNKNOWN, Earlier, FieldChange, ObjectChange
 from .document import Rendered
@@ -87,7 +87,7 @@ def _without_ignored(sealed: Manifest, old: Manifest, readable: Manifest) -> Man
     already; as it is if the annotation is no good. ``readable`` is the same unsealed, for in a sealed Secret the
     annotation cannot be read."""
     try:
-        return as_live(sealed, old, ignored(readable))
+        return as_live(sealed, old, ignored_paths(readable))
     except ValueError:  # the member refuses it, and says why
         return sealed
 

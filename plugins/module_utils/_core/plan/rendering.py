@@ -84,7 +84,7 @@ class _Trouble:
     problem: Problem
 
 
-def placed(manifest: Manifest, sealing: Sealing, origin: Origin | None = None) -> Rendered:
+def as_placed(manifest: Manifest, sealing: Sealing, origin: Origin | None = None) -> Rendered:
     """A manifest as members get it: cleaned, and sealed and hashed for the records. Without a key its hash does not
     cover what Secrets hold. FleetError ``object-too-large``, and ``unnamed-object`` and ``not-json`` as of ``identify``
     and ``object_hash``."""
@@ -177,7 +177,7 @@ class _Overriding:
             )
             troubles += [_Trouble(cluster.name, each.id, problem) for problem in problems]
             if found.manifest is not None and not problems:
-                new = placed(found.manifest, self._sealing, each.origin)
+                new = as_placed(found.manifest, self._sealing, each.origin)
                 # Not by ==, for which 0 is false.
                 same = canonical_json(new.manifest) == canonical_json(each.manifest)
                 out.append(each if same else new)

@@ -170,7 +170,7 @@ def binding_status(
     return trimmed_binding(status)
 
 
-def decided_status(
+def policy_snapshot_status(
     plan: PlacementPlan, previous: PolicySnapshotStatus, generation: int, now: datetime
 ) -> PolicySnapshotStatus:
     """Status of the placement's policy snapshot: what was decided for clusters, as many as KubeFleet lists, and the one

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..errors import Problem
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
-from .reported.mirror import not_mirrored, wants_mirror
+from .reported.mirror import mirror_obstacle, wants_mirror
 
 
 def limitations(placement: ClusterResourcePlacement, *, on_hub: bool, from_hub: bool) -> tuple[Problem, ...]:
@@ -16,7 +16,7 @@ def limitations(placement: ClusterResourcePlacement, *, on_hub: bool, from_hub: 
     it and it cannot be done, as docs/compatibility.md lists them; empty if all can. ``on_hub`` says that the records
     are kept there, and not in a file, ``from_hub`` that the resources are those on the hub."""
     about, found = f"{placement.kind}/{placement.key} spec", []
-    why = not_mirrored(placement, from_hub) if wants_mirror(placement) else ""
+    why = mirror_obstacle(placement, from_hub) if wants_mirror(placement) else ""
     if why:
         found.append(Problem("limited", why, f"{about}.strategy.reportBackStrategy", SEE))
     if placement.reporting_namespace and not on_hub:

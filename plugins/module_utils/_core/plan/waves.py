@@ -16,7 +16,7 @@ from ..resources.snapshots import snapshot_index
 from ..rollout.conditions import TRUE
 from ..rollout.readiness import AVAILABLE
 from ..rollout.rolling.budget import ROLLING_UPDATE, limits, rolling_update
-from ..scheduling.picking.new_homes import new_home_of
+from ..scheduling.picking.new_homes import replaced_cluster_of
 from ..schema.meta import find_condition
 from ..values.instants import SECONDS, write_time
 from ..values.listed import listed, number_of
@@ -96,7 +96,7 @@ class _EmptiedHomes:
         Unscheduled."""
         names = () if plan.empty_first else tuple(each.cluster for each in rows if each.cause == EVACUATED)
         live = [each for each in plan.bindings if each.spec.state != UNSCHEDULED] if names else []
-        homes = {new_home_of(each): each.spec.target_cluster for each in live}
+        homes = {replaced_cluster_of(each): each.spec.target_cluster for each in live}
         return cls(names if live else (), {at: homes[at] for at in names if at in homes}, max(0, short))
 
     def kept_back(self, waiting: t.Collection[str], available: t.Collection[str]) -> t.Collection[str]:

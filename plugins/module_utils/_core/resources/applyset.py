@@ -244,7 +244,7 @@ def _is_segment(called: str) -> bool:
     return 0 < len(called) <= 253 and called.isprintable() and called not in (".", "..") and not set(called) & set("/%")
 
 
-def part_of(manifest: t.Mapping[str, t.Any], applyset: str) -> dict[str, t.Any]:
+def with_part_of_label(manifest: t.Mapping[str, t.Any], applyset: str) -> dict[str, t.Any]:
     """The manifest with the label ``applyset.kubernetes.io/part-of`` that makes it a member of the ApplySet with that
     ID; the given one is not changed."""
     metadata = dict(manifest.get("metadata") or {})

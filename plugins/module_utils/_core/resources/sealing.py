@@ -27,7 +27,7 @@ from ..objects.identity import (
 )
 from ..objects.selectable import ENVELOPES
 from ..values.canonical import canonical_json, digest_of
-from .comparison.fields import says_nothing
+from .comparison.fields import may_be_shown
 
 SOURCE_ANNOTATION = "gitops.fleet/secret-source"
 PREFIX = "hmac-sha256:"
@@ -118,7 +118,7 @@ def _sealed_secret(secret: dict[str, t.Any], hidden: Hidden, source: str) -> dic
     owner = (str(metadata.get("namespace", "")), str(metadata.get("name", "")))
     for part in secret.keys() - _OPEN:
         values = secret[part]
-        if values and not says_nothing(part, values):
+        if values and not may_be_shown(part, values):
             named = values if isinstance(values, t.Mapping) else {"": values}
             secret[part] = {name: hidden((*owner, str(name)), value) for name, value in named.items()}
     for part in metadata.keys() - _METADATA:

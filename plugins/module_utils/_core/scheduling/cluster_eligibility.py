@@ -37,7 +37,7 @@ class ClusterEligibility:
 
     def refusal(self, position: int) -> ClusterBlocker | None:
         """The first fault of the cluster at a position; None if it has none."""
-        return judge(self.index.clusters[position], self.index.now)
+        return first_fault(self.index.clusters[position], self.index.now)
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
         """All faults of the cluster at a position, in upstream's order."""
@@ -46,10 +46,10 @@ class ClusterEligibility:
 
 def eligible(index: FleetIndex) -> int:
     """The clusters that may get something at the index's instant, as a bit set by position."""
-    return index.known(NAME, lambda cluster: judge(cluster, index.now) is None)
+    return index.known(NAME, lambda cluster: first_fault(cluster, index.now) is None)
 
 
-def judge(cluster: MemberCluster, now: datetime) -> ClusterBlocker | None:
+def first_fault(cluster: MemberCluster, now: datetime) -> ClusterBlocker | None:
     """Why a cluster is not eligible at ``now``, aware: the first of its faults; None if it has none."""
     return next(faults(cluster, now), None)
 

@@ -54,8 +54,8 @@ class Scheduled:
     ``count`` of ``wanted`` clusters hold the placement. ``cycles`` is how many there were, ``ending`` how the last one
     ended. ``written`` is False where upstream leaves the status alone. ``error`` is upstream's failure of the cycle and
     occurs only with ``upstream=True``; what was changed before stays. ``unread`` are the clusters that keep the
-    placement beside those, as they could not be read, each with what that is (``unreadable.decide``); ``schedule``
-    itself keeps none.
+    placement beside those, as they could not be read, each with what that is (``unreadable.schedule_keeping_unread``);
+    ``schedule`` itself keeps none.
     """
 
     asked: SchedulingRequest = field(repr=False)

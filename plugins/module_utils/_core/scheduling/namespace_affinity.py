@@ -39,11 +39,11 @@ class NamespaceAffinity:
         """Why the placement cannot be on the cluster at a position; None if it can."""
         if not self.namespace:
             return None
-        return judge(self.index.clusters[position], self.namespace, upstream=self.upstream)
+        return namespace_refusal(self.index.clusters[position], self.namespace, upstream=self.upstream)
 
     def _holds(self, cluster: MemberCluster) -> bool:
         """Whether the placement can be on the cluster."""
-        return judge(cluster, self.namespace, upstream=self.upstream) is None
+        return namespace_refusal(cluster, self.namespace, upstream=self.upstream) is None
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
         """The refusal of the cluster at a position, if there is one."""
@@ -52,7 +52,7 @@ class NamespaceAffinity:
             yield refusal
 
 
-def judge(cluster: MemberCluster, namespace: str, *, upstream: bool) -> ClusterBlocker | None:
+def namespace_refusal(cluster: MemberCluster, namespace: str, *, upstream: bool) -> ClusterBlocker | None:
     """Why a namespaced placement cannot be on the cluster: ``namespace-missing``, or ``namespaces-unknown`` where it
     collects namespaces and has told none yet; None if it can be.
 

@@ -24,7 +24,7 @@ from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPol
 from . import cluster_eligibility
 from .cycle import Scheduled, schedule
 from .index import FleetIndex
-from .picking.new_homes import handed_on
+from .picking.new_homes import without_taken_marks
 from .profile import Profile
 from .reasons import ClusterBlocker, keeps_unread
 from .request import SchedulingRequest
@@ -51,7 +51,7 @@ class Decided:
     bindings: tuple[ClusterResourceBinding, ...]
 
 
-def decide(
+def schedule_keeping_unread(
     placement: ClusterResourcePlacement,
     policy: ClusterSchedulingPolicySnapshot,
     index: FleetIndex,
@@ -74,7 +74,9 @@ def decide(
     )
     return Decided(
         scheduled=replace(outcome, unread=unread, findings=findings),
-        bindings=tuple(sorted((*outcome.bindings, *handed_on(kept, outcome.bindings)), key=lambda each: each.name)),
+        bindings=tuple(
+            sorted((*outcome.bindings, *without_taken_marks(kept, outcome.bindings)), key=lambda each: each.name)
+        ),
     )
 
 
@@ -129,7 +131,7 @@ def _refused(profile: Profile, index: FleetIndex, position: int) -> ClusterBlock
 
 def _why_unread(cluster: str, index: FleetIndex) -> ClusterBlocker:
     """The first fault of a cluster that is kept unread. AssertionError if it has none."""
-    refusal = cluster_eligibility.judge(index.clusters[index.positions[cluster]], index.now)
+    refusal = cluster_eligibility.first_fault(index.clusters[index.positions[cluster]], index.now)
     if refusal is None:
         raise AssertionError("what was read is not kept unread")
     return refusal

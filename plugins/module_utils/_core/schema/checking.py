@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A manifest against the fields of its class, all problems at once: ``unknown-field``, ``missing-field``,
-``wrong-type``, ``not-one-of``, ``out-of-range``, ``wrong-length``, ``invalid-time``, ``invalid-quantity``,
-``placeholder``, label values that are no text; and the known word that a wrong one is most like."""
+"""A manifest against the fields of its class, all problems at once (``unknown-field``, ``missing-field``,
+``wrong-type``, ``not-one-of``, ``out-of-range``, ``placeholder`` and so on); which known word a wrong one is like."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field
 from ..values.canonical import comparable
 from ..values.field_path import below
 from ..values.instants import parse_time
-from ..values.int_or_percent import INT64, decodes
+from ..values.int_or_percent import INT64, is_int_or_text
 from ..values.listed import number_of
 from ..values.parts import type_words
 from ..values.quantity import read_quantity
@@ -101,7 +100,7 @@ Written = t.Callable[[str], str | None]  # pylint: disable=unsupported-binary-op
 _BAD: t.Any = object()
 
 
-def as_read(_path: str) -> str | None:
+def no_written_text(_path: str) -> str | None:
     """None for every path: for documents that nobody has the text of."""
     return None
 
@@ -116,7 +115,7 @@ class Check:
 
     strict: bool = False
     enums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    written: Written = as_read
+    written: Written = no_written_text
     problems: list[Found] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
@@ -343,7 +342,7 @@ def _check_time(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
 
 def _check_count_or_percent(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
     """A number from ``prop.minimum`` or 0 on, or a percentage of the field's pattern; ``_BAD`` for others."""
-    if not decodes(value):
+    if not is_int_or_text(value):
         return _wrong_type(check, COUNT_OR_PERCENT, value, path, prop)
     low = prop.minimum or 0
     if value < low if isinstance(value, int) else not re.fullmatch(prop.pattern or PERCENT, value):

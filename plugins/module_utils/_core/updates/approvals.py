@@ -21,7 +21,7 @@ from ..objects.updates.update_run import UpdateRun
 from ..values.clock_skew import CLOCK_SKEW, is_ahead
 from ..values.instants import write_time
 from ..values.update_states import COMPLETED, NOT_STARTED, PENDING
-from .gates import with_gates
+from .gates import with_gates_changed
 from .integrity import recorded_digest
 from .record.run_state import run_of, status_of
 from .record.summary import UNVERIFIED, completed_by
@@ -181,7 +181,7 @@ def as_answered(run: UpdateRun, answers: t.Mapping[str, Approval | str]) -> Upda
         return replace(row, by="", verified=False, refused=given or row.refused)
 
     state = run_of(run)
-    shown = with_gates(state, answered)
+    shown = with_gates_changed(state, answered)
     return run if shown is state else replace(run, status=status_of(shown, derive(shown), run.status))
 
 

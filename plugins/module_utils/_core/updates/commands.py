@@ -40,11 +40,11 @@ from .run import (
     StageRow,
     with_members,
 )
-from .skipping import SkipTarget, carried_on_first, skip, with_user_skips
+from .skipping import SkipTarget, carry_on_hint, skip, with_user_skips
 from .status import derive, stage_look
 from .timing.obstacles import pending
 
-__all__ = ["SkipTarget", "attempt_ended", "put_back", "referenced", "skip", "start", "stop"]
+__all__ = ["SkipTarget", "put_back", "skip", "start", "stop", "with_attempt_end", "with_reference"]
 
 STARTABLE = (NOT_STARTED, STOPPED, FAILED)
 STOPPABLE = (RUNNING, PENDING)
@@ -63,7 +63,7 @@ def start(run: RunState, now: datetime) -> RunState:
     if status.state not in STARTABLE:
         hint = "Completed and Skipped are final" if status.state in DONE else ""
         if status.state == STOPPING:
-            hint = f"{carried_on_first(run.name)}; the restart comes after that, once it is Stopped"
+            hint = f"{carry_on_hint(run.name)}; the restart comes after that, once it is Stopped"
         raise FleetError("conflict-state", f"a run in state {status.state} cannot be started", _where(run), hint)
     stages = (
         stage if one.state in DONE and status.state != NOT_STARTED else _again(stage)
@@ -89,7 +89,7 @@ def stop(run: RunState) -> RunState:
     )
 
 
-def attempt_ended(
+def with_attempt_end(
     run: RunState,
     operation: str,
     result: str,
@@ -127,7 +127,7 @@ def attempt_ended(
     return _in_flight(run, operation, ended)
 
 
-def referenced(run: RunState, operation: str, reference: str, version_before: str = "") -> RunState:
+def with_reference(run: RunState, operation: str, reference: str, version_before: str = "") -> RunState:
     """The run with the ``reference`` by which the driver finds the operation again, and the version at which it began
     (empty: that stays as it is); the same run if the operation is not in flight."""
     return _in_flight(

@@ -55,7 +55,7 @@ def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunStat
     """
     if state.phase != ACTIVE:
         return Decision(state=state)
-    run = gates.with_gates(state, lambda gate: seen.gates.get(gate.id, gate)) if seen.gates else state
+    run = gates.with_gates_changed(state, lambda gate: seen.gates.get(gate.id, gate)) if seen.gates else state
     run = _stopped_by_refusal(run, {each.gate for each in seen.approvals})
     members = seen.members
     desk = gates.GateContext(run, now, {each.gate: each for each in seen.approvals})

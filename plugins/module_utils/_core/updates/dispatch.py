@@ -178,10 +178,10 @@ def _after_turn(turn: DispatchContext, group: GroupRow, row: MemberRow) -> Membe
 def operation_name(run: RunState, member: str, attempt: int) -> str:
     """What the operation is called that upgrades the member in this attempt (from 1), ``<run>-<start of its
     uid>.<member>.<attempt>``: the same for every conductor that begins it, so that it is begun once."""
-    return f"{operations_of(run)}{member}.{attempt}"
+    return f"{operation_prefix(run)}{member}.{attempt}"
 
 
-def operations_of(run: RunState) -> str:
+def operation_prefix(run: RunState) -> str:
     """What the names of all operations of the run begin with: ``<run>-<first 8 characters of its uid>.``"""
     return f"{run.name}-{run.uid[:8]}."
 

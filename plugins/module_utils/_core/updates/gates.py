@@ -188,7 +188,7 @@ def placed_gates(stage: StageRow) -> t.Iterator[tuple[str, str, tuple[GateRow, .
     yield "", AFTER, stage.after_gates
 
 
-def with_gates(state: RunState, change: t.Callable[[GateRow], GateRow]) -> RunState:
+def with_gates_changed(state: RunState, change: t.Callable[[GateRow], GateRow]) -> RunState:
     """The run with ``change`` done to each gate of its stages and groups; the same one if that leaves all equal."""
     stages = tuple(_changed(stage, change) for stage in state.stages)
     return state if stages == state.stages else replace(state, stages=stages)

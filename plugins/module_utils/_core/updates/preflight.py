@@ -23,7 +23,7 @@ from ..values.instants import SECONDS, write_time
 from ..values.kube_version import KubeVersion
 from ..values.listed import listed
 from ..values.update_states import MEMBER_GONE, WINDOW_CLOSED
-from .releases.versions import is_version, skewed, step_refused, view_at_version
+from .releases.versions import is_version, kubelet_skew_blocker, step_refused, view_at_version
 from .run import MemberView
 
 _DEPRECATED = re.compile(r"^apiserver_requested_deprecated_apis\{(?P<labels>[^}]*)\}\s+(?P<value>\S+)", re.MULTILINE)
@@ -119,7 +119,7 @@ def findings(
     )
 
 
-def left_the_fleet(member: str) -> PreflightFinding:
+def left_fleet_finding(member: str) -> PreflightFinding:
     """What is told of a member of the run that is in the fleet no more."""
     words = "it has left the fleet, and will be left out: the run ends as partial"
     return PreflightFinding(member=member, code=MEMBER_GONE, message=words, blocks=False)
@@ -145,7 +145,7 @@ def _found(
     ValueError as of ``findings``."""
     if view.fail:
         yield _refusal(look, target, chain), view.fail.message, True
-    skew = None if whole else skewed(_kubelets(look), target)
+    skew = None if whole else kubelet_skew_blocker(_kubelets(look), target)
     if skew:
         yield "kubelet-skew", skew.message, True
     yield from look.driver
@@ -183,7 +183,7 @@ def _refusal(look: MemberLook, target: str, chain: bool) -> str:
         return "version-unreadable"
     if target and step_refused(look.version, target, chain):
         return "minor-skipped"
-    return "kubelet-skew" if target and skewed(_kubelets(look), target) else "precondition-failed"
+    return "kubelet-skew" if target and kubelet_skew_blocker(_kubelets(look), target) else "precondition-failed"
 
 
 def _kubelets(look: MemberLook) -> dict[str, str]:

@@ -69,7 +69,7 @@ def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime, reason: 
     """
     status = derive(run)
     if status.state not in SKIPPABLE:
-        hint = carried_on_first(run.name) if status.state == STOPPING else ""
+        hint = carry_on_hint(run.name) if status.state == STOPPING else ""
         message = f"nothing can be skipped in a run in state {status.state}"
         raise FleetError("conflict-state", message, _where(run), hint)
     states: dict[tuple[str, str], str] = {}
@@ -189,7 +189,7 @@ def _member(row: MemberRow, above: str, itself: bool, words: str, now: datetime)
     )
 
 
-def carried_on_first(run: str) -> str:
+def carry_on_hint(run: str) -> str:
     """The way out of a state in which nothing new begins and upgrades are in flight, as a hint; ``run`` is its name."""
     command = f"ansible-playbook gitops.fleet.update -e {shlex.quote(f'run={run}')}"
     return f"what is in flight ends first, while the run is carried on: {command}"

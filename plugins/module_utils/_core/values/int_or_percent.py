@@ -24,7 +24,7 @@ def int64(text: str) -> int | None:
     return number if number in INT64 else None
 
 
-def decodes(value: object) -> bool:
+def is_int_or_text(value: object) -> bool:
     """Whether the manifest's value fits the type at all: a 32-bit integer, which a truth value is not, or any text."""
     if isinstance(value, bool):
         return False
@@ -38,7 +38,7 @@ def scaled(value: int | str, total: int, round_up: bool) -> int:
     ValueError for anything else; plain numbers in quotes are refused too, as upstream does. Percentages are computed in
     64-bit floats like upstream's, which is exact while percentage x total stays below 2^53.
     """
-    if not decodes(value):
+    if not is_int_or_text(value):
         raise ValueError(f"{value!r:.60} is neither a 32-bit integer nor a percentage")
     if isinstance(value, int):
         return value

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.errors import FleetError
-from ..._store.records import Lease, Record, Records, replaced
+from ..._store.records import Lease, Record, Records, replace_unless_moved
 
 S = t.TypeVar("S")
 # The state with something done to it; as it is where that was done already, or has become pointless. It raises nothing.
@@ -96,7 +96,9 @@ class Journal(t.Generic[S]):
         if state == self._stored and (self._book.epoch() == self.lease.epoch or not in_flight):
             self._noted, self.state = [], state
             return True
-        kept = replaced(self._records, self._book.written(self._document, state, self.lease.epoch), self.lease)
+        kept = replace_unless_moved(
+            self._records, self._book.written(self._document, state, self.lease.epoch), self.lease
+        )
         if kept is None:
             self.load()
             return False

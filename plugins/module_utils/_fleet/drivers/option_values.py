@@ -16,7 +16,7 @@ MOST_SECONDS = 1_000_000
 WANTED_SECONDS = f"a number of seconds above 0 is wanted, {MOST_SECONDS} at most"
 
 
-def wrong(kind: str, value: t.Any) -> str:
+def why_wrong(kind: str, value: t.Any) -> str:
     """Why ``value`` is not of that kind; empty if it is. Kinds: settings (anything), path, name, seconds, flag, mapping
     (of what JSON knows), argv (a program and its arguments), texts (a list)."""
     if kind == "settings":

@@ -42,7 +42,7 @@ from .contract import Driver
 from .jobs.options import executor_problems, job_settings, runs_as_job
 from .jobs.role_job import RoleJobDriver
 from .local import LocalDriver
-from .option_values import wrong
+from .option_values import why_wrong
 from .placeholders import NAMES, unknown
 from .role import RoleDriver
 
@@ -228,7 +228,7 @@ def _problems_of(driver: str, given: Options, where: str, cwd: Path) -> t.Iterat
             if needed and not given.get("definition"):
                 yield Problem("bad-option", "this option is needed", f"{where}.{name}")
             continue
-        why = wrong(kind, value)
+        why = why_wrong(kind, value)
         if why:
             yield Problem("bad-option", why, f"{where}.{name}")
         elif kind == "argv":

@@ -96,7 +96,7 @@ def told(outcome: HubOutcome, check: bool) -> list[str]:
     return lines
 
 
-def installed(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], write: bool) -> HubOutcome:
+def install_by_options(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], write: bool) -> HubOutcome:
     """``install`` on the API server that the options ``kubeconfig`` and ``context`` name, or that kubectl would find;
     its errors, and those of the connection."""
     with hub_client(options, environ) as client:

@@ -8,6 +8,6 @@ from __future__ import annotations
 from ..._kube.login.connection_notes import USES
 
 
-def connection_notes() -> dict[str, list[str]]:
+def take_connection_notes() -> dict[str, list[str]]:
     """Takes the notes on all that was used since they were taken last: by member, or by context for a hub."""
     return USES.take()

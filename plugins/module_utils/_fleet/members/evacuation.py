@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.audit.audit_entry import EVACUATED as EVACUATED_MEMBERS
 from ..._core.objects.audit.audit_entry import READMITTED
-from ..._core.objects.clusters.evacuation import EVACUATED, MARK, evacuation_marked, is_evacuated
+from ..._core.objects.clusters.evacuation import EVACUATED, MARK, is_evacuated, with_evacuation_marks
 from ..._core.objects.clusters.member_cluster import MemberCluster
-from ..._core.objects.clusters.missing_record import lacks_record, missing_record
+from ..._core.objects.clusters.missing_record import lacks_record, record_missing_problem
 from ..._core.objects.placements.binding import UNSCHEDULED
 from ..._core.objects.placements.key import PlacementKey
 from ..._core.schema.codec import encode
@@ -42,7 +42,7 @@ class Evacuation:
 
     def of(self, clusters: t.Iterable[MemberCluster]) -> tuple[MemberCluster, ...]:
         """The clusters with the marks set and taken off, in their order; nothing is recorded."""
-        return evacuation_marked(clusters, self.evacuated, self.readmitted)
+        return with_evacuation_marks(clusters, self.evacuated, self.readmitted)
 
     @property
     def lines(self) -> list[str]:
@@ -64,8 +64,8 @@ def evacuation(
         raise FleetError("bad-option", f"{names} cannot be evacuated and readmitted at once", "evacuate, readmit")
     lacking = [each.name for each in clusters if each.name in evacuated | readmitted and lacks_record(each)]
     if lacking:
-        raise FleetError.of(map(missing_record, lacking))
-    if evacuated and all(map(is_evacuated, evacuation_marked(clusters, evacuated, readmitted))):
+        raise FleetError.of(map(record_missing_problem, lacking))
+    if evacuated and all(map(is_evacuated, with_evacuation_marks(clusters, evacuated, readmitted))):
         text = f"{evacuate!r:.80} leaves no cluster of the fleet that placements could go to"
         raise FleetError("nothing-left", text, "evacuate", "select fewer, or readmit others first")
     news = {each.name for each in clusters if each.name in (readmitted if is_evacuated(each) else evacuated)}

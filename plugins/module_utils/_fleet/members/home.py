@@ -48,7 +48,7 @@ def at_home(client: KubeClient, work: t.Callable[[], T]) -> T:
     return work()
 
 
-def empty_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] | None:
+def removable_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] | None:
     """The namespace if it goes with the placements that end, given by name: we made it, and of every kind that the
     server lists it holds nothing but their parents, events, our lease and what every namespace has, and no other run of
     these records works here. Else None, also where something cannot be listed.
@@ -75,8 +75,8 @@ def empty_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] 
 
 
 def remove_home(client: KubeClient, namespace: t.Mapping[str, t.Any]) -> bool:
-    """Deletes the namespace that ``empty_home`` gave. False if it has changed since, is gone, or may not be deleted;
-    any other ApiError of the request is raised."""
+    """Deletes the namespace that ``removable_home`` gave. False if it has changed since, is gone, or may not be
+    deleted; any other ApiError of the request is raised."""
     metadata = namespace["metadata"]
     try:
         return delete_object(client, PATH, uid=metadata["uid"], resource_version=metadata["resourceVersion"])

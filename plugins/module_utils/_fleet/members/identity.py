@@ -23,7 +23,7 @@ from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.forms import GUID
 from ..._kube.client import KubeClient
 from ..._kube.errors import ApiError
-from ..._store.records import Records, replaced
+from ..._store.records import Records, replace_unless_moved
 from ..recorded import decoded
 
 OTHER_CLUSTER, DOUBLE_MEMBER = "other-cluster", "double-member"
@@ -197,4 +197,4 @@ def record_uids(records: Records, members: t.Mapping[str, FleetMember], seen: t.
         document = None if members[name].spec.cluster_uid else records.get("FleetMember", name)
         if document is None or decoded(FleetMember, document).spec.cluster_uid:
             continue
-        replaced(records, {**document, "spec": {**(document.get("spec") or {}), "clusterUID": uid}})
+        replace_unless_moved(records, {**document, "spec": {**(document.get("spec") or {}), "clusterUID": uid}})

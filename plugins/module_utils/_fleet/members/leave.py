@@ -14,7 +14,7 @@ from ..._core.cluster.silence import WHOLE_MEMBER
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.audit.audit_entry import DONE, FAILED, LEFT, PARTIAL
 from ..._core.objects.placements.key import PlacementKey
-from ..._core.plan.brakes import removals
+from ..._core.plan.brakes import removals_brake
 from ..._core.plan.outcome import MemberOutcome
 from ..._kube.parallel import in_parallel
 from ..._store.records import Lease, Records
@@ -296,7 +296,7 @@ def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container
         held.setdefault(_parent(binding), set()).add(cluster_of(binding))
     stopped = []
     for placement, clusters in sorted(held.items()):
-        brake = removals(placement, len(clusters), len(clusters & losing), wish.max_removals)
+        brake = removals_brake(placement, len(clusters), len(clusters & losing), wish.max_removals)
         if brake.stops:
             stopped.append(Problem("brake-max-removals", brake.message, placement, f"if it is meant: {brake.option}"))
     if stopped:

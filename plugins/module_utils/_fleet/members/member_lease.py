@@ -86,7 +86,7 @@ class MemberLeases:
         worker = Worker(owner=self._owner, task=task, token=secrets.token_hex(8), text=text)
         return KeptLease(client, worker, seconds)
 
-    def known_whose(self) -> None:
+    def learn_owner(self) -> None:
         """Asks the records whose leases these are, so that a process forked from this one need not ask them. FleetError
         as of ``records_id``."""
         self._owner  # noqa: B018  # pylint: disable=pointless-statement

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.schema.codec import encode
-from ..._store.records import Record, Records, replaced
+from ..._store.records import Record, Records, replace_unless_moved
 from .facts import FleetReading
 
 # Below that many records, each is asked for by its name.
@@ -47,4 +47,4 @@ def _write_status(records: Records, document: Record, status: Record) -> bool:
     operation = before.get("operation") if isinstance(before, dict) else None
     if operation:
         status = {**status, "operation": operation}
-    return document.get("status") == status or replaced(records, {**document, "status": status}) is not None
+    return document.get("status") == status or replace_unless_moved(records, {**document, "status": status}) is not None

@@ -17,7 +17,7 @@ from ..._core.disruption.manual import gone_with_pool, nodes_by_name, nodes_of_p
 from ..._core.disruption.members.member_nodes import MemberNodes
 from ..._core.disruption.node_source import NodeSource, effect_of
 from ..._core.disruption.pool_stop import edited_since, release_patch, stop_patch
-from ..._core.disruption.source_patch import PatchLeave, SourcePatch, read_patches, unconfirmed, withheld_patch
+from ..._core.disruption.source_patch import PatchLeave, SourcePatch, read_patches, unconfirmed_routes, why_withheld
 from ..._core.disruption.subnet_change import Network
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.audit.audit_entry import (
@@ -125,7 +125,7 @@ def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
     """Does what is wished, or tells what it would be. FleetError with all problems before anything is written:
     ``no-such-member``, ``empty-name``, ``unknown-node``, ``count-not-confirmed``, ``no-such-pool``, ``no-such-object``,
     ``drift-without-consent``, ``subnet-routes-unconfirmed``, ``invalid-label-selector``, ``budgets-unknown``, as of
-    ``members_to_write``, ``read_members``, ``driver_problems``, ``read_patches``, ``effect_of`` and ``withheld_patch``,
+    ``members_to_write``, ``read_members``, ``driver_problems``, ``read_patches``, ``effect_of`` and ``why_withheld``,
     ``lease-held`` where somebody else deletes nodes of it, ``member-held`` where other records have it (nodes to be
     deleted wait for that), and of a member that cannot be read. ``partly-written`` is among those of a write that
     failed after others, and names these. What others write while it is judged (Karpenter writes into its NodePools) is
@@ -293,8 +293,9 @@ class _Manual:
             change = NodeSource(each.kind, each.name, before, after)
             found = effect_of(change, self._member.whole, wish.network, wish.subnet_move)
             nodes |= {**found.drifted, **{name: f"perhaps: {why}" for name, why in found.unsure.items()}}
-            held += withheld_patch(each, found, leave, self._member.name)
-            open_questions += [] if wish.routes else [f"{each.kind}/{each.name}: {text}" for text in unconfirmed(found)]
+            held += why_withheld(each, found, leave, self._member.name)
+            if not wish.routes:
+                open_questions += [f"{each.kind}/{each.name}: {text}" for text in unconfirmed_routes(found)]
         if held:
             raise FleetError.of(held)
         self._put(writes)

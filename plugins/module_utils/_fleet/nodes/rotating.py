@@ -107,7 +107,7 @@ def planned(session: Session, name: str, given: NodeManifests, wish: RotationWis
     return _foreseen(asked, snapshot, others, session.clock(), wish, clock_skew_words(ahead))
 
 
-def conducted(session: Session, name: str, given: NodeManifests, wish: RotationWish) -> RotationReport:
+def conduct_rotation(session: Session, name: str, given: NodeManifests, wish: RotationWish) -> RotationReport:
     """Begins the rotation, or takes it up, and carries it on until it ends, waits for longer than allowed, or is out
     of time. One that is taken up needs a way to replace its nodes, too, unless it is to stop. One without nodes that
     are due is neither recorded nor conducted. FleetError as of ``planned``, ``members_to_write``, ``user`` and

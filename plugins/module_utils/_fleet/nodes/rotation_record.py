@@ -18,7 +18,7 @@ from ..._core.objects.api_groups import FLEET_API
 from ..._core.objects.clusters.node_rotation import NodeRotation, NodeRotationStatus
 from ..._core.schema.codec import encode
 from ..._core.schema.record_size import LIMIT
-from ..._store.records import Record, Records, replaced
+from ..._store.records import Record, Records, replace_unless_moved
 from ..recorded import DAMAGED, delete_as_read, recorded
 from .sources import KIND
 
@@ -175,7 +175,7 @@ def ask_to_stop(records: Records, name: str, now: datetime) -> bool:
         status = status_once_stopped(recorded(NodeRotation, document), now)
         if status is None:
             return False
-        if replaced(records, {**document, "status": encode(status)}) is not None:
+        if replace_unless_moved(records, {**document, "status": encode(status)}) is not None:
             return True
     raise FleetError("conflict", "the rotation is being written all the time", name, "try again")
 

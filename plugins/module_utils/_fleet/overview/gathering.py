@@ -29,7 +29,7 @@ from ..._core.overview.since import changes, checked_report
 from ..._core.plan.compose import RecordedState, policy_snapshot_of
 from ..._core.plan.document import PlacementPlan
 from ..._core.scheduling.index import FleetIndex
-from ..._core.scheduling.unreadable import decide
+from ..._core.scheduling.unreadable import schedule_keeping_unread
 from ..._core.scheduling.what_if.what_if import Differences
 from ..files import json_file
 from ..members.members import Member, recorded_members
@@ -130,7 +130,7 @@ def _decided(
 ) -> PlacementColumn:
     """The column of a placement as it would be scheduled now. FleetError where that cannot be decided."""
     snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
-    return decided_column(decide(placement, snapshot, index, known.bindings).scheduled, plan, status)
+    return decided_column(schedule_keeping_unread(placement, snapshot, index, known.bindings).scheduled, plan, status)
 
 
 def _plans(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ..._core.errors import FleetError, Problem
 from ..._core.overview.maintenance_changes import MaintenanceChange, maintenance_change
-from ..._core.overview.openings import ClusterOpenings, moves
+from ..._core.overview.openings import ClusterOpenings, permission_changed
 from ..._store.records import Record
 from ..audit.maintenance import spec_of, testify_change
 from ..given import keep
@@ -38,7 +38,7 @@ class MaintenanceReport:
         return tuple(
             old.name
             for old, new in zip(self.before, self.after, strict=True)
-            if any(moves(one, new.permissions[work]) for work, one in old.permissions.items())
+            if any(permission_changed(one, new.permissions[work]) for work, one in old.permissions.items())
         )
 
 

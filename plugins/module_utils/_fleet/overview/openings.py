@@ -33,7 +33,7 @@ from ..nodes.sources import NodeManifests, with_recorded
 from ..session import Session
 from ..updates.claims import operations_in_flight
 from ..updates.constraints import StartConstraints
-from ..updates.forecasting import busy, refuse_days
+from ..updates.forecasting import refuse_days, with_operation_in_flight
 from ..updates.sources import UpdateManifests
 
 CLUSTER, MAINTENANCE = "MemberCluster", "FleetMaintenance"
@@ -152,7 +152,8 @@ def _times(
         work: StartConstraints(records, kind, "", supposed).times(documents, now) for work, kind in RUN_TYPES.items()
     }
     found[UPGRADE] = {
-        name: replace(each, view=busy(each.view, in_flight.get(name, ""))) for name, each in found[UPGRADE].items()
+        name: replace(each, view=with_operation_in_flight(each.view, in_flight.get(name, "")))
+        for name, each in found[UPGRADE].items()
     }
     return found
 

@@ -37,7 +37,7 @@ from .on_member.member_apply import MemberProgress
 from .plan import FleetPlan, PlanRequest
 from .recorded import RecordedPlacement, placement_of
 from .reported.in_namespace import StatusInNamespace
-from .reported.mirror import mirrored
+from .reported.mirror import mirror_statuses
 from .rollout import MemberAct, Reach, RolloutSteering
 from .rollout_words import RolloutTelling, Waiting, available_words, plan_counts
 from .staged.hand_over import clusters_to_look_at, hand_over, held_back
@@ -342,7 +342,7 @@ def _finish(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tally:
 
 def _mirror(work: _Work, plan: PlacementPlan, tally: _Tally) -> None:
     """Writes the status seen on the one member to the objects on the hub; problems go into the tally."""
-    done = mirrored(
+    done = mirror_statuses(
         work.session.hub,
         plan,
         tally.outcomes[plan.name],

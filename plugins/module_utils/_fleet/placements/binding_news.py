@@ -98,7 +98,7 @@ def marked(each: RolloutBinding, before: str) -> RolloutBinding:
     return RolloutBinding(binding=replace(each.binding, metadata=replace(metadata, annotations=annotations)))
 
 
-def down(each: RolloutBinding, now: datetime) -> RolloutBinding:
+def marked_unavailable(each: RolloutBinding, now: datetime) -> RolloutBinding:
     """Available no more: it keeps no place of the surge, and is nothing that must stay."""
     binding = each.binding
     row = (FALSE, "Evacuated", "the cluster is evacuated, and cannot be reached or holds nothing")
@@ -112,7 +112,7 @@ def is_emptied(each: RolloutBinding, seen: MemberOutcome | None) -> bool:
     return leaves and seen is not None and seen.error is None and not seen.steps
 
 
-def stays(each: RolloutBinding) -> RolloutBinding:
+def without_removal_mark(each: RolloutBinding) -> RolloutBinding:
     """Being removed no more: not everything has left its cluster."""
     metadata = replace(each.binding.metadata, deletion_timestamp=None)
     return RolloutBinding(binding=replace(each.binding, metadata=metadata))

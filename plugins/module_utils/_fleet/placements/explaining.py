@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ..._core.cluster.facts.held import Holdings
 from ..._core.cluster.facts.member import AGENT
-from ..._core.cluster.facts.recorded import beside
+from ..._core.cluster.facts.recorded import members_to_decide_on
 from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.member_cluster import MemberCluster
@@ -20,7 +20,7 @@ from ..._core.plan.compose import RecordedState, policy_snapshot_of
 from ..._core.scheduling.contest import Contest, Contests
 from ..._core.scheduling.explain import explain_outcome
 from ..._core.scheduling.index import FleetIndex
-from ..._core.scheduling.unreadable import decide
+from ..._core.scheduling.unreadable import schedule_keeping_unread
 from ..._core.scheduling.what_if.overlay import read_overlay
 from ..._core.scheduling.what_if.what_if import Differences, supposed_fleet, what_if
 from ..._core.values.instants import SECONDS, write_time
@@ -82,7 +82,7 @@ def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any]
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():
         snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
-        outcome = decide(placement, snapshot, ground.index, known.bindings).scheduled
+        outcome = schedule_keeping_unread(placement, snapshot, ground.index, known.bindings).scheduled
         recorded = known.policy_snapshot.status.target_clusters if known.policy_snapshot else ()
         contests = Contests(outcome, recorded, () if ALL in question.clusters else question.clusters)
         on_the_way, external = still_left(known.bindings), placement.spec.strategy.type == EXTERNAL
@@ -145,7 +145,7 @@ def ground_of(session: Session, question: Question) -> Ground:
     if facts is None:
         index = recorded_index(tuple(recorded.values()), session)
     else:
-        members, told = beside(facts, recorded, session.records.place)
+        members, told = members_to_decide_on(facts, recorded, session.records.place)
         index = FleetIndex(members, facts.captured_at)
     return Ground(index=index, known=_placements(session.records, question, held), told=told)
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import partial
 
 from ..._core.errors import FleetError, Problem
-from ..._core.objects.clusters.missing_record import RECORD_MISSING, lacks_record, missing_record
+from ..._core.objects.clusters.missing_record import RECORD_MISSING, lacks_record, record_missing_problem
 from ..._core.objects.placements.rollout_strategy import ApplyStrategy
 from ..._core.plan.document import LOST, NO_MOVES, ClusterPlan, PlacementPlan
 from ..._core.plan.member import Deletable, abandons
@@ -163,7 +163,7 @@ def unknown_labels(plan: PlacementPlan) -> dict[str, Problem]:
     index = plan.scheduled.asked.index
     lacking = index.known(RECORD_MISSING, lacks_record)
     return {
-        each.cluster: missing_record(each.cluster)
+        each.cluster: record_missing_problem(each.cluster)
         for each in (plan.clusters if lacking else ())
         if each.change != LOST and lacking >> index.positions[each.cluster] & 1
     }

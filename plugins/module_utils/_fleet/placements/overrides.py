@@ -17,7 +17,7 @@ from ..._core.objects.overrides.override_rules import check_overrides, title
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.objects.reading import read
 from ..._core.resources.overrides.overrides import attached
-from ..._core.schema.checking import Written, as_read
+from ..._core.schema.checking import Written, no_written_text
 from ..._kube.client import KubeClient
 from ..._store.hub_objects import hub_objects
 from ..._store.manifests import Manifest
@@ -134,7 +134,7 @@ def concerning(
 
 
 def _read(
-    document: t.Mapping[str, t.Any], where: str, strict: bool, written: Written = as_read
+    document: t.Mapping[str, t.Any], where: str, strict: bool, written: Written = no_written_text
 ) -> tuple[Override, tuple[Problem, ...]]:
     """The override, and its repairs and warnings. FleetError with all its problems."""
     reading = read(document, where, strict, written=written)

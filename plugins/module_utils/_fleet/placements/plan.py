@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..._core.cluster.facts.held import Holdings
-from ..._core.cluster.facts.recorded import beside
+from ..._core.cluster.facts.recorded import members_to_decide_on
 from ..._core.cluster.facts.snapshot import FactsSnapshot, snapshot_digest
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.member_cluster import MemberCluster
@@ -45,7 +45,7 @@ from .recorded import (
     as_recorded,
     is_recovering,
     recorded_placement,
-    unfinished,
+    unfinished_recovery_problem,
 )
 from .sources import (
     EarlierContent,
@@ -158,7 +158,7 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
     the records and as of ``recorded_placement``; then every problem of every placement at once. Brakes are in the plans
     and not raised."""
     records = session.records
-    members, told = beside(request.facts, request.members, records.place)
+    members, told = members_to_decide_on(request.facts, request.members, records.place)
     facts = Facts(
         index=FleetIndex(request.evacuation.of(members), request.facts.captured_at),
         captured_at=request.facts.captured_at,
@@ -397,4 +397,4 @@ def _refuse_half_recovered(recorded: t.Mapping[str, RecordedPlacement]) -> None:
     other clusters held nothing."""
     found = [name for name, each in recorded.items() if is_recovering(each.document)]
     if found:
-        raise FleetError.of(map(unfinished, found))
+        raise FleetError.of(map(unfinished_recovery_problem, found))

@@ -130,7 +130,7 @@ def is_recovering(document: Document | None) -> bool:
     return RECOVERING in ((document or {}).get("metadata", {}).get("annotations") or {})
 
 
-def unfinished(name: str) -> Problem:
+def unfinished_recovery_problem(name: str) -> Problem:
     """``recovery-unfinished``: a recovery of the placement has not come to its end, and nothing is decided before."""
     text = "its records were not rebuilt to the end, so that it is not known where it is"
     return Problem("recovery-unfinished", text, name, "run fleet_recover again")
@@ -141,7 +141,7 @@ def is_clearing(document: Document | None) -> bool:
     return ((document or {}).get("metadata", {}).get("annotations") or {}).get(RECOVERING) == CLEARING
 
 
-def recovering(document: Document, *, begun: bool, clearing: bool = False) -> Document:
+def with_recovery_mark(document: Document, *, begun: bool, clearing: bool = False) -> Document:
     """The placement's record, saying that a recovery was begun, or saying so no more. ``clearing`` says that what was
     recorded before is to go first."""
     metadata = document["metadata"]

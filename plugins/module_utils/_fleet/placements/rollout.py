@@ -43,13 +43,13 @@ from .binding_news import (
     BindingChange,
     after_look,
     after_write,
-    down,
     holds_wanted,
     is_cut_off,
     is_emptied,
     marked,
-    stays,
+    marked_unavailable,
     with_changes,
+    without_removal_mark,
 )
 from .look import Outcomes
 from .rollout_words import NAMED, late_lines, queued_lines, waiting_lines
@@ -142,7 +142,7 @@ class RolloutSteering:
             if each.state == BOUND and seen is not None and not self._was_begun(each, seen):
                 each = after_look(self._plan, each, seen, now)
             if self._is_left_behind(each) or is_emptied(each, seen):
-                each = down(each, now)
+                each = marked_unavailable(each, now)
             if self._holds_wanted(each) and not (seen is not None and seen.error):
                 self._queue[each.cluster] = None
             rows.append(each)
@@ -374,7 +374,7 @@ class RolloutSteering:
             told = each.state == BOUND and not self._was_begun(each, outcome)
             return after_look(self._plan, each, outcome, now) if told else each
         if act is not None and act.action == REMOVE:
-            return None if outcome.applied else stays(each)
+            return None if outcome.applied else without_removal_mark(each)
         return after_write(self._plan, each, outcome, now, anew=act is not None)
 
     def _tell(self, wave: t.Mapping[str, RolloutAct | None]) -> None:

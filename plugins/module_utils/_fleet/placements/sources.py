@@ -20,12 +20,12 @@ from ..._core.objects.scopes import known_scopes, sure_scopes
 from ..._core.objects.selectable import is_reserved_namespace, kind_refusal
 from ..._core.objects.staged.key import DEFINED_KINDS
 from ..._core.plan.document import Rendered
-from ..._core.plan.rendering import Sealing, placed
+from ..._core.plan.rendering import Sealing, as_placed
 from ..._core.resources.catalog import Catalog, catalog_of
 from ..._core.resources.envelopes import opened, side_effects
 from ..._core.resources.history import RolledBack
 from ..._core.resources.selection import Selected, Selector, select
-from ..._core.schema.checking import Written, as_read
+from ..._core.schema.checking import Written, no_written_text
 from ..._kube.answers import MAX_DEPTH, is_too_deep
 from ..._kube.client import KubeClient
 from ..._kube.discovery import namespaced_resources, resource_for
@@ -108,7 +108,7 @@ def _may_be_placement(document: t.Mapping[str, t.Any]) -> bool:
 
 
 def read_placement(
-    document: t.Mapping[str, t.Any], where: str, strict: bool, written: Written = as_read
+    document: t.Mapping[str, t.Any], where: str, strict: bool, written: Written = no_written_text
 ) -> LoadedPlacement:
     """One placement from its manifest; ``written`` as in ``Check``. FleetError with all its problems,
     ``not-a-placement`` for another kind."""
@@ -254,7 +254,7 @@ def located(problems: t.Iterable[Problem], sourced: LoadedPlacement) -> tuple[Pr
 def rendered(selected: Selected, sealing: Sealing) -> tuple[Rendered, ...]:
     """The selected objects as members get them, in hash order. Without a key hashes do not cover what Secrets hold:
     such a plan may be published, and its digest is no other run's."""
-    return tuple(placed(each, sealing, selected.origins.get(identify(each))) for each in selected.objects)
+    return tuple(as_placed(each, sealing, selected.origins.get(identify(each))) for each in selected.objects)
 
 
 def _ours(document: t.Mapping[str, t.Any]) -> bool:

@@ -23,7 +23,7 @@ from ..._core.objects.placements.snapshot_labels import (
     RESOURCE_INDEX,
 )
 from ..._core.plan.document import PlacementPlan
-from ..._core.plan.status import decided_status
+from ..._core.plan.status import policy_snapshot_status
 from ..._core.resources.sealing import sealed
 from ..._core.resources.snapshots import (
     dropped,
@@ -182,7 +182,7 @@ class Writer:
             annotations[NUMBER_OF_CLUSTERS] = str(policy.number_of_clusters)
         name = self.plan.key.record(snapshot.name)
         old = next((each for each in self.recorded.policy_snapshots if record_name(each) == name), None)
-        decided = encode(decided_status(self.plan, snapshot.status, generation, self.now))
+        decided = encode(policy_snapshot_status(self.plan, snapshot.status, generation, self.now))
         if old is not None:
             metadata = {**old["metadata"], "annotations": {**(old["metadata"].get("annotations") or {}), **annotations}}
             self._changed(old, {**old, "metadata": metadata, **({"status": decided} if decided else {})})

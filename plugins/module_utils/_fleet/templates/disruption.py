@@ -20,7 +20,7 @@ from ..._core.cluster.state_node import StateNode, read_node, read_node_claim
 from ..._core.disruption.blockers import blockers
 from ..._core.disruption.budgets.census import NodeCensus, PoolAllowance, take_census
 from ..._core.disruption.budgets.lint import YEAR
-from ..._core.disruption.budgets.timeline import next_change, timeline
+from ..._core.disruption.budgets.timeline import now_and_next_change, timeline
 from ..._core.disruption.lint_pool import lint_node_pool
 from ..._core.errors import FleetError, Problem
 from ..._core.foreign import written
@@ -61,7 +61,7 @@ def allowed_disruptions(
     for pool in read_pools(pools):
         counted = census(pool.name)
         for each in reasons:
-            answer, change = next_change(pool.budgets, at, counted.total, each, at + YEAR)
+            answer, change = now_and_next_change(pool.budgets, at, counted.total, each, at + YEAR)
             allowance = PoolAllowance(counted, answer).as_dict()
             rows.append({"pool": pool.name} | allowance | {"next_change": change.as_dict() if change else None})
     return rows

@@ -16,7 +16,7 @@ from ..._core.errors import FleetError
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.run import MemberBlocker
 from ..._core.values.update_states import OPERATION_IN_PROGRESS, RUNNING
-from ..._store.records import Lease, Record, Records, replaced
+from ..._store.records import Lease, Record, Records, replace_unless_moved
 from ..recorded import recorded
 
 KIND = "UpdateRun"
@@ -123,7 +123,7 @@ def _write_mark(records: Records, document: Record, operation: str) -> bool:
     status = {key: value for key, value in (document.get("status") or {}).items() if key != "operation"}
     if operation:
         status["operation"] = operation
-    return replaced(records, {**document, "status": status}) is not None
+    return replace_unless_moved(records, {**document, "status": status}) is not None
 
 
 def _operations_of(records: Records, name: str) -> t.Container[str]:

@@ -69,7 +69,7 @@ from .events import events_file
 from .gate_objects import gates_of
 from .leases import behind_leases, upgrade_leases
 from .monitor import ControlPlaneJudge, MemberMonitor, OfferJudge
-from .pools import WholeJudge, by_steps, pools_seen, refuse_type, whole_run
+from .pools import WholeJudge, by_steps, pools_seen, refuse_type, upgrades_node_pools
 from .progress import RunProgress
 from .sources import UpdateManifests
 from .steering import ApprovalRules, RunEnding, conduct_run
@@ -133,7 +133,7 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
             run = started(session, run, observed_versions(drivers, wish.threads), write=True, who=who).run
         task = f"run/{run.name}/{run.metadata.uid}"
         leases = upgrade_leases(clients, drivers, task, say, wish.pace.lost_after)
-        whole, permits = whole_run(run), _permits(records, run)
+        whole, permits = upgrades_node_pools(run), _permits(records, run)
         pools = pools_seen(clients, drivers, whole)
         sight = MemberMonitor(
             records=records,
@@ -200,7 +200,7 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
         if _settled(run_of(run)):
             return Rehearsed(run=run, changed=False, notes=notes)
         notes = (*notes, *_beginning(session, run, given))
-        pools = pools_seen(clients, drivers, whole_run(run))
+        pools = pools_seen(clients, drivers, upgrades_node_pools(run))
         seen = seen_members(drivers, clients, pools, wish.threads)
         if run.status.phase != NEW:
             return Rehearsed(run=run, changed=True, notes=notes, seen=seen)
@@ -362,7 +362,7 @@ def _drivers(
     operations = operations_folder(wish.operations, session.environ)
     # Budgets of node pools may be over members that are not in the run.
     asked = members
-    if strict and whole_run(run):
+    if strict and upgrades_node_pools(run):
         asked = {name: each.fleet for name, each in recorded_members(session.records).items()}
     with open_clients(session, asked, timeout=timeout, strict=strict) as clients:
         place = OptionPlace(operations=operations, environ=session.environ, cwd=Path.cwd())

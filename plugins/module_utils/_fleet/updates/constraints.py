@@ -145,7 +145,7 @@ class StartConstraints:
         try:
             if isinstance(site, FleetError):
                 raise site
-            obstacles.insert(0, times.frozen(site, now))
+            obstacles.insert(0, times.freeze_blocker(site, now))
             windows = times.open(site, self.run_type, *_span(now))
             shut = times.shut(site, self.run_type, now)
             closed = times.closed(site, self.run_type, *_span(now))

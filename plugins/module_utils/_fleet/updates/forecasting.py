@@ -169,10 +169,10 @@ def _seen(view: MemberView, member: FleetMemberStatus, other: str, state: RunSta
         kubelets = [each.version for each in member.node_pools if is_version(each.version)]
         if view.skip and upgrade.type == FULL and not all(reached(each, run.target) for each in kubelets):
             view = replace(view, skip=None)
-    return view if any(row.operation == other for row in state.members) else busy(view, other)
+    return view if any(row.operation == other for row in state.members) else with_operation_in_flight(view, other)
 
 
-def busy(view: MemberView, operation: str) -> MemberView:
+def with_operation_in_flight(view: MemberView, operation: str) -> MemberView:
     """The view, with an obstacle if another ``operation`` (empty: none) is in flight on the member: nothing begins
     there meanwhile."""
     if not operation:

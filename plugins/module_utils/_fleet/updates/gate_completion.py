@@ -32,7 +32,7 @@ from ..._core.values.update_states import (
     PENDING,
     SKIPPED,
 )
-from ..._store.records import Record, Records, replaced
+from ..._store.records import Record, Records, replace_unless_moved
 from ..audit.actor import user
 from ..recorded import recorded
 from ..session import Session
@@ -176,7 +176,7 @@ def refuse(
         verified = who.since is not None and created is not None and created > who.since
         given = _signed(who.name, verified, found.status.digest, reason, session.clock())
         status = {**(document.get("status") or {}), "state": gate.status.state, "refusal": given}
-        if not write or replaced(records, {**document, "status": status}) is not None:
+        if not write or replace_unless_moved(records, {**document, "status": status}) is not None:
             return replace(done, changed=True, verified=verified, own=who.name in named_makers(found))
     raise FleetError("conflict", "the gate is being written all the time", placed.gate.id, "try again")
 
@@ -259,7 +259,7 @@ def _write_approval(
     """Writes the approval to the Gate; False if somebody else has written that since."""
     approval = _signed(who, verified, digest, reason, now)
     status = {**(document.get("status") or {}), "state": COMPLETED, "approval": approval}
-    return replaced(records, {**document, "status": status}) is not None
+    return replace_unless_moved(records, {**document, "status": status}) is not None
 
 
 def _signed(who: str, verified: bool, digest: str, reason: str, now: datetime) -> Record:

@@ -34,7 +34,7 @@ from ..._core.updates.terms import Terms
 from ..._core.values.clock_skew import is_over
 from ..._core.values.instants import write_time
 from ..._core.values.update_states import COMPLETED, NOT_STARTED, PENDING
-from ..._store.records import Lease, Record, Records, replaced
+from ..._store.records import Lease, Record, Records, replace_unless_moved
 from ..recorded import DAMAGED, recorded
 
 KIND = "Gate"
@@ -224,7 +224,7 @@ def _publish(records: Records, run: UpdateRun, placed: PlacedGate, lease: Lease)
         if status.get("state") in (placed.gate.state, COMPLETED):
             return
         shown = {**stored, "status": {**status, "state": placed.gate.state}}
-        if replaced(records, shown, lease) is not None:
+        if replace_unless_moved(records, shown, lease) is not None:
             return
 
 

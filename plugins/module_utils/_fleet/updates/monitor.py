@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from ..._core.errors import FleetError
 from ..._core.objects.clusters.fleet_member import NodePoolStatus
 from ..._core.updates.preflight import Judge
-from ..._core.updates.releases.versions import skewed, view_at_version
+from ..._core.updates.releases.versions import kubelet_skew_blocker, view_at_version
 from ..._core.updates.run import Begin, MemberBlocker, MemberView
 from ..._core.updates.timing.obstacles import obstacle as held_by
 from ..._core.values.clock_skew import clock_skew_words, is_due, is_over
@@ -75,7 +75,7 @@ class ControlPlaneJudge:
         view = view_at_version(view, version, self.target, automatic=self.automatic)
         if view.skip or view.fail:
             return view
-        return replace(view, fail=skewed({each.name: each.version for each in pools}, self.target))
+        return replace(view, fail=kubelet_skew_blocker({each.name: each.version for each in pools}, self.target))
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from ..._core.objects.updates.update_run import CONSISTENT, CONTROL_PLANE_ONLY, 
 from ..._core.updates.integrity import DIGEST
 from ..._core.updates.record.digest import run_digest
 from ..._core.updates.record.run_state import run_of
-from ..._core.updates.releases.node_images import Cluster, cluster_of, of_no_pool
+from ..._core.updates.releases.node_images import Cluster, cluster_of, images_without_pool
 from ..._core.updates.releases.releases import Releases
 from ..._core.updates.releases.targets import UpgradeTarget, fixed_images, target_of, upgrade_work
-from ..._core.updates.releases.versions import skewed
+from ..._core.updates.releases.versions import kubelet_skew_blocker
 from ..._core.updates.run import MemberBlocker, MemberView
 from ..._core.values.listed import listed
 from ..._core.values.update_states import PRECONDITION_FAILED
@@ -64,14 +64,14 @@ def refuse_type(records: Records, run: UpdateRun, drivers: t.Mapping[str, Driver
         raise FleetError("upgrade-type-not-supported", message, where, hint)
 
 
-def whole_run(run: UpdateRun) -> bool:
+def upgrades_node_pools(run: UpdateRun) -> bool:
     """Whether node pools are upgraded, too."""
     return run.spec.managed_cluster_update.upgrade.type != CONTROL_PLANE_ONLY
 
 
 def by_steps(run: UpdateRun) -> bool:
     """Whether members are upgraded in several steps: pools after control planes, or one minor after another."""
-    return whole_run(run) or run.spec.managed_cluster_update.upgrade.chain
+    return upgrades_node_pools(run) or run.spec.managed_cluster_update.upgrade.chain
 
 
 def _does_pools(member: FleetMember, driver: Driver | None) -> bool:
@@ -124,7 +124,7 @@ def images_of_no_pool(records: Records, run: UpdateRun) -> tuple[Problem, ...]:
     named = [each.version for each in selection.custom_node_image_versions] if selection else []
     if not named:
         return ()
-    unused, families = of_no_pool(named, _clusters_of(records, run))
+    unused, families = images_without_pool(named, _clusters_of(records, run))
     where = f"UpdateRun/{run.name} spec.managedClusterUpdate.nodeImageSelection"
     hint = (
         f"pools of its members have images of {listed(families, _NAMED)}; those without a named image stay as they are"
@@ -186,7 +186,7 @@ def _skewed(member: FleetMember, run: UpdateRun, known: Releases, now: datetime)
     pools up before its control plane goes too far from them, if that is enough. ValueError for a target that is no
     version."""
     kubelets = {each.name: each.version for each in member.status.node_pools}
-    refused = skewed(kubelets, run.target)
+    refused = kubelet_skew_blocker(kubelets, run.target)
     if refused is None or run.spec.managed_cluster_update.upgrade.type == CONTROL_PLANE_ONLY:
         return refused
     try:

@@ -28,7 +28,7 @@ from ..._core.updates.preflight import (
     ProtectedNode,
     deprecated_apis,
     findings,
-    left_the_fleet,
+    left_fleet_finding,
 )
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.releases.targets import target_of
@@ -49,7 +49,7 @@ from ..session import Session
 from .conducting import ConductOptions, operations_folder
 from .constraints import StartConstraints
 from .leases import WRONG
-from .pools import WholeJudge, by_steps, whole_run
+from .pools import WholeJudge, by_steps, upgrades_node_pools
 from .sources import UpdateManifests
 from .steps.seen_members import SeenMembers, as_seen
 
@@ -94,7 +94,7 @@ def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: Co
         held = partial(_protected, now=now) if _held_by_pods(run) else None
         work = {name: partial(_look, clients, each, wish, place, held, run) for name, each in members.items()}
         looks = in_parallel(work, threads=wish.threads)
-    found = [left_the_fleet(name) for name in sorted(names - there)]
+    found = [left_fleet_finding(name) for name in sorted(names - there)]
     present: dict[str, FleetMember] = {}
     for name, look in looks.items():
         seen = MemberLook(name=name, unreachable=str(look)) if isinstance(look, FleetError) else look
@@ -107,7 +107,7 @@ def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: Co
 def _held_by_pods(run: UpdateRun) -> bool:
     """Whether the run upgrades nodes, and waits for their pods without a deadline."""
     wanted = run.spec.node_pools
-    return whole_run(run) and not (wanted and wanted.pace.grace_period)
+    return upgrades_node_pools(run) and not (wanted and wanted.pace.grace_period)
 
 
 def _look(
@@ -127,7 +127,7 @@ def _look(
         client = clients.get(member.name)
         at = version(client)
     except FleetError as error:
-        if seen is None or error.code in WRONG or (whole_run(run) and seen.pools is None):
+        if seen is None or error.code in WRONG or (upgrades_node_pools(run) and seen.pools is None):
             raise
         away = {"its API server": error.message}
         return MemberLook(

@@ -14,8 +14,8 @@ from functools import partial
 from ..._core.machine import Decision
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates import decide as machine
-from ..._core.updates.commands import attempt_ended, held_up, put_back, referenced
-from ..._core.updates.dispatch import operations_of
+from ..._core.updates.commands import held_up, put_back, with_attempt_end, with_reference
+from ..._core.updates.dispatch import operation_prefix
 from ..._core.updates.run import (
     Begin,
     MemberBlocker,
@@ -211,7 +211,7 @@ class UpdateSteering:
         run = decision.state
         for each in decision.acts:
             if isinstance(each, Begin):
-                run = referenced(run, each.operation, self._here(), self._sight.versions.get(each.member, ""))
+                run = with_reference(run, each.operation, self._here(), self._sight.versions.get(each.member, ""))
         return run
 
     def stored(self, state: RunState, lease: Lease) -> None:
@@ -242,7 +242,7 @@ class UpdateSteering:
         later. FleetErrors of the records."""
         flying = {each.member: each.operation for each in machine.acts_in_flight(state)}
         self._resting = self._turns.is_whole(flying.values())
-        self._sight.keep_only(flying, operations_of(state))
+        self._sight.keep_only(flying, operation_prefix(state))
 
     def drain_events(self, state: RunState, now: datetime) -> t.Iterator[RunChange]:
         """A change for each operation that ``keep`` has begun again, and for each event of the executor since the last
@@ -358,8 +358,8 @@ def _held_up(operation: str, message: str) -> RunChange:
 def change_of(event: Begun | Ended, now: datetime) -> RunChange:
     """What an event does to the run; nothing if its operation is not in flight any more."""
     if isinstance(event, Begun):
-        return lambda run: referenced(run, event.operation, event.reference, event.version_before)
-    return lambda run: attempt_ended(
+        return lambda run: with_reference(run, event.operation, event.reference, event.version_before)
+    return lambda run: with_attempt_end(
         run,
         event.operation,
         event.result,

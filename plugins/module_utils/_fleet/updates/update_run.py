@@ -20,7 +20,7 @@ from ..._core.objects.updates.run_status import NodeImageSelectionStatus
 from ..._core.objects.updates.update_run import REFUSE_ON_CONFLICT, UpdateRun
 from ..._core.schema.codec import encode
 from ..._core.updates import commands
-from ..._core.updates.dispatch import operations_of
+from ..._core.updates.dispatch import operation_prefix
 from ..._core.updates.record.run_state import run_of, status_of
 from ..._core.updates.releases.versions import step_refused
 from ..._core.updates.retry import is_left_behind, made_good_by, superseded_by
@@ -36,7 +36,7 @@ from ..._core.values.update_states import (
     TARGET_TYPES,
     TERMINAL,
 )
-from ..._store.records import Lease, Record, Records, replaced
+from ..._store.records import Lease, Record, Records, replace_unless_moved
 from .. import kept_terms
 from ..audit.update_runs import testify_command
 from ..keeping import Keeper
@@ -286,7 +286,7 @@ def _delete(records: Records, name: str, state: RunState, lease: Lease | None) -
     for gate in records.list(GATE, {RUN_LABEL: name}):
         records.delete(GATE, gate["metadata"]["name"], lease=lease)
     for rotation in records.names(ROTATION):
-        if rotation.startswith(operations_of(state)):
+        if rotation.startswith(operation_prefix(state)):
             records.delete(ROTATION, rotation, lease=lease)
     records.delete(KIND, name, lease=lease)
 
@@ -316,7 +316,7 @@ def _refuse_in_flight(records: Records, name: str, state: RunState) -> None:
     if flying:
         hint = "stop it and conduct it to its end, or say force: true; the upgrades go on unobserved then"
         problems.append(Problem("run-in-flight", f"upgrades are in flight: {', '.join(flying)}", name, hint))
-    left = [each for each in in_hand(records, operations_of(state)) if cluster_in_name(each.name) not in flying]
+    left = [each for each in in_hand(records, operation_prefix(state)) if cluster_in_name(each.name) not in flying]
     for rotation, nodes in groupby(left, key=lambda each: each.rotation):
         text = f"rotation {rotation} has nodes in hand: {listed([each.name for each in nodes], 5)}"
         hint = f"carry rotation {rotation} on, or stop it, until that has ended, or say force: true;"
@@ -347,7 +347,7 @@ def _commanded(
             status = replace(status, started_by=who, node_image_selection=images)
         if not write:
             return Outcome(run=replace(run, status=status), changed=True)
-        kept = replaced(records, {**run_document(records, run.name), **_versioned(records, run, status)})
+        kept = replace_unless_moved(records, {**run_document(records, run.name), **_versioned(records, run, status)})
         if kept is not None:
             return Outcome(run=proven(kept), changed=True)
         run = read_run(records, run.name)
@@ -388,5 +388,5 @@ def _held(records: Records, run: UpdateRun, state: RunState, now: datetime) -> l
     return [
         Problem("member-busy", f"{operation} is in flight", name)
         for name, operation in operations_in_flight(records, members).items()
-        if not operation.startswith(operations_of(state))
+        if not operation.startswith(operation_prefix(state))
     ]

@@ -22,7 +22,7 @@ from ..._core.values.listed import listed, number_of
 from ..nodes.budgets_text import budgets_text
 from ..text import GAP, folded
 from ..widths import columns, columns_of, padded
-from .openings_words import against_words, closes, minute, moved_lines, opens, others_counted, span_rows
+from .openings_words import against_words, closing_text, minute, moved_lines, opening_text, others_counted, span_rows
 
 SHOWN, LISTED, SPANS = 40, 3, 8
 WORDS: t.Mapping[str, str] = {UPGRADE: "upgrades", NODES: "disruption of nodes"}
@@ -90,7 +90,7 @@ def _groups(found: t.Sequence[ClusterOpenings], work: str) -> list[Group]:
 def _table(groups: t.Sequence[Group]) -> list[str]:
     """A header and a row for each of the first ``SHOWN`` groups, named by its first cluster, with what is to be said of
     it below, over the whole width; then how many clusters are left."""
-    rows = [(names[0], each.state, opens(each), closes(each)) for names, each in groups[:SHOWN]]
+    rows = [(names[0], each.state, opening_text(each), closing_text(each)) for names, each in groups[:SHOWN]]
     name = min(max(columns_of(row[0]) for row in (COLUMNS, *rows)), columns() - sum(GAP + width for width in WIDTHS))
     lines = _row(COLUMNS, name)
     for row, (names, each) in zip(rows, groups, strict=False):

@@ -18,7 +18,7 @@ from ..._core.overview.openings import (
     ClusterOpenings,
     OpenSpan,
     Permission,
-    moves,
+    permission_changed,
 )
 from ..._core.values.instants import write_local
 from ..._core.values.listed import listed, number_of
@@ -28,7 +28,7 @@ SHOWN, FREEZES, DAILY, OTHERS = 40, 3, 3, 3
 DAY = timedelta(days=1)
 
 
-def opens(each: Permission) -> str:
+def opening_text(each: Permission) -> str:
     """When it opens next, in UTC, such as ``Sat 2026-11-28 21:00``; else in words: ``now``, ``not known``, ``none in 13
     months``, or ``when that is over`` for one that is held."""
     if each.state == IS_OPEN:
@@ -42,7 +42,7 @@ def opens(each: Permission) -> str:
     return minute(each.next.start)
 
 
-def closes(each: Permission) -> str:
+def closing_text(each: Permission) -> str:
     """When what is open now, or opens next, closes, in UTC, or that no end is known; ``-`` where nothing opens."""
     if each.next is None:
         return "-"
@@ -159,7 +159,7 @@ def moved_lines(
     rows: dict[tuple[str, str], list[str]] = {}
     for old, new in sorted(zip(before, found, strict=True), key=lambda pair: _badness(pair, work)):
         one, other = old.permissions[work], new.permissions[work]
-        if moves(one, other):
+        if permission_changed(one, other):
             rows.setdefault((_short(one, other), _short(other, one)), []).append(old.name)
     if not rows:
         return []
@@ -200,5 +200,5 @@ def _short(each: Permission, other: Permission) -> str:
     if alike:
         return f"{number_of(len(each.openings), 'opening')}{f', one {minute(lone.start)}' if lone else ''}"
     if each.state in (IS_OPEN, HELD):
-        return f"{each.state}, closes {closes(each)}" if each.next and each.next.end else each.state
-    return f"opens {opens(each)}" if each.next else f"{CLOSED}, {opens(each)}"
+        return f"{each.state}, closes {closing_text(each)}" if each.next and each.next.end else each.state
+    return f"opens {opening_text(each)}" if each.next else f"{CLOSED}, {opening_text(each)}"

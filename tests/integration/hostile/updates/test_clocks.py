@@ -10,7 +10,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.connection_notes import connection_notes
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.connection_notes import take_connection_notes
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from member_gateway import Gateway
@@ -39,10 +39,10 @@ def test_nothing_begins_by_a_clock_that_is_off(fleet: UpdateFleet, gateway: Gate
     row = fleet.row("a")
     assert (row.status.state, row.reason) == ("Pending", "ClockSkew") and where in row.status.error.message
     gateway.ahead = timedelta(seconds=100)
-    connection_notes()
+    take_connection_notes()
     with KubeClient(connection) as fleet.client:
         assert fleet.conduct(drivers=drivers).outcome == "done"
     fleet.client = straight
     assert fleet.file_upgrades() == ["a"]
-    told = connection_notes()["gateway"]
+    told = take_connection_notes()["gateway"]
     assert len(told) == 1 and told[0].startswith("its clock is ") and told[0].endswith(" s ahead of ours"), told

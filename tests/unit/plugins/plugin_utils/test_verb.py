@@ -79,7 +79,7 @@ def test_a_task_with_no_log_says_nothing(monkeypatch: pytest.MonkeyPatch, no_log
     last: list[t.Sequence[str]] = []
     warned: list[str] = []
     monkeypatch.setattr(_verb, "wait_until_heard", last.append)
-    monkeypatch.setattr(_verb, "connection_notes", lambda: {"m1": ["a note"]})
+    monkeypatch.setattr(_verb, "take_connection_notes", lambda: {"m1": ["a note"]})
     monkeypatch.setattr(_voice.DISPLAY, "warning", warned.append)
     result, heard = carried_out(monkeypatch, work, no_log)
     assert result["changed"] and result["connection_notes"] == {"m1": ["a note"]}

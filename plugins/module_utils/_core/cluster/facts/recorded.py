@@ -13,14 +13,14 @@ from dataclasses import replace
 from ...errors import Problem
 from ...objects.clusters.evacuation import EVACUATED, is_evacuated, with_mark
 from ...objects.clusters.member_cluster import MemberCluster, Taint
-from ...objects.clusters.missing_record import lacks_record, missing_record, with_record_missing
+from ...objects.clusters.missing_record import lacks_record, record_missing_problem, with_record_missing
 from ...values.listed import listed
 from .snapshot import FactsSnapshot
 
 WHERE, TOLD = "facts", 20
 
 
-def beside(
+def members_to_decide_on(
     snapshot: FactsSnapshot, recorded: t.Mapping[str, MemberCluster], place: str
 ) -> tuple[tuple[MemberCluster, ...], tuple[Problem, ...]]:
     """The members to decide on, by name, and what to tell (``placed-as-in-facts``, ``no-members-recorded``,
@@ -76,7 +76,7 @@ def _as_recorded(facts: MemberCluster, now: MemberCluster) -> MemberCluster:
 
 def _missing_records(members: t.Iterable[MemberCluster]) -> tuple[Problem, ...]:
     """A Problem ``record-missing`` for each of the members whose MemberCluster is missing, in their order."""
-    return tuple(missing_record(each.name) for each in members if lacks_record(each))
+    return tuple(record_missing_problem(each.name) for each in members if lacks_record(each))
 
 
 def _other_labels(snapshot: FactsSnapshot, recorded: t.Mapping[str, MemberCluster]) -> t.Iterator[Problem]:

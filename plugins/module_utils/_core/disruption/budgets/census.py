@@ -47,7 +47,7 @@ class PoolAllowance:
         return self.answer.after(len(self.census.disrupting))
 
     @property
-    def blocked_event(self) -> bool:
+    def writes_blocked_event(self) -> bool:
         """Whether upstream writes an event that the pool may lose nothing: only where the limit is 0 and nodes count,
         not where it is used up or negative."""
         return self.answer.limit == 0 and self.census.total > 0

@@ -24,7 +24,7 @@ from ...values.schedules.cron import CronSchedule
 from ...windows.spans import Spans
 from .budgets import rule_of
 from .facts import ReasonFacts, facts
-from .suggestions import only_inside_windows, windows_in_words, with_base
+from .suggestions import default_outside_windows, windows_in_words, zero_outside_windows
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 YEAR = timedelta(days=366)
@@ -143,7 +143,7 @@ def _closed(budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], path: s
     shut = tuple(each.reason for each in found if each.never_permits)
     if not shut:
         return
-    mended = only_inside_windows(budgets)
+    mended = zero_outside_windows(budgets)
     why = "of all active budgets the smallest holds, and a 0 is always active"
     text = f"nothing is ever permitted{_for_reasons(shut)}: {why}"
     if mended:
@@ -176,7 +176,7 @@ def _unlimited(
         yield Lint(code="no-budget", level=WARNING, path=path, message=text, reasons=never)
     for spans, reasons in _grouped({each.reason: each.unlimited for each in found if not each.never_limits}).items():
         covering = tuple(each for each in budgets if any(each.covers(reason) for reason in reasons))
-        mended = with_base(budgets)
+        mended = default_outside_windows(budgets)
         yield Lint(
             code="unlimited-outside-windows",
             level=WARNING,

@@ -32,7 +32,7 @@ SIZES = (1, 2, 5, 19, 20, 100, 1000)
 TRIED = timedelta(weeks=3)
 
 
-def only_inside_windows(budgets: Budgets) -> Budgets | None:
+def zero_outside_windows(budgets: Budgets) -> Budgets | None:
     """The list with its always active 0 put outside the windows beside it, which were meant to permit only inside
     themselves.
 
@@ -50,7 +50,7 @@ def only_inside_windows(budgets: Budgets) -> Budgets | None:
     return mended if _proved(mended, windows, outside=0) else None
 
 
-def with_base(budgets: Budgets) -> Budgets | None:
+def default_outside_windows(budgets: Budgets) -> Budgets | None:
     """The list with upstream's default, 10%, added outside its windows, where nothing limits; no limit inside them
     changes.
 

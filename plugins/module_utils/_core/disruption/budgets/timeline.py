@@ -125,7 +125,7 @@ def answers_over(
             yield at.replace(tzinfo=UTC), answer
 
 
-def closed_in(found: Timeline, closed: t.Iterable[Span]) -> Timeline:
+def with_closed_spans(found: Timeline, closed: t.Iterable[Span]) -> Timeline:
     """The same timeline with a limit of 0, and no ``error``, in ``closed``, spans of aware instants in any order, their
     ends not in them; what lies outside of the timeline is left out."""
     spans = cut(joined(closed), found.start, found.end)
@@ -139,7 +139,7 @@ def closed_in(found: Timeline, closed: t.Iterable[Span]) -> Timeline:
     return Timeline(found.start, found.end, tuple(changes))
 
 
-def next_change(
+def now_and_next_change(
     budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str, horizon: datetime
 ) -> tuple[Allowed, LimitChange | None]:
     """Two things: the answer at ``now``, aware, and the next change of limit or ``error`` after it and before the

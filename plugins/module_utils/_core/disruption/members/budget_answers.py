@@ -22,7 +22,7 @@ from ...windows.fleet_windows import WindowAnswer
 from ..budgets.budgets import UNLIMITED
 from ..budgets.census import NodeCensus, PoolAllowance
 from ..budgets.closing import horizons
-from ..budgets.timeline import LimitChange, Opening, Timeline, closed_in, next_change, timeline
+from ..budgets.timeline import LimitChange, Opening, Timeline, now_and_next_change, timeline, with_closed_spans
 from .fleet_limits import (
     FleetClosure,
     FleetLabels,
@@ -63,7 +63,7 @@ class PoolAnswer:
     @property
     def openings(self) -> tuple[Opening, ...]:
         """The spans of the coming week in which budgets, windows and freezes let our verbs disrupt anything."""
-        return closed_in(self.week, ((each.start, each.end) for each in self.closures)).openings
+        return with_closed_spans(self.week, ((each.start, each.end) for each in self.closures)).openings
 
     @property
     def closed_now(self) -> bool:
@@ -153,7 +153,7 @@ def fleet_week(answer: PoolAnswer) -> Timeline:
     """When the fleet lets our verbs disrupt nodes in the coming week, whatever budgets say: limits of 1 and 0."""
     week = answer.week
     free = Timeline(week.start, week.end, (LimitChange(week.start, 1),))
-    return closed_in(free, ((each.start, each.end) for each in answer.closures))
+    return with_closed_spans(free, ((each.start, each.end) for each in answer.closures))
 
 
 def half_hours(week: Timeline, zone: tzinfo, day: datetime) -> list[int | None]:
@@ -196,9 +196,9 @@ def _answer(
     """The answer for a pool and a reason. The next change is looked for in a week, then as far as the longer of
     ``horizons``."""
     total = pool.census.total
-    answer, change = next_change(pool.budgets, now, total, reason, now + A_WEEK)
+    answer, change = now_and_next_change(pool.budgets, now, total, reason, now + A_WEEK)
     if change is None:
-        change = next_change(pool.budgets, now, total, reason, now + horizons(pool.budgets)[1])[1]
+        change = now_and_next_change(pool.budgets, now, total, reason, now + horizons(pool.budgets)[1])[1]
     week = timeline(pool.budgets, now, now + A_WEEK, total, reason)
     return PoolAnswer(
         pool=pool,

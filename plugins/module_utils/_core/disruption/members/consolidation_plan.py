@@ -16,7 +16,7 @@ from ..methods.candidates import EMPTINESS
 from ..methods.check_again import Checked, check_again
 from ..methods.commands import EMPTY, Command, RefusedCommand, Replacement
 from ..methods.consolidation import Consolidation
-from ..methods.consolidation_candidates import not_consolidated, not_emptied
+from ..methods.consolidation_candidates import why_not_consolidated, why_not_emptied
 from ..methods.method_input import MethodInput
 from ..methods.passes import Pass, pass_of
 from ..scheduling.settings import DEFAULTS, Settings
@@ -193,7 +193,7 @@ class _Nodes:
         """What would be done with a candidate as if no other node went, budgets left aside: an empty one as of
         emptiness, others as of consolidation. Errors as of ``pass_of``."""
         one = self._candidates[node.name]
-        why = not_emptied(self._look, one) if one.empty else not_consolidated(self._look, one)
+        why = why_not_emptied(self._look, one) if one.empty else why_not_consolidated(self._look, one)
         if why is not None:
             return RefusedCommand((one.name,), why.code, why.text)
         if not one.empty:

@@ -110,7 +110,7 @@ def window_answer(
     spans = times.open(site, kind, now, now + AHEAD)
     if spans is None:
         return None
-    frozen = times.frozen(site, now)
+    frozen = times.freeze_blocker(site, now)
     if spans and spans[0][0] <= now:
         end = spans[0][1]
         return WindowAnswer(True, "in its maintenance window", end if end < now + AHEAD else None)

@@ -11,7 +11,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ...errors import FleetError, Problem
-from ..subnet_change import DOCKER_BRIDGE, Network, Subnet, check_range
+from ..subnet_change import DOCKER_BRIDGE, Network, Subnet, range_problem
 
 FORM = (
     'such as {"subnets": {"/subscriptions/.../subnets/nodes": {"prefixes": ["10.1.0.0/24"], "used": 3}}, '
@@ -46,7 +46,7 @@ def read_network(document: t.Any, where: str) -> Network:
     if not wrong:
         ranges = [*filter(None, [bridge]), *(each for key in _LISTS for each in document.get(key, []))]
         ranges += [prefix for each in rows.values() for prefix in each["prefixes"]]
-        wrong += [text for each in ranges if (text := check_range(each))]
+        wrong += [text for each in ranges if (text := range_problem(each))]
     if wrong:
         raise FleetError.of(Problem("network-invalid", text, where, FORM) for text in wrong)
     found = {

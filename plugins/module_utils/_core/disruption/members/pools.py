@@ -76,7 +76,7 @@ def budgeted_pools(member: MemberNodes, rotations: t.Iterable[NodeRotation]) -> 
 def rotation_census(member: MemberNodes, rotation: NodeRotation) -> NodeCensus:
     """The nodes that a rotation selects on a member, as its budgets count them: each Node is one, whoever made it,
     those that Karpenter overlooks included. ValueError for a selector that is none."""
-    return member_census(member, selects_node(rotation))
+    return member_census(member, compile_node_selector(rotation))
 
 
 def member_census(member: MemberNodes, holds: Holds | None = None) -> NodeCensus:
@@ -96,7 +96,7 @@ def takes(rotation: NodeRotation, member: str, labels: Mapping[str, str]) -> boo
     return selector is None or compile_selector(parse_selector(selector.by_label))(labels)
 
 
-def selects_node(rotation: NodeRotation) -> Holds:
+def compile_node_selector(rotation: NodeRotation) -> Holds:
     """A function that tells by a node's labels whether it belongs to the rotation's pool; every node does if the
     rotation selects none. ValueError for a selector that is none."""
     selector = rotation.spec.nodes

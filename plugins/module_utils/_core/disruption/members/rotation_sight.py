@@ -32,14 +32,14 @@ from ..rotation.input import (
     RotationInput,
     RotationNode,
     cluster_in_name,
-    family,
-    lost,
     rotation_node,
+    spends_budgets,
+    whole_pool_name,
 )
 from ..rotation.state import RotationState
 from .fleet_limits import FleetLabels, FleetLimit, fleet_limits, unknown_limits, window_answer
 from .member_nodes import MemberNodes
-from .pools import selects_node, takes
+from .pools import compile_node_selector, takes
 
 NO_POOL = "-"
 
@@ -69,7 +69,7 @@ class RotationGround:
         """Why each node that is to be replaced at an aware instant is, in words, by its name (``member/node``); all
         that are selected if the rotation asks for nothing else. Members that take no part are left out. ValueError for
         a selector or a duration that is none."""
-        holds = selects_node(self.rotation)
+        holds = compile_node_selector(self.rotation)
         return {
             f"{member.name}/{node.name}": why
             for member in members
@@ -110,7 +110,7 @@ class RotationGround:
         rotations have in flight. A member whose window, or budgets of the fleet, cannot be told counts as closed.
         ValueError for a selector, an amount, a zone or a date that is none, KeyError for a type of run that is none."""
         found = _Sighted(self.rotation.name, others)
-        holds = selects_node(self.rotation)
+        holds = compile_node_selector(self.rotation)
         for pool in flying:
             found.pools[cluster_in_name(pool)].add(pool)
         taking = [each for each in members if each.name in found.pools or self.takes(each.name, each.labels)]
@@ -180,7 +180,7 @@ class RotationGround:
     ) -> t.Iterator[BudgetScope]:
         """Every budget that nodes of these members are under: the rotation's own, member by member, each followed by
         those of the member's NodePools, whose other nodes count too; then those of the fleet that limit nodes."""
-        away = Counter(family(each.pool) for each in found.away)
+        away = Counter(whole_pool_name(each.pool) for each in found.away)
         for member in members:
             here = found.pools[member.name]
             selected = frozenset(each for each in here if not each.endswith(OTHERS))
@@ -251,7 +251,7 @@ class _Sighted:
         as there, and the member as busy if some are lost."""
         self._there |= {each.name for each in made}
         count = [each for each in made if each.initialized]
-        gone = sum(lost(each, self._rotation) for each in count)
+        gone = sum(spends_budgets(each, self._rotation) for each in count)
         if gone:
             self.busy |= {member.name}
         return len(count), gone

@@ -158,7 +158,7 @@ class NodeVerdict:
         }
 
 
-def candidates(state: ClusterState, now: datetime) -> tuple[NodeVerdict, ...]:
+def node_verdicts(state: ClusterState, now: datetime) -> tuple[NodeVerdict, ...]:
     """For each node of the state, by name, whether it is a candidate for graceful and for eventual methods, at an aware
     instant, with gates, events and costs; nodes that Karpenter overlooks are left out. ValueError for an
     ``expireAfter`` that is no duration."""

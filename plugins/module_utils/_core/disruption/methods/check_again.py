@@ -18,7 +18,7 @@ from ..scheduling.settings import DEFAULTS, Settings
 from .candidates import EMPTINESS, MULTI_NODE, SINGLE_NODE, NodeCandidate
 from .commands import Command, within_budgets
 from .consolidation import Consolidation, NoPools, underused
-from .consolidation_candidates import not_consolidated, not_emptied
+from .consolidation_candidates import why_not_consolidated, why_not_emptied
 from .method_input import MethodInput
 
 # Found in the time between the plan and the act.
@@ -76,7 +76,7 @@ def check_again(command: Command, state: ClusterState, now: datetime, settings: 
 def _still_empty(command: Command, look: MethodInput) -> Checked:
     """The command with those of its nodes that are still empty and that budgets have room for, whatever else has become
     empty meanwhile; failure ``budget`` if only room lacks, else ``churn``. ValueError as of ``underused``."""
-    able = {each.name: each for each in look.candidates() if not_emptied(look, each) is None}
+    able = {each.name: each for each in look.candidates() if why_not_emptied(look, each) is None}
     still = [able[name] for name in command.nodes if name in able]
     kept, over = within_budgets(still, look.allowances(command.reason))
     if kept:
@@ -96,7 +96,7 @@ def _why(look: MethodInput, name: str, method: str) -> str:
     if found:
         return found[0].text
     one = NodeCandidate.of(look.state, node, look.now)
-    why = not_emptied(look, one) if method == EMPTINESS else not_consolidated(look, one)
+    why = why_not_emptied(look, one) if method == EMPTINESS else why_not_consolidated(look, one)
     return f"node {name}: {why.text}" if why else f"node {name} is not empty any more"
 
 

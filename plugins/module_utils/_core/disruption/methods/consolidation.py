@@ -29,10 +29,10 @@ from .commands import (
     summed_price,
     within_budgets,
 )
-from .consolidation_candidates import BALANCED, not_consolidated, sorted_out
+from .consolidation_candidates import BALANCED, sorted_out, why_not_consolidated
 from .events import NodeEvent
 from .method_input import MethodInput
-from .replacement import Dearer, cheaper, without_same_type
+from .replacement import NoGain, narrowed_to_cheaper, without_same_type
 from .simulated import NO_POOLS, misfit_event, simulated
 from .worth import saving
 
@@ -110,7 +110,7 @@ def single_node(look: MethodInput) -> MethodCommands:
 def underused(look: MethodInput) -> tuple[list[NodeCandidate], list[RefusedCommand], list[NodeEvent]]:
     """The candidates of consolidation, the best first; why its own rules leave others out, but for silent causes; and
     what upstream says of these. ValueError as of ``MethodInput.candidates`` and ``never_consolidates``."""
-    kept, refused, events = sorted_out([(each, not_consolidated(look, each)) for each in look.candidates()])
+    kept, refused, events = sorted_out([(each, why_not_consolidated(look, each)) for each in look.candidates()])
     return by_saving(kept, look.settings.first), refused, events
 
 
@@ -139,9 +139,9 @@ class Consolidation:
 
     def of(self, nodes: t.Sequence[NodeCandidate]) -> Command | RefusedCommand:
         """What consolidating these nodes together comes to, ``Balanced`` and budgets left aside; or why it is not done:
-        ``pods-do-not-fit``, ``several-new-nodes``, ``price-unknown``, what ``cheaper`` says, and of several nodes
-        ``same-type``. Adds to ``events``. NoPools with the setting ``upstream``, where no pool may make nodes; other
-        errors as of ``Simulator.simulate``."""
+        ``pods-do-not-fit``, ``several-new-nodes``, ``price-unknown``, what ``narrowed_to_cheaper`` says, and of several
+        nodes ``same-type``. Adds to ``events``. NoPools with the setting ``upstream``, where no pool may make nodes;
+        other errors as of ``Simulator.simulate``."""
         names = tuple(each.name for each in nodes)
         done, told = simulated(self.look, nodes, consolidation=True)
         self.events += told
@@ -195,15 +195,15 @@ class Consolidation:
         """Adds an event about the node for each score, as of a move that is approved."""
         self.events += [NodeEvent(words.NODE, one.name, words.APPROVED, score.text) for score in scores.values()]
 
-    def _impossible(self, done: Simulation) -> Dearer | None:
+    def _impossible(self, done: Simulation) -> NoGain | None:
         """Why a simulation stands against consolidation, ``pods-do-not-fit`` or ``several-new-nodes``; None if it does
         not."""
         if done.misfits:
-            return Dearer("pods-do-not-fit", done.misfits[0].text, misfit_event(self.look, done))
+            return NoGain("pods-do-not-fit", done.misfits[0].text, misfit_event(self.look, done))
         count = len(done.new_nodes)
         if count > 1:
             text = f"the pods would need {count} new nodes"
-            return Dearer("several-new-nodes", text, f"Can't remove without creating {count} candidates")
+            return NoGain("several-new-nodes", text, f"Can't remove without creating {count} candidates")
         return None
 
     def _replaced(self, nodes: t.Sequence[NodeCandidate], done: Simulation, total: float) -> Command | RefusedCommand:
@@ -211,14 +211,16 @@ class Consolidation:
         price; or why it is no gain. Adds to ``events``."""
         names = tuple(each.name for each in nodes)
         all_spot = all(each.node.labels.get(CAPACITY_TYPE) == SPOT for each in nodes)
-        new = cheaper(done.new_nodes[0], total, self.look.settings, all_spot=all_spot, single=len(nodes) == 1)
-        if isinstance(new, Dearer):
+        new = narrowed_to_cheaper(
+            done.new_nodes[0], total, self.look.settings, all_spot=all_spot, single=len(nodes) == 1
+        )
+        if isinstance(new, NoGain):
             self._say(nodes, new.event)
             return RefusedCommand(names, new.code, new.text)
         self._propose(nodes, new, total)
         if len(nodes) > 1:
             new = without_same_type(new, nodes)
-            if isinstance(new, Dearer):
+            if isinstance(new, NoGain):
                 return RefusedCommand(names, new.code, new.text)
         return _command(nodes, replace(done, new_nodes=(new,)), new, total, self.look.settings.upstream)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...cluster.consolidation_wait import consolidatable
+from ...cluster.consolidation_wait import consolidation_eligibility
 from ...cluster.state_node import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from ...objects.karpenter.node_pool import NodePool
 from ...values.duration import parse_or_never
@@ -39,10 +39,10 @@ def never_consolidates(pool: NodePool) -> bool:
     return parse_or_never(pool.disruption.consolidate_after) is None
 
 
-def not_emptied(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
+def why_not_emptied(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
     """Why emptiness does not take a candidate, the first of: ``static-pool``, ``never``, ``not-empty``, what
-    ``consolidatable`` says of its ``consolidateAfter`` (``waiting``, ``not-initialized``), ``not-consolidatable``;
-    None: it goes. ValueError as of ``never_consolidates``."""
+    ``consolidation_eligibility`` says of its ``consolidateAfter`` (``waiting``, ``not-initialized``),
+    ``not-consolidatable``; None: it goes. ValueError as of ``never_consolidates``."""
     pool = one.pool
     if pool.static:
         return Exclusion("static-pool", f"pool {pool.name} is static: it keeps its number of replicas", silent=True)
@@ -53,11 +53,11 @@ def not_emptied(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
     return _waiting(look, one)
 
 
-def not_consolidated(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
+def why_not_consolidated(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
     """Why consolidation does not look at a candidate, the first of: ``static-pool``, ``instance-type-unknown``,
-    ``label-missing`` (capacity type, then zone), ``never``, ``empty``, ``policy``, what ``consolidatable`` says of its
-    ``consolidateAfter`` (``waiting``, ``not-initialized``), ``not-consolidatable``; None: it does. ValueError as of
-    ``never_consolidates``."""
+    ``label-missing`` (capacity type, then zone), ``never``, ``empty``, ``policy``, what ``consolidation_eligibility``
+    says of its ``consolidateAfter`` (``waiting``, ``not-initialized``), ``not-consolidatable``; None: it does.
+    ValueError as of ``never_consolidates``."""
     pool, labels = one.pool, one.node.labels
     if pool.static:
         return Exclusion("static-pool", f"pool {pool.name} is static: it keeps its number of replicas")
@@ -106,11 +106,11 @@ def _never(pool: str) -> Exclusion:
 
 
 def _waiting(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
-    """Why a candidate is not Consolidatable now: as of ``consolidatable``, or ``not-consolidatable`` where only its
-    NodeClaim says so; None if it is. ValueError as of ``never_consolidates``."""
+    """Why a candidate is not Consolidatable now: as of ``consolidation_eligibility``, or ``not-consolidatable`` where
+    only its NodeClaim says so; None if it is. ValueError as of ``never_consolidates``."""
     if look.consolidatable(one.node):
         return None
-    found = consolidatable(one.pool.pool, one.node, look.now)
+    found = consolidation_eligibility(one.pool.pool, one.node, look.now)
     if found.holds:
         text = f"the NodeClaim of node {one.name} is not Consolidatable, by the pool that it names itself"
         return Exclusion("not-consolidatable", text)

@@ -9,7 +9,7 @@ from ...objects.karpenter.node_pool import EMPTY_REASON
 from ...values.listed import number_of
 from .candidates import EMPTINESS
 from .commands import EMPTY, Command, MethodCommands, by_saving, summed_price, within_budgets
-from .consolidation_candidates import not_emptied, sorted_out
+from .consolidation_candidates import sorted_out, why_not_emptied
 from .method_input import MethodInput
 
 
@@ -17,7 +17,7 @@ def emptiness(look: MethodInput) -> MethodCommands:
     """One command for all empty nodes that may go within the budgets, what saves most first, or none: whatever the
     policy of the pool, unless it is static or its ``consolidateAfter`` is Never or still runs. ValueError as of
     ``MethodInput.candidates`` and ``never_consolidates``."""
-    nodes, refused, events = sorted_out([(each, not_emptied(look, each)) for each in look.candidates()])
+    nodes, refused, events = sorted_out([(each, why_not_emptied(look, each)) for each in look.candidates()])
     kept, over = within_budgets(by_saving(nodes, look.settings.first), look.allowances(EMPTY_REASON))
     refused += over
     names = tuple(each.name for each in by_saving(nodes))

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cached_property
 
 from ...cluster.cluster_state import ClusterState
-from ...cluster.consolidation_wait import consolidatable
+from ...cluster.consolidation_wait import consolidation_eligibility
 from ...cluster.state_node import StateNode
 from ..blockers import GRACEFUL
 from ..budgets.census import PoolAllowance, pool_allowances
@@ -85,7 +85,7 @@ class MethodInput:
             return False
         if pool is None or pool.static:
             return claim.holds("Consolidatable")
-        return consolidatable(pool.pool, node, self.now).holds
+        return consolidation_eligibility(pool.pool, node, self.now).holds
 
     def allowances(self, reason: str) -> dict[str, PoolAllowance]:
         """What the pools may lose now for a reason, by name, with the arithmetic; pools of other providers are left
@@ -100,5 +100,5 @@ class MethodInput:
     def budget_events(self, reason: str) -> t.Iterator[NodeEvent]:
         """An event for each pool whose limit for the reason is 0 and that has nodes that count."""
         for name, each in self.allowances(reason).items():
-            if each.blocked_event:
+            if each.writes_blocked_event:
                 yield words.budget_blocked(name, reason)

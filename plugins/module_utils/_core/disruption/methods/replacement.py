@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ...cluster.instance_types import ON_DEMAND, SPOT
 from ...cluster.state_node import CAPACITY_TYPE
-from ..scheduling.kinds import min_values
+from ..scheduling.kinds import types_for_min_values
 from ..scheduling.requirement import has_min_values, narrowed
 from ..scheduling.settings import Settings
 from ..scheduling.simulation import NewNode
@@ -24,7 +24,7 @@ SPOT_TYPES = 15
 
 
 @dataclass(frozen=True)
-class Dearer:
+class NoGain:
     """Why a new node is no gain; ``event`` in upstream's words."""
 
     code: str
@@ -32,16 +32,18 @@ class Dearer:
     event: str
 
 
-def cheaper(new: NewNode, price: float, settings: Settings, *, all_spot: bool, single: bool) -> NewNode | Dearer:
+def narrowed_to_cheaper(
+    new: NewNode, price: float, settings: Settings, *, all_spot: bool, single: bool
+) -> NewNode | NoGain:
     """The new node as it may replace nodes of that summed ``price`` of an hour, narrowed to cheaper types, or why it is
-    no gain, as of ``below``; ``all_spot`` says that these are all spot nodes, ``single`` that it is one. Spot replaces
-    spot only by the setting ``spot_to_spot`` (else ``spot-to-spot-off``), and one node only if 15 types are cheaper
-    (else ``spot-not-flexible``), of which just 15 are kept, or as many as ``minValues`` need. One that may be spot or
-    on-demand becomes spot, if that is offered at all or the setting ``upstream`` is on."""
+    no gain, as of ``narrowed_below_price``; ``all_spot`` says that these are all spot nodes, ``single`` that it is one.
+    Spot replaces spot only by the setting ``spot_to_spot`` (else ``spot-to-spot-off``), and one node only if 15 types
+    are cheaper (else ``spot-not-flexible``), of which just 15 are kept, or as many as ``minValues`` need. One that may
+    be spot or on-demand becomes spot, if that is offered at all or the setting ``upstream`` is on."""
     if all_spot and _admits(new, SPOT):
         return _spot_to_spot(new, price, single=single, allowed=settings.spot_to_spot)
-    found = below(new, price)
-    if isinstance(found, Dearer) or not (_admits(found, SPOT) and _admits(found, ON_DEMAND)):
+    found = narrowed_below_price(new, price)
+    if isinstance(found, NoGain) or not (_admits(found, SPOT) and _admits(found, ON_DEMAND)):
         return found
     # If spot runs short the launch is to fail, and not to end in something dearer. Upstream demands it also where
     # nothing is ever offered as spot, so that the launch always fails.
@@ -49,20 +51,20 @@ def cheaper(new: NewNode, price: float, settings: Settings, *, all_spot: bool, s
     return _fixed(found, SPOT) if offered or settings.upstream else found
 
 
-def below(new: NewNode, price: float) -> NewNode | Dearer:
+def narrowed_below_price(new: NewNode, price: float) -> NewNode | NoGain:
     """The new node with only the types whose dearest launch is strictly below a price; why it is no gain if none is
     left (``not-cheaper``), or fewer than ``minValues`` asks for (``min-values``)."""
     kept = tuple(each for each in new.kinds if each.worst_launch_price(new.requirements) < price)
-    short = min_values(kept, new.requirements)[1]
+    short = types_for_min_values(kept, new.requirements)[1]
     if short is not None:
-        return Dearer("min-values", short.text, f"Filtering by price: {short.text}")
+        return NoGain("min-values", short.text, f"Filtering by price: {short.text}")
     if not kept:
         text = f"can't replace with a cheaper node: what goes costs {price:g}"
-        return Dearer("not-cheaper", text, "Can't replace with a cheaper node")
+        return NoGain("not-cheaper", text, "Can't replace with a cheaper node")
     return replace(new, kinds=kept)
 
 
-def without_same_type(new: NewNode, going: t.Iterable[NodeCandidate]) -> NewNode | Dearer:
+def without_same_type(new: NewNode, going: t.Iterable[NodeCandidate]) -> NewNode | NoGain:
     """The new node in place of several, or why it is no gain (``same-type``). If it may be of types that go, only those
     of its types are left that are cheaper than the cheapest node of these. A type whose nodes all have no known price
     counts as free, so that nothing is cheaper."""
@@ -74,35 +76,35 @@ def without_same_type(new: NewNode, going: t.Iterable[NodeCandidate]) -> NewNode
             else:
                 prices[each.type.name] = min(each.price, prices.get(each.type.name, math.inf))
     most = min((prices[kind.name] for kind in new.kinds if kind.name in prices), default=math.inf)
-    found = below(new, most)
-    if isinstance(found, Dearer):
-        return Dearer("same-type", "the nodes would become one of a type that goes", found.event)
+    found = narrowed_below_price(new, most)
+    if isinstance(found, NoGain):
+        return NoGain("same-type", "the nodes would become one of a type that goes", found.event)
     return found
 
 
-def _spot_to_spot(new: NewNode, price: float, *, single: bool, allowed: bool) -> NewNode | Dearer:
-    """The new node as spot in place of spot nodes, or why it is no gain, as of ``cheaper``; ``allowed`` is the
-    setting."""
+def _spot_to_spot(new: NewNode, price: float, *, single: bool, allowed: bool) -> NewNode | NoGain:
+    """The new node as spot in place of spot nodes, or why it is no gain, as of ``narrowed_to_cheaper``; ``allowed`` is
+    the setting."""
     if not allowed:
-        return Dearer(
+        return NoGain(
             "spot-to-spot-off",
             "a spot node replaces spot nodes only if SpotToSpotConsolidation is switched on",
             "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node",
         )
     new = _fixed(new, SPOT)
     new = replace(new, kinds=tuple(each for each in new.kinds if each.offered(new.requirements)))
-    found = below(new, price)
-    if isinstance(found, Dearer) or not single:
+    found = narrowed_below_price(new, price)
+    if isinstance(found, NoGain) or not single:
         return found
     count = len(found.kinds)
     if count < SPOT_TYPES:
-        return Dearer(
+        return NoGain(
             "spot-not-flexible",
             f"a spot node replaces one spot node only if {SPOT_TYPES} types are cheaper, not {count}",
             f"SpotToSpotConsolidation requires {SPOT_TYPES} cheaper instance type options than the current candidate "
             f"to consolidate, got {count}",
         )
-    needed = min_values(found.kinds, found.requirements)[0] if has_min_values(found.requirements) else 0
+    needed = types_for_min_values(found.kinds, found.requirements)[0] if has_min_values(found.requirements) else 0
     return replace(found, kinds=found.kinds[: max(SPOT_TYPES, needed)])
 
 

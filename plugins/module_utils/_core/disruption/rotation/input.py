@@ -126,7 +126,7 @@ def by_another(node: RotationNode, rotation: str) -> bool:
     return node.disruptor not in ("", rotation)
 
 
-def lost(node: RotationNode, rotation: str) -> bool:
+def spends_budgets(node: RotationNode, rotation: str) -> bool:
     """Whether the node spends budgets whatever the rotation does with it: it is not Ready, it is on its way out, or
     another one of us empties it."""
     return not node.ready or node.deleting or by_another(node, rotation)
@@ -136,7 +136,7 @@ def lost(node: RotationNode, rotation: str) -> bool:
 OTHERS = " (others)"
 
 
-def family(pool: str) -> str:
+def whole_pool_name(pool: str) -> str:
     """The name of the whole pool, also of its part that a rotation does not select, whose name ends with `` (others)``:
     what comes for a node may lack the label by which that was selected."""
     return pool.removesuffix(OTHERS)
@@ -229,8 +229,8 @@ def scopes_left(state: RotationState, sight: RotationInput, now: datetime) -> li
     The nodes are counted as places: one that is gone and awaits its replacement still counts, and is disrupted; a
     replacement beside its old node counts once. So does one that has come for a node which was let go, or that nobody
     asked for, while a node of its pool waits: that takes it as soon as it is begun, and budgets have to hold then, too.
-    A new one that is ``lost`` spends budgets as any other does. Everything begun is disrupted until it ends, whoever of
-    us began it.
+    A new one spends budgets as any other does (``spends_budgets``). Everything begun is disrupted until it ends,
+    whoever of us began it.
     """
     places, disrupted = _places(state, sight)
     out = []
@@ -249,14 +249,14 @@ def _places(state: RotationState, sight: RotationInput) -> tuple[dict[str, int],
     flying = {each.name: each for each in state.nodes if each.in_flight}
     there, known = {each.name for each in sight.nodes}, set(state.known)
     assigned = {each.replacement for each in state.nodes if each.replacement}
-    early = Counter(family(each.pool) for each in state.nodes if _takes_one(each, there))
+    early = Counter(whole_pool_name(each.pool) for each in state.nodes if _takes_one(each, there))
     beside = {each.replacement for each in flying.values() if each.name in there}
     for node in sight.nodes:
         if node.name in beside or not (node.initialized or node.name in flying):
             continue
-        gone = lost(node, sight.rotation)
-        if early[family(node.pool)] > 0 and not gone and node.name not in known and node.name not in assigned:
-            early[family(node.pool)] -= 1  # comes in the place of one that has not gone yet
+        gone = spends_budgets(node, sight.rotation)
+        if early[whole_pool_name(node.pool)] > 0 and not gone and node.name not in known and node.name not in assigned:
+            early[whole_pool_name(node.pool)] -= 1  # comes in the place of one that has not gone yet
             continue
         places[node.pool] += 1
         disrupted[node.pool] += gone or node.name in flying

@@ -18,7 +18,7 @@ from .input import (
     RotationInput,
     RotationNode,
     cluster_in_name,
-    family,
+    whole_pool_name,
 )
 from .state import (
     DRAINING,
@@ -81,7 +81,7 @@ class RotationProgress:
         self._fresh: dict[str, list[RotationNode]] = {}
         for each in sorted(sight.nodes, key=lambda one: one.name, reverse=True):
             if each.name not in known and each.name not in taken and _usable(each):
-                self._fresh.setdefault(family(each.pool), []).append(each)
+                self._fresh.setdefault(whole_pool_name(each.pool), []).append(each)
 
     def of(self, node: NodeProgress) -> NodeProgress:
         """A node of the rotation, which must not have ended, after what was seen of it: failed, which goes before all
@@ -166,7 +166,7 @@ class RotationProgress:
 
     def _take(self, node: NodeProgress) -> RotationNode | None:
         """The next new node of its pool, which nobody else gets then; None if there is none."""
-        fresh = self._fresh.get(family(node.pool))
+        fresh = self._fresh.get(whole_pool_name(node.pool))
         return fresh.pop() if fresh else None
 
     def _turn(self, node: NodeProgress, phase: str) -> NodeProgress:

@@ -10,7 +10,7 @@ import typing as t
 from datetime import datetime
 
 from ..budgets.closing import horizons
-from ..budgets.timeline import next_change
+from ..budgets.timeline import now_and_next_change
 from .input import RotationInput, ScopeLeft
 from .state import WAITING, RotationState, limit_end
 
@@ -61,7 +61,7 @@ def _change(one: ScopeLeft, now: datetime) -> datetime | None:
     if one.closed:
         return one.opens
     for ahead in horizons(one.scope.budgets):
-        _answer, change = next_change(one.scope.budgets, now, one.answer.total, one.answer.reason, now + ahead)
+        _answer, change = now_and_next_change(one.scope.budgets, now, one.answer.total, one.answer.reason, now + ahead)
         if change is not None:
             return change.at
     return None

@@ -130,7 +130,7 @@ def by_price(kinds: t.Iterable[CatalogueType], demands: Requirements) -> Kinds:
     return tuple(sorted(kinds, key=lambda one: one.cheapest(demands)))
 
 
-def min_values(kinds: Kinds, demands: Requirements) -> tuple[int, TooFewValues | None]:
+def types_for_min_values(kinds: Kinds, demands: Requirements) -> tuple[int, TooFewValues | None]:
     """How many of the types, from the first on, have all the different values that ``minValues`` ask for; and what is
     missing, None if nothing is.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from ...objects.clusters.tolerations import first_untolerated
-from .kinds import CatalogueType, Kinds, matching, min_values
+from .kinds import CatalogueType, Kinds, matching, types_for_min_values
 from .requirement import LabelRequirement, Requirements, compatible, has_min_values, intersected
 from .rooms import Ports, port_clash
 from .templates import Template
@@ -106,6 +106,6 @@ class NewClaim:
                 for each in group.kinds
                 if id(each) in able and each.fits(total) and matching(each, demands) and each.offered(demands)
             ]
-        if kept and has_min_values(demands) and min_values(tuple(kept), demands)[1] is not None:
+        if kept and has_min_values(demands) and types_for_min_values(tuple(kept), demands)[1] is not None:
             return ()
         return tuple(kept)

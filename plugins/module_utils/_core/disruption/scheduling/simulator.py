@@ -11,14 +11,14 @@ from datetime import datetime
 from functools import cached_property
 
 from ...cluster.cluster_state import ClusterState
-from ...cluster.consolidation_wait import consolidatable
+from ...cluster.consolidation_wait import consolidation_eligibility
 from ...cluster.pod import Pod, provisionable
 from ...cluster.pod_requests import summed_requests
 from ...cluster.state_node import ZONE, StateNode
 from ...objects.clusters.member_cluster import Taint
 from ...objects.clusters.tolerations import first_untolerated
 from ...values.quantity import NANO
-from .kinds import by_price, min_values
+from .kinds import by_price, types_for_min_values
 from .landscape import landscape
 from .new_claim import Memory, NewClaim
 from .reasons import why_unplaced
@@ -225,7 +225,7 @@ class Simulator:
             pool is not None
             and node.claim is not None
             and any(pool is each.pool for each in self.making)
-            and consolidatable(pool.pool, node, self.now).code == "waiting"
+            and consolidation_eligibility(pool.pool, node, self.now).code == "waiting"
         )
         return Room(
             name=node.name,
@@ -308,7 +308,7 @@ def _finished(name: str, claim: NewClaim) -> NewNode | str:
     if kinds is None:
         kinds = claim.memory[key] = by_price(claim.kinds, demands)[:MOST_TYPES]
         claim.memory[("kept", id(claim.kinds))] = claim.kinds
-    short = min_values(kinds, demands)[1]
+    short = types_for_min_values(kinds, demands)[1]
     if short is not None:
         return short.text
     return NewNode(name, claim.template.pool.name, demands, kinds)

@@ -19,7 +19,7 @@ from ...objects.clusters.tolerations import first_untolerated
 from ...schema.meta import EMPTY, Condition, find_condition
 from ...schema.prop import prop
 from ...values.selector import IN
-from .kinds import CatalogueType, Kinds, matching, min_values
+from .kinds import CatalogueType, Kinds, matching, types_for_min_values
 from .requirement import (
     LabelRequirement,
     Requirements,
@@ -159,7 +159,7 @@ def template(of: MakingPool, daemons: t.Sequence[Pod], known: frozenset[str]) ->
     ``minValues``; and whether ``minValues`` is why. ``daemons`` are one pod of each DaemonSet; ``known``, labels about
     which pods may ask freely."""
     kept = tuple(each for each in of.kinds if matching(each, of.template) and each.offered(of.template))
-    short = min_values(kept, of.template)[1]
+    short = types_for_min_values(kept, of.template)[1]
     if not kept or short is not None:
         return None, short is not None
     return Template(of, of.template, kept, tuple(_groups(of, kept, daemons, known))), False

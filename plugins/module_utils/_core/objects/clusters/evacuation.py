@@ -38,7 +38,7 @@ def with_mark(cluster: MemberCluster, evacuated: bool) -> MemberCluster:
     return replace(cluster, spec=replace(spec, taints=(*kept, MARK) if evacuated else kept))
 
 
-def evacuation_marked(
+def with_evacuation_marks(
     clusters: t.Iterable[MemberCluster], evacuated: t.Container[str], readmitted: t.Container[str]
 ) -> tuple[MemberCluster, ...]:
     """All clusters in their order, those named in ``evacuated`` with the mark, those named in ``readmitted`` alone

@@ -35,7 +35,7 @@ def lacks_record(cluster: MemberCluster) -> bool:
     return MARK in cluster.metadata.annotations
 
 
-def missing_record(name: str) -> Problem:
+def record_missing_problem(name: str) -> Problem:
     """The problem ``record-missing`` of that member, with the ways to mend it."""
     text = (
         "its MemberCluster is missing, so that its labels and taints, and whether it was evacuated, are not known:"

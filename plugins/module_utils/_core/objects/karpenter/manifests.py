@@ -11,7 +11,7 @@ import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ...schema.checking import Check, Written, as_read, check_object
+from ...schema.checking import Check, Written, check_object, no_written_text
 from ...schema.finding import Finding
 from ...schema.meta import EMPTY
 from ...schema.metadata_rules import name_problem
@@ -122,7 +122,7 @@ JUDGEMENTS: t.Mapping[str, Judgement] = {
 
 
 def judge_written(
-    document: Mapping[str, t.Any], known: Judgement, written: Written = as_read
+    document: Mapping[str, t.Any], known: Judgement, written: Written = no_written_text
 ) -> tuple[list[Found], list[Finding]]:
     """All problems, and the repairs, of a manifest that is of a kind of ``JUDGEMENTS``, ``known`` being its entry;
     status is nobody's input, and the API group is taken for granted. In a version that is not served, that is the only

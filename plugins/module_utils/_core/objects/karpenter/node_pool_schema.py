@@ -10,7 +10,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...schema.checking import Check, Written, as_read, check_object
+from ...schema.checking import Check, Written, check_object, no_written_text
 from ...schema.codec import with_defaults
 from ...schema.finding import Finding
 from ...schema.meta import EMPTY
@@ -86,7 +86,7 @@ class NodePoolAdmission:
 
 
 def admit(
-    document: Mapping[str, t.Any], strict: bool = False, policies: Policies = None, written: Written = as_read
+    document: Mapping[str, t.Any], strict: bool = False, policies: Policies = None, written: Written = no_written_text
 ) -> NodePoolAdmission:
     """The answer of an API server to a new object; nothing is raised. ``policies`` are those that the cluster's own
     definition lists, where it is known; ``strict`` and ``written`` as in ``Check``.

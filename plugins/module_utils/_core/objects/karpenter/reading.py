@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...errors import FleetError, Problem
-from ...schema.checking import Check, Written, as_read, check_object
+from ...schema.checking import Check, Written, check_object, no_written_text
 from ...schema.finding import Finding
 from ...schema.meta import ObjectMeta
 from ...schema.rules import Found
@@ -102,7 +102,9 @@ def _unreadable_metadata(document: Document) -> list[Found]:
     return [each for each in check.problems if each.code in ("wrong-type", "placeholder")]
 
 
-def examine(document: t.Any, strict: bool = False, policies: Policies = None, written: Written = as_read) -> Examined:
+def examine(
+    document: t.Any, strict: bool = False, policies: Policies = None, written: Written = no_written_text
+) -> Examined:
     """Everything that can be said about a NodePool, a patch or a fragment without its cluster; nothing is raised. Of
     what a server would refuse one problem is told for each path, and before what it would drop.
 

@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import replace
 
 from ...objects.placements.binding import UNSCHEDULED, ClusterResourceBinding
-from ...scheduling.picking.new_homes import new_home_of
+from ...scheduling.picking.new_homes import replaced_cluster_of
 from ..document import EVACUATED, ClusterPlan
 
 
@@ -22,7 +22,7 @@ def with_new_homes_told(
     ``left-behind`` too, the reason stays."""
     if not any(each.cause == EVACUATED for each in rows):
         return rows
-    homes = {new_home_of(each): each.spec.target_cluster for each in after if each.spec.state != UNSCHEDULED}
+    homes = {replaced_cluster_of(each): each.spec.target_cluster for each in after if each.spec.state != UNSCHEDULED}
     return tuple(
         replace(each, reason=_told(homes[each.cluster], empty_first))
         if each.cause == EVACUATED and each.cluster in homes

@@ -41,7 +41,7 @@ def wants_mirror(placement: ClusterResourcePlacement) -> bool:
     return strategy is not None and strategy.type == "Mirror"
 
 
-def not_mirrored(placement: ClusterResourcePlacement, from_hub: bool) -> str:
+def mirror_obstacle(placement: ClusterResourcePlacement, from_hub: bool) -> str:
     """Why nothing could be mirrored, whether it is asked for (``wants_mirror``) or not; empty where it can.
     ``from_hub`` says that the resources are those on the hub."""
     strategy = placement.spec.strategy.report_back_strategy

@@ -51,7 +51,7 @@ def is_secret(manifest: Manifest) -> bool:
     return manifest.get("kind") == "Secret" and group_version(str(manifest.get("apiVersion", "")))[0] == ""
 
 
-def says_nothing(key: str, value: t.Any) -> bool:
+def may_be_shown(key: str, value: t.Any) -> bool:
     """Whether the value of that field of a Secret may be shown: a ``type`` that is a text, an ``immutable`` that is
     true or false. What else stands there holds values, or came there in the place of another field."""
     return key in _SAYS_NOTHING and isinstance(value, _SAYS_NOTHING[key])
@@ -59,9 +59,9 @@ def says_nothing(key: str, value: t.Any) -> bool:
 
 def is_masked(key: str, desired: Manifest, live: Manifest) -> bool:
     """Whether a field beside ``metadata`` is shown by the lengths of its values alone: in a Secret, whatever the field
-    is called, unless it ``says_nothing`` in both; ``desired`` tells the kind."""
+    is called, unless it ``may_be_shown`` in both; ``desired`` tells the kind."""
     found = [each[key] for each in (desired, live) if each.get(key) is not None]
-    return is_secret(desired) and not all(says_nothing(key, each) for each in found)
+    return is_secret(desired) and not all(may_be_shown(key, each) for each in found)
 
 
 def shown(value: t.Any, masked: bool) -> t.Any:

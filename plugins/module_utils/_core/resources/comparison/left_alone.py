@@ -51,7 +51,7 @@ _KEY = re.compile(_ONE)
 _KEYS = re.compile(rf"\[({_ONE}(?:,{_ONE})*)\]")
 
 
-def ignored(manifest: Manifest) -> tuple[Path, ...]:
+def ignored_paths(manifest: Manifest) -> tuple[Path, ...]:
     """The paths that the manifest's annotation ``gitops.fleet/ignore`` names, none without it; an empty path is the
     whole object. In ConfigMaps and Secrets, whose entries have no fields, ``.data.tls.crt`` is the entry ``tls.crt``,
     and ``.stringData`` is ``.data``. ValueError if the annotation names nothing, cannot be read, or may not be
@@ -88,19 +88,19 @@ def _of_entries(path: Path) -> Path:
 
 
 def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Problem]:
-    """A Problem ``bad-ignore`` for each object whose annotation ``ignored`` refuses."""
+    """A Problem ``bad-ignore`` for each object whose annotation ``ignored_paths`` refuses."""
     for each, manifest in chosen:
         try:
-            ignored(manifest)
+            ignored_paths(manifest)
         except ValueError as error:
             yield Problem("bad-ignore", f"annotation {IGNORE} of {each}: {error}", str(each), IGNORE_FORM)
 
 
-def left_alone(manifest: Manifest, live: Manifest | None, manager: str) -> Manifest:
+def without_left_alone(manifest: Manifest, live: Manifest | None, manager: str) -> Manifest:
     """The manifest without what ``gitops.fleet/ignore`` leaves to others, as ``manager`` applies it over ``live``, and
-    as drift is judged; as it is, where nothing is live or ignored. ValueError as of ``ignored``, but where nothing is
-    live. ``live`` has passed ``check_managed_fields``."""
-    paths = ignored(manifest) if live is not None else ()
+    as drift is judged; as it is, where nothing is live or ignored. ValueError as of ``ignored_paths``, but where
+    nothing is live. ``live`` has passed ``check_managed_fields``."""
+    paths = ignored_paths(manifest) if live is not None else ()
     if live is None or not paths:
         return manifest
     ours, others = owners(live, manager)
@@ -125,9 +125,9 @@ def as_live(manifest: Manifest, live: Manifest, paths: t.Iterable[Path]) -> Mani
 
 def compared(manifest: Manifest, live: Manifest) -> Manifest:
     """The manifest as it is compared with an object that is not ours: what is ignored is taken from ``live`` as by
-    ``as_live``, and the annotation itself is left out; as it is without one. ValueError as of ``ignored``. ``live`` has
-    passed ``check_managed_fields``."""
-    paths = ignored(manifest)
+    ``as_live``, and the annotation itself is left out; as it is without one. ValueError as of ``ignored_paths``.
+    ``live`` has passed ``check_managed_fields``."""
+    paths = ignored_paths(manifest)
     if not paths:
         return manifest
     annotations = {key: value for key, value in annotations_of(manifest).items() if key != IGNORE}

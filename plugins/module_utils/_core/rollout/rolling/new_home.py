@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ...objects.clusters.evacuation import EVACUATED
-from ...scheduling.picking.new_homes import new_home_of
+from ...scheduling.picking.new_homes import replaced_cluster_of
 from .candidates import BIND, REMOVE, RolloutCandidate
 
 NEW_HOME, NO_NEW_HOME, NO_ROOM = "new-home", "no-new-home", "no-room-for-new-home"
@@ -39,7 +39,7 @@ def kept_for_homes(
     picked = [each for each in rows if each.picked and not each.held.deleting]
     if not leaving or not picked:
         return {}
-    homes = {new_home_of(each.held.binding): each for each in picked}
+    homes = {replaced_cluster_of(each.held.binding): each for each in picked}
     found: dict[str, HomeWait] = {}
     without: list[RolloutCandidate] = []
     for each in leaving:

@@ -66,7 +66,10 @@ def beginning_of(scene: RunContext) -> datetime:
 def taker_of(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStagedUpdateRun | None:
     """The newest run of the same placement that began after this one and has begun this cluster; without one the last
     that has begun it after this run has; None where no run is known to have done so."""
-    mine, begun = started_at(cluster) or begun_at(scene.run), begun_in(scene.world.runs).get(cluster.cluster_name, ())
+    mine, begun = (
+        started_at(cluster) or begun_at(scene.run),
+        runs_by_begun_cluster(scene.world.runs).get(cluster.cluster_name, ()),
+    )
     later = [each for each in begun if mine is not None and each[0] > mine]
     return _newer(scene, cluster, begun) or (
         max(later, key=lambda each: (each[0], str(each[1].key)))[1] if later else None
@@ -93,7 +96,7 @@ def open_beside(run: ClusterStagedUpdateRun, others: t.Iterable[ClusterStagedUpd
 def _taken(scene: RunContext) -> dict[str, ClusterStagedUpdateRun]:
     """By cluster of this run that is to hold something else by now: the newest of the newer runs that have begun it."""
     since = begun_at(scene.run)
-    begun = begun_in(each for each in scene.world.runs if since and (at := begun_at(each)) and at >= since)
+    begun = runs_by_begun_cluster(each for each in scene.world.runs if since and (at := begun_at(each)) and at >= since)
     bindings = {each.cluster: each for each in scene.selected} if begun else {}
     found = {}
     for cluster in clusters_of(scene.run) if begun else ():
@@ -117,7 +120,9 @@ def _newer(scene: RunContext, cluster: ClusterUpdatingStatus, begun: Begun) -> C
     return max(newer, key=lambda each: each[:2])[2] if newer else None
 
 
-def begun_in(runs: t.Iterable[ClusterStagedUpdateRun]) -> dict[str, list[tuple[datetime, ClusterStagedUpdateRun]]]:
+def runs_by_begun_cluster(
+    runs: t.Iterable[ClusterStagedUpdateRun],
+) -> dict[str, list[tuple[datetime, ClusterStagedUpdateRun]]]:
     """By name of the cluster those of the runs that have begun it, as of ``Begun``; clusters that none has are left
     out, and those that leave."""
     found: dict[str, list[tuple[datetime, ClusterStagedUpdateRun]]] = {}

@@ -14,7 +14,7 @@ from ...objects.staged.update_run import ClusterStagedUpdateRun, ClusterUpdating
 from ...resources.snapshots import snapshot_index
 from ...values.listed import listed
 from ..content import RolloutBinding
-from .beside import Begun, begun_in, clusters_of, started_at
+from .beside import Begun, clusters_of, runs_by_begun_cluster, started_at
 from .standing import SUCCEEDED, begun_at, cluster_state, state_of
 from .world import given_content
 
@@ -47,7 +47,7 @@ def lost_text(
             break  # mostly the last run has come to all of them
         come = {each.cluster_name for each in clusters_of(one) if cluster_state(each.conditions)}
         lost = [row for row in lost if row[0].cluster_name not in come]
-    begun = begun_in(runs) if lost else {}
+    begun = runs_by_begun_cluster(runs) if lost else {}
     groups: dict[tuple[str, str], list[str]] = {}
     for each, snapshot in lost:
         by = _taker(each, begun.get(each.cluster_name, ()))

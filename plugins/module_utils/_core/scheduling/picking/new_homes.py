@@ -29,24 +29,26 @@ def with_new_homes(
         return tuple(after)
     # A mark that is older than the evacuation is of another one.
     since_before = leaving & {each.spec.target_cluster for each in before if _is_evacuated(each)}
-    taken = {each.name: at for each in after if _is_live(each) and (at := new_home_of(each)) in since_before}
-    fallen = {each.spec.target_cluster for each in after if not _is_live(each) and new_home_of(each) in since_before}
+    taken = {each.name: at for each in after if _is_live(each) and (at := replaced_cluster_of(each)) in since_before}
+    fallen = {
+        each.spec.target_cluster for each in after if not _is_live(each) and replaced_cluster_of(each) in since_before
+    }
     homeless = sorted(leaving - set(taken.values()), key=lambda name: (name in fallen, name))
     free = sorted(each.name for each in after if each.name in anew and _is_live(each) and each.name not in taken)
     taken |= dict(zip(free, homeless, strict=False))
     return tuple(_marked(each, taken.get(each.name, "")) for each in after)
 
 
-def handed_on(
+def without_taken_marks(
     bindings: t.Iterable[ClusterResourceBinding], others: t.Iterable[ClusterResourceBinding]
 ) -> tuple[ClusterResourceBinding, ...]:
     """The ``bindings``, in their order, without the mark of those that stand in for a cluster for which one of the
     ``others`` does so too: two would be waited for."""
-    taken = {new_home_of(each) for each in others if _is_live(each)}
-    return tuple(_marked(each, "") if new_home_of(each) in taken else each for each in bindings)
+    taken = {replaced_cluster_of(each) for each in others if _is_live(each)}
+    return tuple(_marked(each, "") if replaced_cluster_of(each) in taken else each for each in bindings)
 
 
-def new_home_of(binding: ClusterResourceBinding) -> str:
+def replaced_cluster_of(binding: ClusterResourceBinding) -> str:
     """The evacuated cluster in whose place the binding's cluster was picked; empty for none."""
     return binding.metadata.annotations.get(INSTEAD_OF, "")
 
@@ -63,7 +65,7 @@ def _is_live(binding: ClusterResourceBinding) -> bool:
 
 def _marked(binding: ClusterResourceBinding, instead_of: str) -> ClusterResourceBinding:
     """The binding with the mark that it stands in for that cluster, or with none for an empty text."""
-    if new_home_of(binding) == instead_of:
+    if replaced_cluster_of(binding) == instead_of:
         return binding
     others = {key: value for key, value in binding.metadata.annotations.items() if key != INSTEAD_OF}
     annotations = {**others, **({INSTEAD_OF: instead_of} if instead_of else {})}

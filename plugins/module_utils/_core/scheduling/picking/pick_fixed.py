@@ -59,7 +59,7 @@ def _judge(asked: SchedulingRequest, name: str) -> PickDecision:
     position = asked.index.positions.get(name)
     if position is None:
         return PickDecision(name, NOT_FOUND, refusal=ClusterBlocker(RULE, "not-found"))
-    refusal = cluster_eligibility.judge(asked.index.clusters[position], asked.index.now)
+    refusal = cluster_eligibility.first_fault(asked.index.clusters[position], asked.index.now)
     return PickDecision(name, INELIGIBLE, refusal=refusal) if refusal else PickDecision(name, PICKED, note=NAMED)
 
 

@@ -19,7 +19,7 @@ from ..cycle import Scheduled
 from ..explain import explain_outcome
 from ..index import FleetIndex
 from ..reasons import GONE, SENTENCES, ClusterBlocker
-from ..unreadable import decide
+from ..unreadable import schedule_keeping_unread
 from .overlay import Overlay, overlaid
 
 GAINED, LOST, KEPT = "gained", "lost", "kept"
@@ -134,8 +134,10 @@ def what_if(
     recorded = tuple(bindings)
     wanted = _with_number(placement, overlay.number_of_clusters)
     return differences(
-        decide(placement, policy_snapshot, index, recorded).scheduled,
-        decide(wanted, policy_snapshot, supposed or supposed_fleet(index, overlay), recorded).scheduled,
+        schedule_keeping_unread(placement, policy_snapshot, index, recorded).scheduled,
+        schedule_keeping_unread(
+            wanted, policy_snapshot, supposed or supposed_fleet(index, overlay), recorded
+        ).scheduled,
     )
 
 

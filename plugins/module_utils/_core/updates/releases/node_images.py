@@ -106,12 +106,14 @@ def common_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime)
         place = known.at(provider, location)
         if place is None or not family:
             continue
-        here = {each.version for each in place.images.get(family, ()) if each.chosen(now)}
+        here = {each.version for each in place.images.get(family, ()) if each.may_be_chosen(now)}
         offered[family] = offered[family] & here if family in offered else here
     return {family: max(found, key=image_order) for family, found in offered.items() if found}
 
 
-def of_no_pool(images: t.Iterable[str], clusters: t.Iterable[Cluster]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def images_without_pool(
+    images: t.Iterable[str], clusters: t.Iterable[Cluster]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Of images by their full names those, in order, of a family that no pool of the clusters has, and the families
     that they have, sorted; nothing of both where a pool's family is not known, or none has a pool."""
     pools = [pool for each in clusters for pool in each.pools]
@@ -228,7 +230,7 @@ def _fixed(asked: _Asked, wanted: str, why: str) -> Choice:
     if not choice.version or place is None:
         return choice
     found = place.image(asked.pool.family, wanted)
-    if found is None or not found.chosen(asked.now):
+    if found is None or not found.may_be_chosen(asked.now):
         return Choice(obstacle=_missing(asked, f"{asked.pool.family}-{wanted}", found, place))
     if found.published is not None and asked.now > shifted(found.published, place.image_age):
         age = number_of(place.image_age.days, "day")

@@ -86,7 +86,7 @@ class Image:
         """``<family>-<version>``."""
         return f"{self.family}-{self.version}"
 
-    def chosen(self, now: datetime) -> bool:
+    def may_be_chosen(self, now: datetime) -> bool:
         """Whether it may be chosen: it is released, and can be had by now."""
         return self.status == RELEASED and (self.available_from is None or self.available_from <= now)
 
@@ -106,7 +106,7 @@ class LocationReleases:
 
     def newest_image(self, family: str, now: datetime) -> Image | None:
         """The newest image of the family that may be chosen by now; None if there is none."""
-        return next((each for each in reversed(self.images.get(family, ())) if each.chosen(now)), None)
+        return next((each for each in reversed(self.images.get(family, ())) if each.may_be_chosen(now)), None)
 
     def image(self, family: str, version: str) -> Image | None:
         """That very image, whether it may be chosen or not; None if it is not there."""

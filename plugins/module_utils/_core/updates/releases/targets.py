@@ -46,9 +46,9 @@ from .releases import LocationReleases, Releases, version_obstacle
 from .upgrade_path import upgrade_path
 from .versions import (
     is_minor,
+    kubelet_skew_blocker,
     nothing_to_do,
     reached,
-    skewed,
     step_refused,
     too_old_for,
 )
@@ -256,7 +256,7 @@ def _planned(
     for version in path:
         for name in [name for name, kubelet in kubelets.items() if too_old_for(kubelet, version)]:
             if name not in moving or too_old_for(at, version):
-                return replace(verdict, fail=skewed({name: kubelets[name]}, version))
+                return replace(verdict, fail=kubelet_skew_blocker({name: kubelets[name]}, version))
             why = f"its kubelets are too old for {version}"
             held = kubelets[name]
             steps.append(UpgradeStep(what=NODE_POOL, pool=name, version=at, from_version=held, why=why))

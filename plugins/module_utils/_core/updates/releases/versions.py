@@ -91,7 +91,7 @@ def too_old_for(kubelet: str, server: str) -> bool:
     return node.major != at.major or at.minor - node.minor > behind
 
 
-def skewed(kubelets: t.Mapping[str, str], server: str) -> MemberBlocker | None:
+def kubelet_skew_blocker(kubelets: t.Mapping[str, str], server: str) -> MemberBlocker | None:
     """Why an API server of that version may not be there yet: the first pool with kubelets that are too old for it;
     None if there is none.
 

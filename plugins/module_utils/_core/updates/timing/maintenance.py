@@ -188,7 +188,7 @@ class Calendar:
         ``labels-unknown`` as of ``open``."""
         return tuple(NamedFreeze(each.words, each.span, each.clock) for each in self._frozen(site))
 
-    def frozen(self, site: MaintainedMember, now: datetime) -> MemberBlocker | None:
+    def freeze_blocker(self, site: MaintainedMember, now: datetime) -> MemberBlocker | None:
         """The freeze that holds for the member at ``now``, in words for people; of several the one that ends last, None
         without one. FleetError ``labels-unknown`` as of ``open``."""
         found = [each for each in self._frozen(site) if each.span[0] <= now < each.span[1]]

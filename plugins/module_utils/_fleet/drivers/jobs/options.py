@@ -11,7 +11,7 @@ import typing as t
 
 from ...._core.errors import Problem
 from ...._core.objects.identity import JOBS_NAMESPACE
-from ..option_values import wrong
+from ..option_values import why_wrong
 from .manifests import JobSettings
 
 PROCESS, KUBERNETES_JOB = "process", "kubernetes_job"
@@ -92,7 +92,7 @@ def _form_problems(said: Options, place: str) -> t.Iterator[Problem]:
             yield Problem("bad-option", f"a whole number of seconds from {least} on is wanted", f"{place}.{name}")
     if not isinstance(said.get("resources", {}), t.Mapping):
         yield Problem("bad-option", "a mapping with requests and limits is wanted", f"{place}.resources")
-    elif why := wrong("mapping", said.get("resources", {})):
+    elif why := why_wrong("mapping", said.get("resources", {})):
         yield Problem("bad-option", why, f"{place}.resources")
 
 

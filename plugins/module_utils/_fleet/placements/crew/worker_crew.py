@@ -49,7 +49,7 @@ def hired(
         yield in_threads(ways.threads, told or str)
         return
     if told and clients.leases:
-        clients.leases.known_whose()
+        clients.leases.learn_owner()
     _read_connections(clients, members)
     page = PermitPage(len(plan.plans), running_time)
     hands: list[HiredWorker] = []

@@ -50,7 +50,14 @@ from ...session import Session
 from ..binding_journal import taken_up
 from ..cut_short import refuse_to_begin
 from ..look import ApplyOptions, Writing, in_threads, on_members
-from ..recorded import Document, RecordedPlacement, is_recovering, placement_of, recorded_placement, unfinished
+from ..recorded import (
+    Document,
+    RecordedPlacement,
+    is_recovering,
+    placement_of,
+    recorded_placement,
+    unfinished_recovery_problem,
+)
 from ..reported.in_namespace import StatusInNamespace
 from .asked import RequestedEviction, Wanted, record_budgets, record_eviction, wanted_evictions
 from .holders import holders_seen
@@ -181,7 +188,7 @@ def _begun(work: _Evicting, name: str) -> _Placement:
     """What is recorded of the placement now. FleetError ``recovery-unfinished``, as of ``recorded_placement``."""
     recorded = recorded_placement(work.session.records, name)
     if is_recovering(recorded.document):
-        raise FleetError.of([unfinished(name)])
+        raise FleetError.of([unfinished_recovery_problem(name)])
     return _Placement(recorded=recorded, bindings=_bindings(recorded), budget=work.wanted.budgets.get(name))
 
 

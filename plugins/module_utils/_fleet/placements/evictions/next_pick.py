@@ -12,7 +12,7 @@ from ...._core.errors import FleetError
 from ...._core.objects.placements.binding import ClusterResourceBinding
 from ...._core.plan.compose import policy_snapshot_of
 from ...._core.scheduling.index import FleetIndex
-from ...._core.scheduling.unreadable import decide
+from ...._core.scheduling.unreadable import schedule_keeping_unread
 from ...members.members import Member
 from ...session import Session
 from ..explaining import recorded_index
@@ -48,4 +48,4 @@ def _holders(recorded: RecordedPlacement, index: FleetIndex, bindings: Bindings)
     if recorded.placement is None:
         raise AssertionError("only of a placement that is there")
     snapshot, _new = policy_snapshot_of(recorded.placement, recorded.known.policy_snapshot)
-    return set(decide(recorded.placement, snapshot, index, tuple(bindings)).scheduled.staying)
+    return set(schedule_keeping_unread(recorded.placement, snapshot, index, tuple(bindings)).scheduled.staying)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ...._core.errors import FleetError, Problem
-from ...._core.plan.brakes import Brake, older_source
+from ...._core.plan.brakes import Brake, older_source_brake
 from ...._store.revision import deepening, is_descendant
 from ..recorded import REVISION, RecordedPlacement
 
@@ -36,15 +36,15 @@ def older_revision(
     allow: bool,
     environ: t.Mapping[str, str] | None = None,
 ) -> Brake | None:
-    """The brake ``allow_older``, as of ``older_source``: an old checkout undoes newer work. It has not tripped for a
-    ``revision`` that descends from the one applied last, as the checkout in ``folder`` tells; ``environ`` as of
+    """The brake ``allow_older``, as of ``older_source_brake``: an old checkout undoes newer work. It has not tripped
+    for a ``revision`` that descends from the one applied last, as the checkout in ``folder`` tells; ``environ`` as of
     ``asked_git``. None where one of the two is not known, or both are the same."""
     last = _last_revision(record)
     if not last or not revision or last == revision:
         return None
     descends = is_descendant(folder, last, revision, environ)
     deepen = deepening(folder, last, environ) if descends is None else ""
-    return older_source(name, revision, last, None if descends is None else not descends, allow, deepen)
+    return older_source_brake(name, revision, last, None if descends is None else not descends, allow, deepen)
 
 
 def overrides_lacking(record: RecordedPlacement) -> t.Iterator[Problem]:

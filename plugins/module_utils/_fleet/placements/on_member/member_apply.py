@@ -24,8 +24,8 @@ from ...._core.plan.member import (
     WRITES,
     Deletable,
     MemberStep,
-    as_planned,
     decide_member,
+    with_unplanned_refused,
 )
 from ...._core.plan.outcome import APPLY_FAILED, MemberOutcome, ObjectFailure
 from ...._core.resources.applyset import ApplySet
@@ -33,7 +33,7 @@ from ...._core.resources.availability import NOT_YET, availability, lacking
 from ...._core.resources.order import apply_wave
 from ...._kube.client import KubeClient
 from ...._kube.errors import ApiError
-from ...members.home import HOME, empty_home
+from ...members.home import HOME, removable_home
 from ...members.member_lease import Keep
 from .diagnosis import diagnosed
 from .dry_run import dry_run
@@ -210,7 +210,7 @@ def _looked(client: KubeClient, task: MemberTask) -> Seen:
     if task.reports_only:
         steps = tuple(each for each in steps if each.action not in (PRUNE, RELEASE))
     held = len(observed.recorded.inventory) if observed.recorded else 0
-    planned = as_planned(steps, task.deletable, held)
+    planned = with_unplanned_refused(steps, task.deletable, held)
     seen = Seen(observed=observed, steps=tuple(fit_to_be_told(client, step) for step in planned))
     task.progress.seen = seen
     return seen
@@ -333,7 +333,7 @@ def _with_home(client: KubeClient, task: MemberTask, observed: Observed, outcome
         not task.leaving
         or observed.recorded is None
         or left
-        or empty_home(client, (task.placement, *task.ending)) is None
+        or removable_home(client, (task.placement, *task.ending)) is None
     ):
         return outcome
     return _and_home(outcome)

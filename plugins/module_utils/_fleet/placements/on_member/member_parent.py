@@ -14,7 +14,7 @@ from ...._kube.apply import apply_object, delete_object
 from ...._kube.client import KubeClient
 from ...._kube.documents import an_object
 from ...._kube.errors import ApiError
-from ...members.home import at_home, empty_home, remove_home
+from ...members.home import at_home, removable_home, remove_home
 from .observe import PARENTS
 
 T = t.TypeVar("T")
@@ -52,7 +52,7 @@ class Parent:
         ``member-moved``, and ApiError of the requests."""
         path = f"{PARENTS}/{parent_name(placement)}"
         self._unmoved(lambda: delete_object(self._client, path, resource_version=self._version))
-        namespace = empty_home(self._client, (placement,))
+        namespace = removable_home(self._client, (placement,))
         return namespace is not None and remove_home(self._client, namespace)
 
     def _unmoved(self, write: t.Callable[[], T]) -> T:

@@ -36,7 +36,7 @@ from ...members.members import Clients
 from ...session import Session
 from ..on_member.member_parent import Parent
 from ..on_member.observe import applysets_on, observe
-from ..recorded import delete_record, is_clearing, is_recovering, recovering, refuse_strange, unmarked
+from ..recorded import delete_record, is_clearing, is_recovering, refuse_strange, unmarked, with_recovery_mark
 from ..sources import LoadedPlacement
 from .former_records import (
     Ours,
@@ -225,12 +225,12 @@ def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> s
         }
         spec = encode(placement)["spec"]
         made = {"apiVersion": PLACEMENT_API, "kind": placement.key.kinds.placement, "metadata": metadata, "spec": spec}
-        found = records.create(recovering(made, begun=True, clearing=True))  # others may be left without it
+        found = records.create(with_recovery_mark(made, begun=True, clearing=True))  # others may be left without it
     elif not is_recovering(found):
-        found = records.replace(recovering(found, begun=True, clearing=True))
+        found = records.replace(with_recovery_mark(found, begun=True, clearing=True))
     if is_clearing(found):
         records.clear(placement.key)
-        found = records.replace(recovering(found, begun=True))
+        found = records.replace(with_recovery_mark(found, begun=True))
     return str(found["metadata"]["uid"])
 
 
@@ -245,7 +245,7 @@ def _mark_whole(records: _Lease, key: PlacementKey) -> None:
     """Takes off the placement's record that the others are not whole. FleetError as of ``_Lease.replace``."""
     found = records.get(key.kinds.placement, str(key))
     if found is not None and is_recovering(found):
-        records.replace(recovering(found, begun=False))
+        records.replace(with_recovery_mark(found, begun=False))
 
 
 def _adopted(client: KubeClient, held: ApplySet, uid: str, objects: t.Sequence[Rendered]) -> tuple[ApplySet, Parent]:

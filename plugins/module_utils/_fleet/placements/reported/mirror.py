@@ -13,7 +13,7 @@ from ...._core.foreign import in_data
 from ...._core.objects.identity import ObjectId
 from ...._core.plan.document import LOST, PlacementPlan
 from ...._core.plan.outcome import MemberOutcome
-from ...._core.plan.reported.mirror import mirrored_objects, not_mirrored, wants_mirror
+from ...._core.plan.reported.mirror import mirror_obstacle, mirrored_objects, wants_mirror
 from ...._kube.client import KubeClient
 from ...._kube.discovery import resource_for
 from ...._kube.documents import read_object
@@ -29,7 +29,7 @@ class Mirrored:
     problems: tuple[Problem, ...] = ()
 
 
-def mirrored(
+def mirror_statuses(
     hub: KubeClient | None,
     plan: PlacementPlan,
     outcomes: t.Mapping[str, MemberOutcome],
@@ -40,7 +40,7 @@ def mirrored(
     member; nothing without a hub. ``from_hub`` is whether the objects were selected there; ``hide`` gives, by cluster,
     what takes its credentials out of a text. Writes nothing where nothing differs; what fails is in ``problems``, not
     raised."""
-    if hub is None or plan.deleting or not wants_mirror(plan.placement) or not_mirrored(plan.placement, from_hub):
+    if hub is None or plan.deleting or not wants_mirror(plan.placement) or mirror_obstacle(plan.placement, from_hub):
         return Mirrored()
     written: list[ObjectId] = []
     problems: list[Problem] = []

@@ -33,7 +33,7 @@ from ...._core.schema.meta import find_condition
 from ...._core.updates.terms import Terms
 from ...._core.values.approved_digest import refuse_another
 from ...._store.kinds import record_name
-from ...._store.records import Lease, Record, Records, replaced
+from ...._store.records import Lease, Record, Records, replace_unless_moved
 from ...recorded import DAMAGED
 from ...session import Session
 from ...updates.approval_policy import OF_STAGED_RUNS, vouched_since
@@ -153,7 +153,7 @@ def accept_approval(records: Records, key: RunKey, name: str, now: datetime, lea
     document = records.get(key.kinds.approval, key.record(name))
     if document is not None:
         told = accepted(recorded_request(key, document), now)
-        replaced(records, {**document, "status": encode(told.status)}, lease)
+        replace_unless_moved(records, {**document, "status": encode(told.status)}, lease)
 
 
 Judge = t.Callable[[ClusterApprovalRequest], str]
@@ -324,7 +324,7 @@ def _write_approved(records: Records, document: Record, approved: ClusterApprova
     FleetError of the records."""
     conditions = [encode(each) for each in approved.status.conditions]
     status = {**(document.get("status") or {}), "conditions": conditions}
-    return replaced(records, {**document, "status": status}) is not None
+    return replace_unless_moved(records, {**document, "status": status}) is not None
 
 
 def _chosen(run: ClusterStagedUpdateRun, stage: str, timing: str) -> PlacedRequest:

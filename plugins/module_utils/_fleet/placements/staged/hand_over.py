@@ -71,7 +71,7 @@ def clusters_to_look_at(plan: PlacementPlan) -> frozenset[str] | None:
     return frozenset(each.cluster for each in plan.clusters) - held_back(plan).keys() if plan.by_run else None
 
 
-def repaired(plan: PlacementPlan, looked: Outcomes, reach: Reach) -> Outcomes:
+def repair_drifted(plan: PlacementPlan, looked: Outcomes, reach: Reach) -> Outcomes:
     """The outcomes of a look, with those of clusters where what a run gave them is applied once more, as it was changed
     or is missing there. KubeFleet's member agents do so whatever the strategy. The very ``looked`` if there are none.
 
@@ -98,7 +98,7 @@ def hand_over(
     FleetError ``lease-lost`` and those of the records, if no member was written; and what ``reach`` raises.
     """
     plan = writer.plan
-    outcomes = repaired(plan, looked, reach)
+    outcomes = repair_drifted(plan, looked, reach)
     wrote = any(each.wrote or each.doubtful for each in outcomes.values())
     try:
         status, failed = _record_bindings(session, writer, placement, keeper, outcomes)

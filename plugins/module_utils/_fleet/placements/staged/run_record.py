@@ -20,7 +20,7 @@ from ...._core.schema.codec import encode
 from ...._core.updates.approvals import MADE_BY
 from ...._core.updates.terms import Terms
 from ...._store.kinds import record_name
-from ...._store.records import Lease, Record, Records, replaced
+from ...._store.records import Lease, Record, Records, replace_unless_moved
 from ... import kept_terms
 from ...conductor.journal import Book, Journal
 from ...recorded import delete_as_read
@@ -173,7 +173,7 @@ def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUp
             raise FleetError("conflict", message, key.title, "see how it stands, and try again if it is still meant")
         annotations = {**(metadata.get("annotations") or {}), **_start(found.spec.state, run, who)}
         metadata = {**metadata, **({"annotations": annotations} if annotations else {})}
-        kept = replaced(records, {**document, "metadata": metadata, "spec": spec})
+        kept = replace_unless_moved(records, {**document, "metadata": metadata, "spec": spec})
         if kept is not None:
             return recorded_run(key, kept)
     raise FleetError("conflict", "the run is being written all the time", str(key), "try again")

@@ -25,7 +25,14 @@ from ...._store.records import Records
 from ...recorded import decoded
 from ...recorded import recorded as read_record
 from ..binding_journal import taken_up
-from ..recorded import REVISION, Document, RecordedPlacement, is_recovering, recorded_placement, unfinished
+from ..recorded import (
+    REVISION,
+    Document,
+    RecordedPlacement,
+    is_recovering,
+    recorded_placement,
+    unfinished_recovery_problem,
+)
 from .sources import StagedManifests
 from .typed_records import recorded_run, recorded_strategy
 
@@ -120,7 +127,7 @@ def run_ground(records: Records, run: ClusterStagedUpdateRun, given: StagedManif
     name = str(run.placement_key)
     found = recorded_placement(records, name)
     if is_recovering(found.document):
-        raise FleetError.of([unfinished(name)])
+        raise FleetError.of([unfinished_recovery_problem(name)])
     placement, roll = found.placement, SeenMembers()
     return RunGround(
         recorded=found,

@@ -32,7 +32,7 @@ from ...._core.updates.releases.releases import Releases
 from ...._core.updates.strategy import Candidate, resolve
 from ...._core.values.listed import listed
 from ...._core.values.update_states import MINOR_GAP, OUT_OF_SUPPORT, TERMINAL
-from ...._store.records import Lease, Records, replaced
+from ...._store.records import Lease, Records, replace_unless_moved
 from ...audit.evidence import Deed, testify
 from ...given import Named, keep
 from ...leases import acquire
@@ -132,7 +132,7 @@ def delete_profile(records: Records, name: str, write: bool) -> bool:
     return there
 
 
-def evaluated(
+def evaluate_profiles(
     session: Session, given: UpdateManifests, names: t.Sequence[str], who: str = "", *, write: bool, start: bool
 ) -> ProfilesReport:
     """Makes the run that each profile of these names, or each, wants now, and starts it with ``start``, as ``who``;
@@ -193,8 +193,8 @@ def _evaluate_each(
     turn: _Turn | None,
 ) -> t.Iterator[Evaluated]:
     """What comes of each profile, one by one, in the order of their names; without a ``turn`` nothing is written. The
-    status of one is written when the next is asked for: to be gone through to the end. FleetError as of ``evaluated``,
-    and ``lease-lost``."""
+    status of one is written when the next is asked for: to be gone through to the end. FleetError as of
+    ``evaluate_profiles``, and ``lease-lost``."""
     records, now = session.records, session.clock()
     known = known_releases(records, given)
     members = [recorded(FleetMember, each) for each in records.list("FleetMember")]
@@ -377,4 +377,4 @@ def _remember(records: Records, profile: AutoUpgradeProfile, found: Evaluation, 
     before = recorded(AutoUpgradeProfile, stored).status
     status = status_after(replace(profile, status=before), found, now)
     if replace(status, last_triggered_at=before.last_triggered_at) != before:
-        replaced(records, {**stored, "status": encode(status)})
+        replace_unless_moved(records, {**stored, "status": encode(status)})

@@ -52,7 +52,7 @@ def by_hub_verb(options: t.Any, environ: dict[str, str]) -> str:
     found: list[str] = []
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(environment, "install", lambda client, write: found.append(server_of(client)))
-        environment.installed(options, environ, write=False)
+        environment.install_by_options(options, environ, write=False)
     return found[0]
 
 

@@ -10,7 +10,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import as_answered
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import attempt_ended
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import with_attempt_end
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import UpgradeStep
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval
@@ -18,8 +18,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import COMPLETED
 from ansible_collections.gitops.fleet.plugins.module_utils._report.run_text import (
     brief_text,
-    left_text,
     run_text,
+    unconducted_text,
     waits_for,
 )
 from ansible_collections.gitops.fleet.tests.data.update_parts import update_run
@@ -104,7 +104,7 @@ def test_what_check_mode_would_begin_does_not_run() -> None:
 
 def test_the_images_that_a_member_got_are_told_d3_32() -> None:
     play = played("s{g:a}").start()
-    done = attempt_ended(
+    done = with_attempt_end(
         play.run, play.member("a").operation, COMPLETED, play.now, node_images=("Linux-2", "Windows-7")
     )
     assert any("Linux-2, Windows-7" in line for line in lines(Play(done)))
@@ -112,7 +112,7 @@ def test_the_images_that_a_member_got_are_told_d3_32() -> None:
 
 def test_a_version_that_stays_is_not_told_where_nodes_got_images() -> None:
     done = Play(laid("s{g:a}")).start()
-    ended = attempt_ended(
+    ended = with_attempt_end(
         done.run, done.member("a").operation, COMPLETED, done.now, version_after="v1.36.3", node_images=("Linux-2",)
     )
     begun = changed(ended, "s")
@@ -188,8 +188,10 @@ def test_a_gate_that_was_refused_meanwhile_says_so() -> None:
 def test_what_nobody_conducts_is_told_with_since_when_and_what_a_retry_made_good() -> None:
     since = datetime(2026, 3, 1, 9, tzinfo=UTC)
     going = run(played("s{g:a,b}").start())
-    assert left_text(going, since, "") == ["nobody seems to conduct run release-7 since 2026-03-01T09:00:00Z"]
-    assert left_text(going, None, "") == []
+    assert unconducted_text(going, since, "") == ["nobody seems to conduct run release-7 since 2026-03-01T09:00:00Z"]
+    assert unconducted_text(going, None, "") == []
     ended = run(played("s{g:a}").start().ends("a"))
-    assert left_text(ended, since, "") == []
-    assert left_text(ended, None, "release-7-retry") == ["what run release-7 left, run release-7-retry has made good"]
+    assert unconducted_text(ended, since, "") == []
+    assert unconducted_text(ended, None, "release-7-retry") == [
+        "what run release-7 left, run release-7-retry has made good"
+    ]

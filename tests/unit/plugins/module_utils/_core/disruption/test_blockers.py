@@ -22,7 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.bloc
     GRACEFUL,
     blockers,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.candidates import candidates
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.candidates import node_verdicts
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.events import of_annotations
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.policy import Toleration
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition
@@ -104,7 +104,7 @@ def test_on_nodes_only_the_word_true_counts_d0_95(value: str, blocked: bool) -> 
 
 def test_an_annotated_pod_keeps_its_node_and_is_named_d0_91() -> None:
     state = with_pods(dataclasses.replace(WEB, annotations={DO_NOT_DISRUPT: "true"}))
-    assert not any(each.graceful.candidate for each in candidates(state, NOW))
+    assert not any(each.graceful.candidate for each in node_verdicts(state, NOW))
     (found,) = blockers(state, state.nodes[0], NOW)
     assert (found.code, found.about["pod"]) == ("pod-annotation", "default/web")
     assert found.text == "pod default/web has karpenter.sh/do-not-disrupt"

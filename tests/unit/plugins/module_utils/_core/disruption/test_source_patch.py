@@ -13,8 +13,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.node
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.source_patch import (
     PatchLeave,
     read_patches,
-    unconfirmed,
-    withheld_patch,
+    unconfirmed_routes,
+    why_withheld,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.subnet_change import PATH, ROUTES
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -81,27 +81,27 @@ def test_all_problems_of_all_patches_are_told_at_once() -> None:
 
 def test_routes_that_nobody_confirmed_hold_a_patch_back_d0_46() -> None:
     effect = SourceEffect(findings=(ROUTE,))
-    (found,) = withheld_patch(CLASS, effect, PatchLeave(drift=True), "m1")
+    (found,) = why_withheld(CLASS, effect, PatchLeave(drift=True), "m1")
     assert found.code == ROUTES and found.where == "m1 AKSNodeClass/default" and "confirm_routes" in found.hint
-    assert unconfirmed(effect) == ("look at the routes",)
-    assert withheld_patch(CLASS, effect, PatchLeave(drift=True, routes=True), "m1") == ()
+    assert unconfirmed_routes(effect) == ("look at the routes",)
+    assert why_withheld(CLASS, effect, PatchLeave(drift=True, routes=True), "m1") == ()
 
 
 def test_no_leave_lets_through_what_speaks_against_a_subnet_d0_44() -> None:
-    (found,) = withheld_patch(CLASS, SourceEffect(findings=(OVERLAP,)), PatchLeave(drift=True, routes=True), "m1")
+    (found,) = why_withheld(CLASS, SourceEffect(findings=(OVERLAP,)), PatchLeave(drift=True, routes=True), "m1")
     assert (found.code, found.message) == ("subnet-overlap", "it overlaps")
 
 
 def test_nodes_that_drift_or_may_need_consent_d0_19() -> None:
     sure = SourceEffect(drifted={"a": "why", "b": "why"}, unsure={"c": "why"}, findings=(ROUTE,))
-    assert [each.code for each in withheld_patch(CLASS, sure, PatchLeave(), "m1")] == [ROUTES, "drift-without-consent"]
-    assert withheld_patch(CLASS, sure, PatchLeave(routes=True), "m1")[0].message == (
+    assert [each.code for each in why_withheld(CLASS, sure, PatchLeave(), "m1")] == [ROUTES, "drift-without-consent"]
+    assert why_withheld(CLASS, sure, PatchLeave(routes=True), "m1")[0].message == (
         "this marks 2 existing nodes Drifted, which replaces them: a, b; "
         "it may mark 1 existing node Drifted, which replaces it: c"
     ), "consent is to all that it may cost"
-    unsure = withheld_patch(CLASS, SourceEffect(unsure={"c": "why"}), PatchLeave(), "m1")
+    unsure = why_withheld(CLASS, SourceEffect(unsure={"c": "why"}), PatchLeave(), "m1")
     assert "may mark 1 existing node " in unsure[0].message
-    assert withheld_patch(CLASS, SourceEffect(unsure={"c": "why"}), PatchLeave(drift=True), "m1") == ()
+    assert why_withheld(CLASS, SourceEffect(unsure={"c": "why"}), PatchLeave(drift=True), "m1") == ()
 
 
 @pytest.mark.parametrize(

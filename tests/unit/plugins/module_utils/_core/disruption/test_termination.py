@@ -10,7 +10,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import ClusterState
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.consolidation_wait import consolidatable
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.consolidation_wait import (
+    consolidation_eligibility,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption import protection
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.blockers import EVENTUAL, blockers
@@ -234,7 +236,7 @@ def test_instants_at_the_end_of_the_calendar_end_nothing() -> None:
     leaving = a_state([node], claims=[a_claim(node, created=END_OF_TIME, deleting=END_OF_TIME, expire_after="30h")])
     assert origin(leaving.nodes[0], NOW) == "external"
     waits = a_state([node], claims=[a_claim(node, last_pod_event=END_OF_TIME)])
-    found = consolidatable(a_pool(after="30h"), waits.nodes[0], NOW)
+    found = consolidation_eligibility(a_pool(after="30h"), waits.nodes[0], NOW)
     assert (found.holds, found.code, found.at) == (False, "waiting", None)
 
 

@@ -73,7 +73,7 @@ def plainly(given: Script) -> RunState:
             if gate:
                 approved.append(Approval(gate=gate, by="forecast", at=now))
             else:
-                run = commands.attempt_ended(run, operation, states.COMPLETED, now)
+                run = commands.with_attempt_end(run, operation, states.COMPLETED, now)
 
 
 @pytest.mark.parametrize("seed", range(80))

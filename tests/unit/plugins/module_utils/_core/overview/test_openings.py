@@ -75,7 +75,7 @@ def times(
     itself = cluster_maintenance(json.dumps(own), "annotation x", "a") if own else None
     site, kind = MaintainedMember(name="a", maintenance="standard", own=itself), RUN_TYPES[work]
     horizon = now + AHEAD
-    frozen = fleet.frozen(site, now)
+    frozen = fleet.freeze_blocker(site, now)
     view = MemberView(
         name="a",
         windows=fleet.open(site, kind, now - timedelta(days=1), horizon),

@@ -19,7 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.rollout_strategy import (
     ApplyStrategy,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits, older_source
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits, older_source_brake
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import RecordedState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan, Rendered
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
@@ -230,7 +230,7 @@ def test_all_brakes_are_on_and_the_one_of_emptiness_is_not_asked_of_a_deletion()
         "allow_no_objects",
         "allow_empty",
     ]
-    older = older_source("web", "b" * 40, "a" * 40, older=True, allow=False)
+    older = older_source_brake("web", "b" * 40, "a" * 40, older=True, allow=False)
     made = plan(wanted(objects=(), deleting="deleted", older_source=older), fleet, known)
     assert [each.name for each in made.brakes] == ["max_removals", "max_facts_age", "allow_older"]
 

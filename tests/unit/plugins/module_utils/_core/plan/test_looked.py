@@ -50,11 +50,11 @@ def test_what_is_due_is_no_drift() -> None:
 def test_that_all_is_as_it_was_placed_is_told_of_those_that_were_looked_at() -> None:
     same = {"a": outcome(SAME), "b": outcome(SAME)}
     assert (
-        looked_at({"web": same, "api": {"a": outcome()}}).calm
+        looked_at({"web": same, "api": {"a": outcome()}}).all_clear
         == "nothing has drifted, and nothing is due, on 2 clusters"
     )
-    assert looked_at({}).calm == looked_at({"web": {**same, "c": outcome(EDITED)}}).calm == ""
-    assert looked_at({"web": {**same, "c": outcome(error=WRONG)}}).calm == ""
+    assert looked_at({}).all_clear == looked_at({"web": {**same, "c": outcome(EDITED)}}).all_clear == ""
+    assert looked_at({"web": {**same, "c": outcome(error=WRONG)}}).all_clear == ""
 
 
 def test_those_with_one_reason_are_told_together_and_of_many_reasons_the_first() -> None:

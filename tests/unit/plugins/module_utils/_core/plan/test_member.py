@@ -15,8 +15,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document i
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import (
     Deletable,
     MemberStep,
-    as_planned,
     decide_member,
+    with_unplanned_refused,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import (
     PART_OF_LABEL,
@@ -241,7 +241,7 @@ def planned(named: t.Iterable[ObjectId], held: int = 2, **deletable: t.Any) -> l
     there = {each.key: live() for each in (CONFIG, OTHER)}
     steps = decide_member([], recorded((CONFIG, "1"), (OTHER, "1")), there, US, ApplyStrategy())
     what = Deletable(named=frozenset(each.key for each in named), **deletable)
-    return sorted((step.id.name, step.action) for step in as_planned(steps, what, held))
+    return sorted((step.id.name, step.action) for step in with_unplanned_refused(steps, what, held))
 
 
 def test_what_the_plan_names_is_deleted() -> None:
@@ -262,9 +262,9 @@ def test_else_the_brake_counts_all_of_it() -> None:
 def test_a_refused_deletion_says_what_lifts_it() -> None:
     there = {CONFIG.key: live()}
     steps = decide_member([], recorded((CONFIG, "1")), there, US, ApplyStrategy())
-    (found,) = as_planned(steps, Deletable(named=frozenset(), counted=4, limit="30%"), 2)
+    (found,) = with_unplanned_refused(steps, Deletable(named=frozenset(), counted=4, limit="30%"), 2)
     assert found.reason == "NotPlanned" and "max_object_removals: 5" in found.message
-    assert as_planned(steps, None, 2) == steps
+    assert with_unplanned_refused(steps, None, 2) == steps
 
 
 def test_what_is_being_deleted_is_not_taken_for_placed() -> None:

@@ -33,8 +33,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document i
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.rendering import (
     ByCluster,
     Sealing,
+    as_placed,
     by_cluster,
-    placed,
     renderings,
     shown_on,
 )
@@ -62,7 +62,7 @@ def manifest(kind: str = "ConfigMap", name: str = "settings", **fields: t.Any) -
 
 def objects(*manifests: dict[str, t.Any]) -> tuple[Rendered, ...]:
     usual = (manifest(data={"color": "blue"}), manifest(name="other"))
-    return tuple(placed(each, SEALING) for each in manifests or usual)
+    return tuple(as_placed(each, SEALING) for each in manifests or usual)
 
 
 def on(**labels: str) -> dict[str, t.Any]:
@@ -152,7 +152,7 @@ def test_cluster_scoped_overrides_come_first_and_have_no_namespace() -> None:
 
 def test_a_name_does_not_let_a_weak_value_of_a_secret_be_guessed() -> None:
     def name(value: str, key: bytes) -> str:
-        things = (placed(manifest("Secret", "login", data={"word": "YQ=="}), Sealing(key=key)),)
+        things = (as_placed(manifest("Secret", "login", data={"word": "YQ=="}), Sealing(key=key)),)
         rules = of(rule("/data/word", value, op="replace"), selectors=(LOGIN,))
         found = by_cluster(things, [rules], [cluster("a")], Sealing(key=key))
         return found.overrides["a"].namespaced[0].name
@@ -162,7 +162,7 @@ def test_a_name_does_not_let_a_weak_value_of_a_secret_be_guessed() -> None:
 
 
 def test_an_overridden_secret_is_sealed_and_its_values_are_not_told() -> None:
-    things = (placed(manifest("Secret", "login", data={"word": "YQ=="}), SEALING),)
+    things = (as_placed(manifest("Secret", "login", data={"word": "YQ=="}), SEALING),)
     found = by_cluster(
         things, [of(rule("/stringData", {"word": "sesame"}), selectors=(LOGIN,))], [cluster("a")], SEALING
     )
@@ -373,5 +373,5 @@ def test_what_one_cluster_gets_is_shown_without_what_secrets_hold() -> None:
 def test_an_object_that_no_server_keeps_is_refused_before_anything_is_done() -> None:
     large = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "x" * 1_600_000}}
     with pytest.raises(FleetError) as refused:
-        placed(large, Sealing())
+        as_placed(large, Sealing())
     assert [(each.code, each.where) for each in refused.value.problems] == [("object-too-large", "ConfigMap a")]

@@ -22,8 +22,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member imp
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome, ObjectFailure
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.status import (
-    decided_status,
     placement_status,
+    policy_snapshot_status,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.availability import (
     AVAILABLE,
@@ -267,13 +267,13 @@ def test_a_named_cluster_that_is_kept_unread_is_not_counted_as_found() -> None:
 
 def test_the_policy_snapshot_lists_what_was_decided() -> None:
     made = plan(wanted(pick_n(1)), facts("a", cluster("b", heard=SILENT)))
-    found = decided_status(made, made.policy_snapshot.status, 3, NOW)
+    found = policy_snapshot_status(made, made.policy_snapshot.status, 3, NOW)
     assert [(each.cluster_name, each.selected) for each in found.target_clusters] == [("a", True), ("b", False)]
     assert found.target_clusters[1].reason.startswith("its last heartbeat was 30.00 minutes old")
     assert [(each.type, each.status, each.reason) for each in found.conditions] == [
         ("Scheduled", "True", "SchedulingPolicyFulfilled")
     ]
-    assert found.observed_crp_generation == 3 and decided_status(made, found, 3, LATER) == found
+    assert found.observed_crp_generation == 3 and policy_snapshot_status(made, found, 3, LATER) == found
 
 
 DRIFT = FieldDrift("/data/a", "1", {"b": [True, None]}, ("kubectl-edit",))

@@ -22,7 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
     ResourceSelector,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes import known_scopes
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import part_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import with_part_of_label
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.catalog import catalog_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.cleaning import cleaned
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import differences
@@ -177,7 +177,7 @@ def _placed(each: t.Any, live: t.Any, overrides: list[Override], full: bool) -> 
     identify(each)
     clean = cleaned(each)
     overridden(clean, overrides, PARIS)
-    part_of(clean, "applyset-a")
+    with_part_of_label(clean, "applyset-a")
     differences(clean, live, full=full)
     object_hash(sealed(clean, b"key", "src"))
 

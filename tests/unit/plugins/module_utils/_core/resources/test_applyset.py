@@ -14,8 +14,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.apply
     applyset_id,
     parent_manifest,
     parent_name,
-    part_of,
     read_parent,
+    with_part_of_label,
 )
 
 CONFIG = ObjectId("", "v1", "ConfigMap", "test", "one")
@@ -151,7 +151,7 @@ def test_the_generation_alone_is_no_new_content() -> None:
 
 def test_a_placed_object_carries_the_label_and_the_manifest_stays_as_it_was() -> None:
     manifest = {"kind": "ConfigMap", "metadata": {"name": "a", "labels": {"x": "y"}}}
-    placed = part_of(manifest, "applyset-z-v1")
+    placed = with_part_of_label(manifest, "applyset-z-v1")
     assert placed["metadata"]["labels"] == {"x": "y", "applyset.kubernetes.io/part-of": "applyset-z-v1"}
     assert manifest["metadata"] == {"name": "a", "labels": {"x": "y"}}
-    assert part_of({"kind": "X"}, "i")["metadata"]["labels"] == {"applyset.kubernetes.io/part-of": "i"}
+    assert with_part_of_label({"kind": "X"}, "i")["metadata"]["labels"] == {"applyset.kubernetes.io/part-of": "i"}

@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.missing_record import (
     with_record_missing,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cluster_eligibility import judge
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cluster_eligibility import first_fault
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
     AGENT,
     HEALTHY,
@@ -50,21 +50,21 @@ def sick(seconds: int) -> dict:
     ],
 )
 def test_first_reason_wins_and_limits_are_exclusive(state, code):
-    refusal = judge(cluster("a", **state), NOW)
+    refusal = first_fault(cluster("a", **state), NOW)
     assert (refusal and refusal.code) == code
     assert refusal is None or refusal.sentence
 
 
 def test_one_whose_record_is_missing_is_not_eligible_however_well_it_is():
-    refusal = judge(with_record_missing(cluster("a")), NOW)
+    refusal = first_fault(with_record_missing(cluster("a")), NOW)
     assert refusal.code == "record-missing" and "MemberCluster" in refusal.sentence
 
 
 def test_the_reason_gives_the_minutes():
-    refusal = judge(cluster("a", **agent(lastReceivedHeartbeat=ago(450))), NOW)
+    refusal = first_fault(cluster("a", **agent(lastReceivedHeartbeat=ago(450))), NOW)
     assert refusal.details == {"minutes": 7.5, "limitMinutes": 5}
     assert "7.50 minutes" in refusal.sentence
 
 
 def test_eligibility_is_judged_at_the_instant_of_the_facts():
-    assert judge(cluster("a"), datetime(2026, 1, 15, 13, tzinfo=UTC)).code == "heartbeat-too-old"
+    assert first_fault(cluster("a"), datetime(2026, 1, 15, 13, tzinfo=UTC)).code == "heartbeat-too-old"

@@ -26,7 +26,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose im
     policy_snapshot_of,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.explain import explain_outcome, verdicts
-from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.unreadable import Decided, decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.unreadable import (
+    Decided,
+    schedule_keeping_unread,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.what_if.overlay import read_overlay
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.what_if.what_if import Differences, what_if
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
@@ -70,7 +73,7 @@ class Edited:
         return placement, policy, self.facts.index, self.known.bindings
 
     def decided(self) -> Decided:
-        return decide(*self.asked)
+        return schedule_keeping_unread(*self.asked)
 
     def supposed(self, overlay: t.Mapping[str, t.Any]) -> Differences:
         return what_if(*self.asked, read_overlay(overlay, self.facts.index.positions, "what_if"))

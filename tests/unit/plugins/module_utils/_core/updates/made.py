@@ -125,7 +125,7 @@ class Play:
         for member in members:
             row = self.member(member)
             assert row.state == states.RUNNING
-            self._then(commands.attempt_ended(self.run, row.operation, result, self.now, message))
+            self._then(commands.with_attempt_end(self.run, row.operation, result, self.now, message))
         return self
 
     def fails(self, *members: str, message: str = "broken") -> Play:

@@ -87,7 +87,7 @@ class Script:
         except FleetError:
             self.action = "drive"
             if running:
-                self.run = commands.attempt_ended(self.run, running[0].operation, states.COMPLETED, self.now)
+                self.run = commands.with_attempt_end(self.run, running[0].operation, states.COMPLETED, self.now)
             elif not waiting and self.decided.wake_at:
                 self.now = self.decided.wake_at
         self.settle(waiting)
@@ -122,7 +122,7 @@ class Script:
         running = [row for row in rows(self.run) if row.state == states.RUNNING]
         if running:
             result = self.draw.choices((states.COMPLETED, states.FAILED, states.SKIPPED), (70, 20, 10))[0]
-            self.run = commands.attempt_ended(self.run, self.draw.choice(running).operation, result, self.now)
+            self.run = commands.with_attempt_end(self.run, self.draw.choice(running).operation, result, self.now)
 
     def _advance(self) -> None:
         if self.decided.wake_at and self.draw.random() < 0.6:

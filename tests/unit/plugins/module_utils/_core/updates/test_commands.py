@@ -8,13 +8,13 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import (
-    attempt_ended,
     held_up,
     put_back,
-    referenced,
     skip,
     start,
     stop,
+    with_attempt_end,
+    with_reference,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberBlocker
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
@@ -115,7 +115,7 @@ def test_stop_with_a_breached_group_and_one_to_go_on():  # V1, V9
 
 def test_record_takes_result_message_and_versions():
     run = played("s{g:a,b}").start().run
-    done = attempt_ended(
+    done = with_attempt_end(
         run, "r-0f8fad5b.a.1", COMPLETED, T0, "two pools left out", "", "1.35.4", "1.36.3", ("Linux-2",)
     )
     row = Play(done).member("a")
@@ -133,38 +133,39 @@ def test_record_takes_result_message_and_versions():
     [(COMPLETED, "", ""), (FAILED, states.UPGRADE_FAILED, ""), (SKIPPED, states.ALREADY_AT_TARGET, states.SYSTEM)],
 )
 def test_record_has_a_reason_for_each_result(result, reason, by):
-    row = Play(attempt_ended(IN[RUNNING]().run, "r-0f8fad5b.a.1", result, T0)).member("a")
+    row = Play(with_attempt_end(IN[RUNNING]().run, "r-0f8fad5b.a.1", result, T0)).member("a")
     assert (row.state, row.reason, row.skipped_by, row.completed) == (result, reason, by, T0)
     assert (
-        Play(attempt_ended(IN[RUNNING]().run, "r-0f8fad5b.a.1", result, T0, reason="Own")).member("a").reason == "Own"
+        Play(with_attempt_end(IN[RUNNING]().run, "r-0f8fad5b.a.1", result, T0, reason="Own")).member("a").reason
+        == "Own"
     )
 
 
 @pytest.mark.parametrize("operation", ["r-0f8fad5b.a.1", "r-0f8fad5b.b.1", "r-0f8fad5b.a.3", "other.a.2", ""])
 def test_record_of_anything_but_the_attempt_in_flight_changes_nothing(operation):
     run = played("s{g:a,b}").start().fails("a").start().run
-    assert attempt_ended(run, operation, COMPLETED, T0) is run
-    assert referenced(run, operation, "x") is run
+    assert with_attempt_end(run, operation, COMPLETED, T0) is run
+    assert with_reference(run, operation, "x") is run
 
 
 def test_record_twice_changes_nothing():
-    once = attempt_ended(IN[RUNNING]().run, "r-0f8fad5b.a.1", FAILED, T0)
-    assert attempt_ended(once, "r-0f8fad5b.a.1", COMPLETED, T0) is once
+    once = with_attempt_end(IN[RUNNING]().run, "r-0f8fad5b.a.1", FAILED, T0)
+    assert with_attempt_end(once, "r-0f8fad5b.a.1", COMPLETED, T0) is once
 
 
 def test_record_of_an_unknown_result_is_an_error_of_the_program():
     with pytest.raises(ValueError, match="no end of an attempt"):
-        attempt_ended(IN[RUNNING]().run, "r-0f8fad5b.a.1", PENDING, T0)
+        with_attempt_end(IN[RUNNING]().run, "r-0f8fad5b.a.1", PENDING, T0)
 
 
 def test_a_recorded_failure_is_latched_at_once():
-    run = attempt_ended(IN[RUNNING]().run, "r-0f8fad5b.a.1", FAILED, T0)
+    run = with_attempt_end(IN[RUNNING]().run, "r-0f8fad5b.a.1", FAILED, T0)
     assert (run.stages[0].breached, run.stages[0].groups[0].breached) == (True, True)
 
 
 def test_a_reference_is_kept_until_the_next_attempt():
     run = played("s{g:a}").start()
-    run.run = referenced(run.run, "r-0f8fad5b.a.1", "pid 7")
+    run.run = with_reference(run.run, "r-0f8fad5b.a.1", "pid 7")
     assert run.fails("a").member("a").reference == "pid 7"
     assert run.start().member("a").reference == ""
 
@@ -192,7 +193,7 @@ FROZEN = MemberBlocker(reason=states.WINDOW_CLOSED, message="freeze sales")
 
 def test_what_was_meant_and_not_begun_waits_anew_without_a_slot():  # U12
     play = played("s{g:a,b}").start()
-    run = referenced(play.run, "r-0f8fad5b.a.1", "process:here")
+    run = with_reference(play.run, "r-0f8fad5b.a.1", "process:here")
     play.blocked("a", states.WINDOW_CLOSED)
     play._then(put_back(run, "r-0f8fad5b.a.1", FROZEN, play.now))
     row = play.member("a")

@@ -10,7 +10,10 @@ from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.gates import next_occurrence, with_gates
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.gates import (
+    next_occurrence,
+    with_gates_changed,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     GateRow,
     MemberBlocker,
@@ -42,8 +45,8 @@ NOTHING = MemberBlocker(reason="")
 def test_gates_are_changed_wherever_they_stand():
     one, two = GateRow(name="x", id="1"), GateRow(name="y", id="2")
     state = changed(changed(laid("s{g:a}, t{h:b}"), "s", before_gates=(one,)), "h", after_gates=(two,))
-    assert with_gates(state, lambda row: row) is state
-    named = with_gates(state, lambda row: replace(row, by="anna"))
+    assert with_gates_changed(state, lambda row: row) is state
+    named = with_gates_changed(state, lambda row: replace(row, by="anna"))
     assert named.stages[0].before_gates[0].by == named.stages[1].groups[0].after_gates[0].by == "anna"
 
 

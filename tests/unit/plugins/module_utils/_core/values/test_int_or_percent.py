@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.int_or_percent import (
-    decodes,
     int64,
+    is_int_or_text,
     scaled,
 )
 
@@ -27,10 +27,10 @@ def test_anything_else_is_refused(value: object) -> None:
 
 
 def test_any_text_decodes_but_only_small_integers_do() -> None:
-    assert decodes("anything")
-    assert decodes(-(2**31))
-    assert not decodes(2**31)
-    assert not decodes(True)
+    assert is_int_or_text("anything")
+    assert is_int_or_text(-(2**31))
+    assert not is_int_or_text(2**31)
+    assert not is_int_or_text(True)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import home
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.home import empty_home
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.home import removable_home
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Answer, KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
@@ -35,7 +35,7 @@ class Refusing(KubeClient):
 )
 def test_a_namespace_that_cannot_be_looked_into_stays(error: FleetError) -> None:
     """Nobody knows what is in it; what was done on the member before is done all the same."""
-    assert empty_home(Refusing(error), ["web"]) is None
+    assert removable_home(Refusing(error), ["web"]) is None
 
 
 @pytest.mark.parametrize(("group", "goes"), [("", True), ("events.k8s.io", True), ("party.example.com", False)])
@@ -48,4 +48,4 @@ def test_a_namespace_with_events_of_somebodys_own_making_stays(
     monkeypatch.setattr(home, "all_in_namespaces", lambda _client: (Resource(group, "v1", "Event", "events", True),))
     monkeypatch.setattr(home, "list_objects", lambda *_which, **_how: iter([{"metadata": {"name": "opening"}}]))
     monkeypatch.setattr(home, "working", lambda *_lease: 1)
-    assert (empty_home(t.cast(t.Any, None), ["web"]) is not None) == goes
+    assert (removable_home(t.cast(t.Any, None), ["web"]) is not None) == goes

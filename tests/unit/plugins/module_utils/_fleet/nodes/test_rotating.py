@@ -36,7 +36,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating
     _asked,
     _foreseen,
     _taking,
-    conducted,
+    conduct_rotation,
     planned,
     stopped,
 )
@@ -120,7 +120,7 @@ def another_spec() -> NodeManifests:
     return NodeManifests(rotations={"blue": wanted})
 
 
-@pytest.mark.parametrize("way", [conducted, planned])
+@pytest.mark.parametrize("way", [conduct_rotation, planned])
 def test_one_that_has_ended_is_left_and_no_member_is_asked(session: Session, way: Way):
     recorded(session, "Rotated")
     found = way(session, "blue", NodeManifests(), RotationWish(only_waiting=True))
@@ -136,7 +136,7 @@ def test_one_that_goes_on_is_taken_up_and_ends_where_its_last_member_has_left(se
     wish = RotationWish(only_waiting=True, replacement=OWN)
     looked = planned(session, "blue", NodeManifests(), wish)
     assert looked.changed and not looked.begins
-    found = conducted(session, "blue", NodeManifests(), wish)
+    found = conduct_rotation(session, "blue", NodeManifests(), wish)
     assert [(each.phase, each.code) for each in found.state.nodes] == [("GivenUp", "member-left")]
     stored = session.records.get("NodeRotation", "blue") or {}
     assert found.state.done and stored["status"]["state"]["nodes"][0]["code"] == "member-left"
@@ -145,13 +145,13 @@ def test_one_that_goes_on_is_taken_up_and_ends_where_its_last_member_has_left(se
 def test_one_by_age_is_left_where_all_its_members_have_left(session: Session):
     """It has ended, and would begin again as nodes grow old."""
     recorded(session, "Rotated", spec={"due": {"olderThan": "24h"}})
-    assert not conducted(session, "blue", NodeManifests(), RotationWish(only_waiting=True)).changed
+    assert not conduct_rotation(session, "blue", NodeManifests(), RotationWish(only_waiting=True)).changed
     with pytest.raises(FleetError) as told:
-        conducted(session, "blue", NodeManifests(), RotationWish())
+        conduct_rotation(session, "blue", NodeManifests(), RotationWish())
     assert told.value.code == "no-members"
 
 
-@pytest.mark.parametrize("way", [conducted, planned])
+@pytest.mark.parametrize("way", [conduct_rotation, planned])
 def test_one_whose_last_node_is_still_to_be_let_go_is_carried_on(session: Session, way: Way):
     """Its conductor was killed after it had recorded that the node is given up, and before it uncordoned it."""
     recorded(session, "GivenUp", release="it was not drained in time")
@@ -161,7 +161,7 @@ def test_one_whose_last_node_is_still_to_be_let_go_is_carried_on(session: Sessio
     looked, done = stopped(session, "blue", write=False), stopped(session, "blue", write=True)
     assert looked.changed and done.changed and done.rotation.status.stop_requested and done.state.in_hand
     assert not stopped(session, "blue", write=True).changed
-    found = conducted(session, "blue", NodeManifests(), RotationWish(only_waiting=True, replacement=OWN))
+    found = conduct_rotation(session, "blue", NodeManifests(), RotationWish(only_waiting=True, replacement=OWN))
     assert not found.state.in_hand and found.state.done
 
 
@@ -265,7 +265,7 @@ def test_a_freeze_that_is_recorded_while_it_is_conducted_holds_it(session: Sessi
     wanted = read(named("one", pace=BY_ONE)).object
     assert isinstance(wanted, NodeRotation)
     given = NodeManifests(rotations={"one": wanted})
-    found = conducted(session, "one", given, RotationWish(replacement=OWN))
+    found = conduct_rotation(session, "one", given, RotationWish(replacement=OWN))
     assert fleet.begun == ["m1/a.1.drain"] and found.why == "waiting"
     assert [each.phase for each in found.state.nodes] == ["Rotated", "Waiting"]
     assert found.waits[0].blockers[0].text.startswith("freeze emergency")
@@ -282,7 +282,7 @@ def taken_up(session: Session, monkeypatch: pytest.MonkeyPatch, wish: Replacemen
     return way(session, "blue", NodeManifests(), RotationWish(only_waiting=True, replacement=wish, time_limit=limit))
 
 
-@pytest.mark.parametrize("way", [conducted, planned])
+@pytest.mark.parametrize("way", [conduct_rotation, planned])
 @pytest.mark.parametrize(
     "wish, code",
     [

@@ -27,7 +27,7 @@ def test_status_is_mirrored_whether_anything_is_due_and_whoever_changes_the_clus
         told.append(plan.name)
         return Mirrored()
 
-    monkeypatch.setattr(apply, "mirrored", mirrored)
+    monkeypatch.setattr(apply, "mirror_statuses", mirrored)
     records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
     for _time in range(2):
         applied(records, tmp_path, strategy={"type": strategy})

@@ -12,7 +12,7 @@ from datetime import timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits, facts_age
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits, facts_age_brake
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import Facts, RecordedState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
@@ -122,6 +122,6 @@ def test_who_is_silent_is_told_by_the_look_and_of_others_by_their_facts() -> Non
 
 def test_old_facts_are_to_be_read_anew_before_a_larger_limit_is_named() -> None:
     """Of all brakes this one alone is mended without giving way to it."""
-    old = facts_age(NOW - timedelta(hours=2), NOW, timedelta(minutes=10))
+    old = facts_age_brake(NOW - timedelta(hours=2), NOW, timedelta(minutes=10))
     (problem,) = braked([replace(plan(wanted(pick_all()), FLEET), brakes=(old,))])
     assert problem.hint.startswith("ansible-playbook gitops.fleet.facts -e dest=facts.json reads them anew; ")

@@ -17,7 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import FleetSight
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.pools import by_steps, whole_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.pools import by_steps, upgrades_node_pools
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
     UpdateManifests,
     update_manifests,
@@ -76,7 +76,7 @@ def test_u20_control_planes_alone_that_would_leave_their_pools_behind_are_refuse
 def test_u20_the_plan_has_every_step(session: Session) -> None:
     assert member_plans(session, made(session, chain=False), UpdateManifests(), {}) is None
     run = made(session, chain=True, target="1.35.4")
-    assert by_steps(run) and not whole_run(run)
+    assert by_steps(run) and not upgrades_node_pools(run)
     plans = member_plans(session, run, UpdateManifests(), {})
     assert plans and {name: [each.version for each in work.steps] for name, work in plans.works.items()} == {
         "a": ["1.34", "1.35.4"],

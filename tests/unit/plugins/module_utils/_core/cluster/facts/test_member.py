@@ -29,7 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
     MemberClusterStatus,
     PropertyValue,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.namespace_affinity import judge
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.namespace_affinity import namespace_refusal
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta, find_condition
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.quantity import parse_quantity
@@ -278,7 +278,7 @@ def test_of_very_many_namespaces_as_many_are_kept_as_say_that_there_are_more() -
     assert known.namespaces is not None and len(known.namespaces) == 200
     assert found.reason == "NamespaceCollectionDegraded"
     cluster = MemberCluster(metadata=ObjectMeta(name="a"), status=known)
-    assert judge(cluster, "n499", upstream=False) is None
+    assert namespace_refusal(cluster, "n499", upstream=False) is None
 
 
 def test_namespaces_that_could_not_be_read_leave_the_usage_alone() -> None:

@@ -97,6 +97,6 @@ def test_nodes_of_other_pools_change_nothing() -> None:
 
 def test_the_event_comes_where_the_limit_is_0_and_not_where_it_is_used_up() -> None:
     marked = CountedNode(name="m", pool="p", marked=True)
-    assert allowance(pool(), "0").blocked_event
-    assert not allowance(pool(marked), "1").blocked_event
-    assert not allowance([], "0").blocked_event
+    assert allowance(pool(), "0").writes_blocked_event
+    assert not allowance(pool(marked), "1").writes_blocked_event
+    assert not allowance([], "0").writes_blocked_event

@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.budgets import UNLIMITED, allowed
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.timeline import (
     Opening,
-    closed_in,
-    next_change,
+    now_and_next_change,
     timeline,
+    with_closed_spans,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import Budget
 
@@ -29,7 +29,7 @@ def limits(budgets: tuple[Budget, ...], start: datetime, days: int, nodes: int =
 
 def test_the_next_change_is_told_and_what_comes_after_it_d0_79() -> None:
     budgets = (Budget("0", "0 9 * * 1-5", "8h"),)
-    now, then = next_change(budgets, WEDNESDAY, 20, "Empty", WEDNESDAY + YEAR)
+    now, then = now_and_next_change(budgets, WEDNESDAY, 20, "Empty", WEDNESDAY + YEAR)
     assert now.limit == 0
     assert then is not None
     assert (then.at, then.limit) == (datetime(2026, 11, 18, 17, tzinfo=UTC), UNLIMITED)
@@ -37,8 +37,8 @@ def test_the_next_change_is_told_and_what_comes_after_it_d0_79() -> None:
 
 
 def test_nothing_changes_where_no_window_opens() -> None:
-    assert next_change((Budget("10%"),), WEDNESDAY, 20, "Empty", WEDNESDAY + YEAR)[1] is None
-    assert next_change((Budget("10%"),), WEDNESDAY, 20, "Empty", WEDNESDAY)[1] is None
+    assert now_and_next_change((Budget("10%"),), WEDNESDAY, 20, "Empty", WEDNESDAY + YEAR)[1] is None
+    assert now_and_next_change((Budget("10%"),), WEDNESDAY, 20, "Empty", WEDNESDAY)[1] is None
 
 
 def test_a_span_without_time_has_no_openings() -> None:
@@ -91,11 +91,11 @@ def test_closed_in_some_spans_it_is_0_there_and_as_before_elsewhere() -> None:
         (start + timedelta(hours=9), start + timedelta(hours=11)),
         (end - timedelta(hours=1), end + timedelta(days=9)),
     ]
-    shut = closed_in(found, reversed(spans))
+    shut = with_closed_spans(found, reversed(spans))
     assert [(each.at.day, each.at.hour, each.limit) for each in shut.changes] == [
         (5, 0, 0), (5, 1, 4), (5, 8, 0), (5, 11, 2), (5, 12, 4), (6, 9, 2), (6, 12, 4), (6, 23, 0),
     ]  # fmt: skip
-    assert closed_in(found, ()) == found and closed_in(found, [(start, end)]).openings == ()
+    assert with_closed_spans(found, ()) == found and with_closed_spans(found, [(start, end)]).openings == ()
 
 
 def test_a_leap_day_beyond_the_horizon_keeps_its_budget_active() -> None:

@@ -11,7 +11,9 @@ from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import ClusterState, StatePool
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.consolidation_wait import consolidatable
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.consolidation_wait import (
+    consolidation_eligibility,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.instance_types import InstanceType
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.candidates import NodeCandidate
@@ -216,7 +218,7 @@ def test_the_wait_counts_from_the_last_pod_change_d0_13_d0_15(ago: int, left: in
     claim = a_claim(node, last_pod_event=before(seconds=ago))
     for policy in ("WhenEmpty", "WhenEmptyOrUnderutilized"):  # valid with either: D0-12
         state = a_state([node], claims=[claim], pool=a_pool(policy=policy, after="30s"))
-        found = consolidatable(state.pools["p"].pool, state.nodes[0], NOW)
+        found = consolidation_eligibility(state.pools["p"].pool, state.nodes[0], NOW)
         assert found.holds == (left == 0)
         assert bool(emptiness(MethodInput(state, NOW)).commands) == (left == 0)
         assert left == 0 or found.text.startswith(f"eligible in {left} s: the last pod change was at 2026-11-18T11:59")
@@ -224,7 +226,7 @@ def test_the_wait_counts_from_the_last_pod_change_d0_13_d0_15(ago: int, left: in
 
 def test_without_pod_events_the_wait_counts_from_initialization() -> None:
     state = a_state([a_node("n")], pool=a_pool(after="30s"))
-    assert consolidatable(state.pools["p"].pool, state.nodes[0], NOW).since == before(days=3)
+    assert consolidation_eligibility(state.pools["p"].pool, state.nodes[0], NOW).since == before(days=3)
 
 
 def test_never_stops_consolidation_and_not_drift() -> None:

@@ -23,7 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.meth
     MULTI_NODE,
     SINGLE_NODE,
     STATIC_DRIFT,
-    candidates,
+    node_verdicts,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.commands import MethodCommands
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.drift import drift
@@ -107,7 +107,7 @@ def test_a_node_whose_claim_names_another_pool_is_not_refused_for_being_eligible
 def test_a_terminating_instance_is_leaving_and_a_deleted_node_with_a_claim_is_not() -> None:
     ending, deleted = a_node("a"), a_node("b", deleting=True)
     claims = [a_claim(ending, conditions=[Condition(type="InstanceTerminating", status="True")]), a_claim(deleted)]
-    found = {each.node: each.graceful.error for each in candidates(a_state([ending, deleted], claims=claims), NOW)}
+    found = {each.node: each.graceful.error for each in node_verdicts(a_state([ending, deleted], claims=claims), NOW)}
     assert found == {"a": "node is deleting or marked for deletion", "b": ""}
 
 

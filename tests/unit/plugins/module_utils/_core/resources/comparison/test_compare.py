@@ -14,7 +14,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.compa
     additions,
     differences,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.left_alone import as_live, ignored
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.left_alone import (
+    as_live,
+    ignored_paths,
+)
 
 
 def pod(**container: t.Any) -> dict[str, t.Any]:
@@ -290,7 +293,7 @@ def test_an_item_that_others_have_added_can_be_ignored_as_it_is_shown() -> None:
     wanted: dict[str, t.Any] = {"spec": {"containers": [{"name": "web", "image": "a"}]}}
     (found,) = additions(wanted, live, "us")
     assert (found.path, found.managers) == ('.spec.containers[name="proxy"]', ("mesh",))
-    paths = ignored({"metadata": {"annotations": {"gitops.fleet/ignore": found.path}}})
+    paths = ignored_paths({"metadata": {"annotations": {"gitops.fleet/ignore": found.path}}})
     assert additions(as_live(wanted, live, paths), live, "us") == ()
 
 

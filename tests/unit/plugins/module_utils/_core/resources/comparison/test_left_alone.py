@@ -16,8 +16,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.compa
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.left_alone import (
     as_live,
     compared,
-    ignored,
-    left_alone,
+    ignored_paths,
+    without_left_alone,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.ownership import drift
 
@@ -57,7 +57,7 @@ def test_entries_of_config_maps_and_secrets_are_meant_however_they_are_written(
 ) -> None:
     """A password that is changed on the member stays, whether the manifest calls it data or stringData."""
     manifest = {"apiVersion": "v1", "kind": kind, "metadata": {"annotations": {"gitops.fleet/ignore": text}}}
-    assert list(ignored(manifest)) == paths
+    assert list(ignored_paths(manifest)) == paths
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_entries_of_config_maps_and_secrets_are_meant_however_they_are_written(
     ],
 )
 def test_paths_are_read_as_drift_shows_them(text: str, paths: list[t.Any]) -> None:
-    assert list(ignored(wanted(text))) == paths
-    assert ignored({"metadata": {}}) == ()
+    assert list(ignored_paths(wanted(text))) == paths
+    assert ignored_paths({"metadata": {}}) == ()
 
 
 @pytest.mark.parametrize(
@@ -100,20 +100,20 @@ def test_paths_are_read_as_drift_shows_them(text: str, paths: list[t.Any]) -> No
 )
 def test_anything_else_is_refused(text: t.Any) -> None:
     with pytest.raises(ValueError):
-        ignored(wanted(text))
+        ignored_paths(wanted(text))
 
 
 def test_many_paths_cost_what_they_are_long() -> None:
-    assert len(ignored(wanted(", ".join(["spec.replicas"] * 50_000)))) == 50_000
+    assert len(ignored_paths(wanted(", ".join(["spec.replicas"] * 50_000)))) == 50_000
 
 
 def test_a_new_object_gets_all_of_its_manifest() -> None:
-    assert left_alone(wanted(replicas=3), None, OURS) == wanted(replicas=3)
+    assert without_left_alone(wanted(replicas=3), None, OURS) == wanted(replicas=3)
 
 
 def test_what_others_own_is_left_out() -> None:
     there = live({"f:template": TEMPLATE}, {"f:replicas": {}})
-    sent = left_alone(wanted(replicas=3), there, OURS)
+    sent = without_left_alone(wanted(replicas=3), there, OURS)
     assert "replicas" not in sent["spec"] and sent["spec"]["template"] == wanted()["spec"]["template"]
     assert [each.path for each in drift(wanted(replicas=3), there, OURS)][0] == ".spec.replicas"
     assert ".spec.replicas" not in [each.path for each in drift(sent, there, OURS)]
@@ -122,7 +122,7 @@ def test_what_others_own_is_left_out() -> None:
 def test_what_nobody_else_owns_yet_is_applied_as_it_is_found_since_a_server_would_remove_it() -> None:
     there = live({"f:replicas": {}, "f:template": TEMPLATE}, {})
     for desired in (wanted(replicas=3), wanted()):
-        sent = left_alone(desired, there, OURS)
+        sent = without_left_alone(desired, there, OURS)
         assert sent["spec"]["replicas"] == 7 and given_up(sent, there, OURS) == ()
     assert [each.path for each in given_up(wanted(), there, OURS)] == [".spec.replicas"]
 
@@ -132,27 +132,29 @@ def test_an_item_of_a_list_is_found_by_its_keys() -> None:
     ours = {"f:template": {"f:spec": {"f:containers": {'k:{"name":"web"}': {".": {}, "f:name": {}}}}}}
     path = '.spec.template.spec.containers[name="web"].image'
     there = live(ours, theirs)
-    assert left_alone(wanted(path), there, OURS)["spec"]["template"]["spec"]["containers"] == [{"name": "web"}]
+    assert without_left_alone(wanted(path), there, OURS)["spec"]["template"]["spec"]["containers"] == [{"name": "web"}]
     new = wanted(path, template={"spec": {"containers": [{"name": "other", "image": "a"}]}})
-    assert left_alone(new, there, OURS) == new
+    assert without_left_alone(new, there, OURS) == new
 
 
 def test_below_what_is_only_replaced_as_a_whole_the_live_value_stays() -> None:
     desired = wanted(".spec.selector.tier", selector={"app": "web", "tier": "a"})
     for ours, theirs in (({"f:selector": {}}, {}), ({}, {"f:selector": {}})):
         there = live(ours, theirs, selector={"app": "web", "tier": "b"})
-        assert left_alone(desired, there, OURS)["spec"]["selector"] == {"app": "web", "tier": "b"}
+        assert without_left_alone(desired, there, OURS)["spec"]["selector"] == {"app": "web", "tier": "b"}
 
 
 def test_of_a_map_only_what_is_ours_is_applied_again() -> None:
     there = live({"f:data": {"f:a": {}}}, {"f:data": {"f:b": {}}}, data={"a": "1", "b": "2"})
-    assert left_alone(wanted(".spec.data", data={"a": "0", "b": "0"}), there, OURS)["spec"]["data"] == {"a": "1"}
+    assert without_left_alone(wanted(".spec.data", data={"a": "0", "b": "0"}), there, OURS)["spec"]["data"] == {
+        "a": "1"
+    }
 
 
 def test_a_whole_object_is_applied_as_we_hold_it() -> None:
     """So that our label can be put back without anything else being given up or taken."""
     there = live({"f:template": TEMPLATE}, {"f:replicas": {}})
-    sent = left_alone(wanted("*", replicas=3), there, OURS)
+    sent = without_left_alone(wanted("*", replicas=3), there, OURS)
     assert sent["spec"] == {"template": wanted()["spec"]["template"]}
     assert given_up(sent, there, OURS) == () and sent["metadata"] == {"name": "web"}
 
@@ -161,7 +163,7 @@ def test_no_difference_is_left_where_something_is_ignored() -> None:
     there = live({}, {})
     for ignore in (".spec.replicas", "*"):
         desired = wanted(ignore, replicas=3)
-        found = differences(as_live(desired, there, ignored(desired)), there, full=True)
+        found = differences(as_live(desired, there, ignored_paths(desired)), there, full=True)
         assert ".spec.replicas" not in [each.path for each in found]
 
 
@@ -190,7 +192,7 @@ def test_an_item_that_only_one_has_is_no_difference(trees: tuple[Document, Docum
     path = f'{CONTAINERS}[name="side"], .spec.replicas'
     here, there = wanted(path, **pods(APP)), live(*trees, **both)
     assert differences(compared(here, there), there, full=True) == ()
-    assert additions(as_live(here, there, ignored(here)), there, OURS) == ()
+    assert additions(as_live(here, there, ignored_paths(here)), there, OURS) == ()
     here, there = wanted(path, **both), live(*trees, **pods(APP))
     assert differences(compared(here, there), there, full=True) == ()
 
@@ -225,7 +227,7 @@ def test_a_field_is_no_difference_where_one_lacks_all_around_it(
 def test_what_is_taken_away_with_all_around_it_is_no_drift_and_is_not_made_again() -> None:
     ignore = f'.spec.strategy.type, {CONTAINERS}[name="side"]'
     here, there = wanted(ignore, strategy={"type": "a"}, **pods(APP, SIDECAR)), live(owned("web"), {})
-    sent = left_alone(here, there, OURS)
+    sent = without_left_alone(here, there, OURS)
     assert "strategy" not in sent["spec"] and sent["spec"]["template"] == pods(APP)["template"]
     assert not [each for each in paths_of(drift(sent, there, OURS)) if each.startswith(".spec")]
 
@@ -234,34 +236,34 @@ def test_what_is_made_again_is_made_as_a_whole() -> None:
     """A server takes no container without its image."""
     ignore = f'.spec.strategy.type, {CONTAINERS}[name="side"].image'
     here = wanted(ignore, strategy={"type": "a", "more": 1}, **pods(APP, SIDECAR))
-    assert left_alone(here, live(owned("web"), {}), OURS) == here
+    assert without_left_alone(here, live(owned("web"), {}), OURS) == here
 
 
 def test_an_item_that_is_ours_alone_stays_when_the_manifest_does_not_name_it_any_more() -> None:
     here = wanted(f'{CONTAINERS}[name="side"]', **pods(APP))
     both = pods(APP, SIDECAR)
     there = live(owned("web", "side"), {}, **both)
-    assert left_alone(here, there, OURS)["spec"] == both
-    assert CONTAINERS not in "".join(paths_of(given_up(left_alone(here, there, OURS), there, OURS)))
-    assert left_alone(here, live(owned("web"), owned("side"), **both), OURS)["spec"] == pods(APP)
-    assert left_alone(here, live({"f:template": {}}, {}, **both), OURS)["spec"] == both
+    assert without_left_alone(here, there, OURS)["spec"] == both
+    assert CONTAINERS not in "".join(paths_of(given_up(without_left_alone(here, there, OURS), there, OURS)))
+    assert without_left_alone(here, live(owned("web"), owned("side"), **both), OURS)["spec"] == pods(APP)
+    assert without_left_alone(here, live({"f:template": {}}, {}, **both), OURS)["spec"] == both
 
 
 def test_the_last_item_leaves_no_empty_list_behind() -> None:
     here = wanted(f'{CONTAINERS}[name="side"]', **pods(SIDECAR))
     for there in (live(owned("x"), owned("web")), live(owned("x"), owned("side"), **pods(SIDECAR))):
-        assert left_alone(here, there, OURS)["spec"]["template"] == {"spec": {}}
-    assert left_alone(here, live({"f:template": {}}, {}), OURS)["spec"] == pods()
+        assert without_left_alone(here, there, OURS)["spec"]["template"] == {"spec": {}}
+    assert without_left_alone(here, live({"f:template": {}}, {}), OURS)["spec"] == pods()
 
 
 def test_the_only_field_of_a_map_stays_with_others_run_after_run() -> None:
     """Without it an empty map is applied, and the server calls it ours. That does not make its keys ours."""
     here = wanted(".spec.limits.cpu", limits={"cpu": "1"})
     theirs = {"f:limits": {"f:cpu": {}}}
-    first = left_alone(here, live({"f:template": TEMPLATE}, theirs, limits={"cpu": "2"}), OURS)
+    first = without_left_alone(here, live({"f:template": TEMPLATE}, theirs, limits={"cpu": "2"}), OURS)
     again = live({"f:template": TEMPLATE, "f:limits": {}}, theirs, limits={"cpu": "2"})
-    assert first["spec"]["limits"] == left_alone(here, again, OURS)["spec"]["limits"] == {}
-    assert ".spec.limits.cpu" not in paths_of(drift(left_alone(here, again, OURS), again, OURS))
+    assert first["spec"]["limits"] == without_left_alone(here, again, OURS)["spec"]["limits"] == {}
+    assert ".spec.limits.cpu" not in paths_of(drift(without_left_alone(here, again, OURS), again, OURS))
 
 
 def test_what_was_applied_empty_and_others_have_filled_stays_theirs() -> None:
@@ -270,7 +272,7 @@ def test_what_was_applied_empty_and_others_have_filled_stays_theirs() -> None:
     there = live(
         {"f:template": TEMPLATE, "f:ports": {}, "f:limits": {}}, theirs, ports=[{"port": 80}], limits={"cpu": 1}
     )
-    sent = left_alone(here, there, OURS)
+    sent = without_left_alone(here, there, OURS)
     assert (sent["spec"]["ports"], sent["spec"]["limits"]) == ([], {})
     assert not [path for path in paths_of(drift(sent, there, OURS)) if "ports" in path or "limits" in path]
 
@@ -280,5 +282,5 @@ def test_an_item_leaves_out_a_key_that_servers_fill_in() -> None:
     here = wanted('.spec.ports[port=80,protocol="TCP"].nodePort', ports=[{"port": 80, "nodePort": 1}])
     there = live({"f:ports": {key: {".": {}, "f:port": {}}}}, {"f:ports": {key: {"f:nodePort": {}}}},
                  ports=[{"port": 80, "protocol": "TCP", "nodePort": 2}])  # fmt: skip
-    assert left_alone(here, there, OURS)["spec"]["ports"] == [{"port": 80}]
+    assert without_left_alone(here, there, OURS)["spec"]["ports"] == [{"port": 80}]
     assert compared(here, there)["spec"]["ports"] == [{"port": 80, "nodePort": 2}]

@@ -19,7 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling import unreadable
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycle import Scheduled
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.picking.new_homes import (
-    new_home_of,
+    replaced_cluster_of,
     with_new_homes,
 )
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
@@ -43,7 +43,7 @@ def evacuated(policy: Manifest, names: str, *bindings: ClusterResourceBinding, u
 
 
 def homes(outcome: Scheduled) -> dict[str, str]:
-    found = {new_home_of(each): each.spec.target_cluster for each in outcome.bindings}
+    found = {replaced_cluster_of(each): each.spec.target_cluster for each in outcome.bindings}
     return {leaving: home for leaving, home in found.items() if leaving}
 
 
@@ -109,8 +109,8 @@ def test_a_silent_new_home_hands_its_place_on_where_another_is_picked_under_a_ch
     index = fleet(with_mark(cluster("a"), True), silent, "c", "f")
     gone = binding("a", UNSCHEDULED, annotations={EVACUATED: "true", PREVIOUS_STATE: BOUND})
     held = (gone, binding("b", annotations={INSTEAD_OF: "a"}), binding("c", policy="web-2" if number == 1 else "web-1"))
-    decided = unreadable.decide(placement(pick_n(number)), snapshot("web-2"), index, held)
-    marks = {each.spec.target_cluster: new_home_of(each) for each in decided.bindings}
+    decided = unreadable.schedule_keeping_unread(placement(pick_n(number)), snapshot("web-2"), index, held)
+    marks = {each.spec.target_cluster: replaced_cluster_of(each) for each in decided.bindings}
     assert {home: leaving for home, leaving in marks.items() if leaving} == found
     assert "b" in decided.scheduled.unread
 
@@ -125,4 +125,4 @@ def test_bindings_without_any_evacuation_are_those_that_were_given() -> None:
     assert with_new_homes(bindings, bindings, {"web-a-0"}) == bindings
     marked = binding("b", state=UNSCHEDULED, annotations={EVACUATED: "true"})
     (first, _second) = with_new_homes((marked,), (binding("a"), marked), {"web-a-0"})
-    assert new_home_of(first) == "b"
+    assert replaced_cluster_of(first) == "b"

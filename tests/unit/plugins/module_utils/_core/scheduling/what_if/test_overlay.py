@@ -14,7 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
     is_evacuated,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
-from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cluster_eligibility import judge
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cluster_eligibility import first_fault
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.properties import observed
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.what_if.overlay import (
     Overlay,
@@ -98,7 +98,7 @@ def test_a_new_cluster_joins_healthy_and_may_be_like_another() -> None:
         leaving="2026-01-01T00:00:00Z",
     )
     after = laid(read(new=[{"name": "oslo", "like": "paris", "labels": {"ring": "1"}}, {"name": "bare"}]), paris)
-    assert judge(after["oslo"], NOW) is None and judge(after["bare"], NOW) is None
+    assert first_fault(after["oslo"], NOW) is None and first_fault(after["bare"], NOW) is None
     assert after["oslo"].metadata.labels == {"env": "prod", "ring": "1"}
     assert observed(after["oslo"], NODES) == "3"
     assert [each.key for each in after["oslo"].taints] == ["a"]

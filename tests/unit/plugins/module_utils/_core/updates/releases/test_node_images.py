@@ -13,8 +13,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.release
     Pool,
     cluster_of,
     common_images,
+    images_without_pool,
     node_images,
-    of_no_pool,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.releases import Releases
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import (
@@ -192,9 +192,9 @@ def test_custom_leaves_other_families_alone() -> None:
 
 def test_an_image_is_of_no_pool_if_no_pool_has_one_of_its_family() -> None:
     named = ["U-2", "UX-2"]
-    assert of_no_pool(named, [A, B]) == (("UX-2",), ("U",))
-    assert of_no_pool(named, [replace(A, pools=(*A.pools, Pool(name="fresh")))]) == ((), ())
-    assert of_no_pool(named, [replace(A, pools=())]) == ((), ())
+    assert images_without_pool(named, [A, B]) == (("UX-2",), ("U",))
+    assert images_without_pool(named, [replace(A, pools=(*A.pools, Pool(name="fresh")))]) == ((), ())
+    assert images_without_pool(named, [replace(A, pools=())]) == ((), ())
 
 
 def test_pools_with_a_snapshot() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.versions import (
+    kubelet_skew_blocker,
     nothing_to_do,
-    skewed,
     step_refused,
     view_at_version,
 )
@@ -68,7 +68,7 @@ def test_one_minor_at_a_time(version: str, target: str, words: str) -> None:
     ],
 )
 def test_kubelets_that_an_api_server_may_not_have_any_more(kubelets: dict[str, str], words: str) -> None:
-    found = skewed(kubelets, "1.36.3")
+    found = kubelet_skew_blocker(kubelets, "1.36.3")
     assert (found is not None) == bool(words)
     assert found is None or (found.message.startswith(words) and found.reason == PRECONDITION_FAILED)
 

@@ -163,12 +163,12 @@ def test_freezes_by_label_and_zone_and_in_words() -> None:
     )
     found, shop = fleet(maintenance(freezes=[given])), MaintainedMember(name="m", labels={"shop": "a"})
     assert found.open(MaintainedMember(name="m"), "Full", START, END) is None
-    assert found.frozen(MaintainedMember(name="m"), T0 + timedelta(days=2)) is None
+    assert found.freeze_blocker(MaintainedMember(name="m"), T0 + timedelta(days=2)) is None
     assert hours(found.open(shop, "Full", START, T0 + timedelta(days=4))) == [(0, 28), (76, 96)]
-    held = found.frozen(shop, T0 + timedelta(hours=28))
+    held = found.freeze_blocker(shop, T0 + timedelta(hours=28))
     assert held and (held.reason, held.until) == (states.WINDOW_CLOSED, datetime(2026, 8, 20, 4, tzinfo=UTC))
     assert held.message == "freeze sales ends at 2026-08-20T04:00:00Z: a busy day"
-    assert found.frozen(shop, T0 + timedelta(hours=76)) is None
+    assert found.freeze_blocker(shop, T0 + timedelta(hours=76)) is None
 
 
 def test_created_counts_as_the_first_day() -> None:
@@ -268,7 +268,7 @@ def test_any_document_that_is_read(seed: int) -> None:
         for run_type in ("Full", "NodeImageOnly"):
             spans = found.open(site, run_type, START, END) or ()
             assert all(opens < closes for opens, closes in spans)
-        found.frozen(site, START)
+        found.freeze_blocker(site, START)
     except FleetError as error:
         assert error.problems
 
@@ -295,7 +295,7 @@ class TestOwnWindows:
     def test_a_freeze_of_its_own_closes_too(self) -> None:
         site = self.site(freezes=({"name": "inventory", "start": f"{T0:%Y-%m-%d}", "end": f"{T0:%Y-%m-%d}"},))
         assert hours(fleet().open(site, "Full", START, END)) == [(24, 48)]
-        blocked = fleet().frozen(site, at(HOUR))
+        blocked = fleet().freeze_blocker(site, at(HOUR))
         assert blocked is not None and "freeze inventory ends" in blocked.message
 
     def test_who_closes_is_told(self) -> None:

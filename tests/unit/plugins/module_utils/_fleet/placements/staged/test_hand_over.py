@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome im
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.hand_over import (
     clusters_to_look_at,
     held_back,
-    repaired,
+    repair_drifted,
 )
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
     CONFIG,
@@ -61,19 +61,19 @@ class Reached:
 
 def test_what_drifted_is_applied_once_more_and_nothing_else():
     reach = Reached()
-    found = repaired(external(given()), DRIFTED, reach)
+    found = repair_drifted(external(given()), DRIFTED, reach)
     assert reach.names == {"a"} and found["a"].done and found["b"] is DRIFTED["b"]
 
 
 def test_nobody_is_gone_to_where_nothing_drifted():
     looked = {"b": DRIFTED["b"]}
-    assert repaired(external(given()), looked, Reached()) is looked
+    assert repair_drifted(external(given()), looked, Reached()) is looked
 
 
 def test_a_cluster_that_got_something_else_since_the_look_is_left_to_its_run():
     newer, reach = external(given(), (OBJECTS[0], rendered(CONFIG, "2"))), Reached()
     assert held_back(newer).keys() == {"a", "b"} and clusters_to_look_at(newer) == frozenset()
-    assert repaired(newer, DRIFTED, reach) is DRIFTED and not reach.names
+    assert repair_drifted(newer, DRIFTED, reach) is DRIFTED and not reach.names
 
 
 def test_another_apply_strategy_is_for_runs_to_bring():

@@ -26,7 +26,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.automa
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.automatic.profiles import (
     LEASE,
     ProfilesReport,
-    evaluated,
+    evaluate_profiles,
     record_profiles,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
@@ -93,7 +93,7 @@ class Month:
         found = update_manifests([], documents, strict=False)
         if write:
             record_profiles(self.records, found, write=True)
-        return evaluated(self.session(), found, (), write=write, start=True)
+        return evaluate_profiles(self.session(), found, (), write=write, start=True)
 
     def conduct(self) -> None:
         for run in recorded_runs(self.records, ())[0]:
@@ -107,7 +107,7 @@ class Month:
                 state = decided.state
                 for each in decided.acts:
                     assert isinstance(each, Begin)
-                    state = commands.attempt_ended(state, each.operation, COMPLETED, self.now)
+                    state = commands.with_attempt_end(state, each.operation, COMPLETED, self.now)
                     versions[each.member] = f"v{run.target}"
                     stored = self.records.get("FleetMember", each.member)
                     assert stored
@@ -216,7 +216,7 @@ def test_a_member_that_is_held_is_not_told_as_one_without_a_window(month: Month)
 def test_generate_makes_the_run_and_starts_nothing(month: Month) -> None:
     given = month.given(catalogue("1.34.8", "1.35.4"), *profiles(slow={"disabled": True}))
     for made in (True, False):
-        report = evaluated(month.session(), given, ["slow"], write=True, start=False)
+        report = evaluate_profiles(month.session(), given, ["slow"], write=True, start=False)
         (slow,) = report.profiles
         assert (slow.made, slow.started, report.changed) == (made, False, made)
         assert slow.run.startswith("slow-1-34-8-")
@@ -227,10 +227,10 @@ def test_generate_makes_the_run_and_starts_nothing(month: Month) -> None:
 def test_one_at_a_time_evaluates(month: Month) -> None:
     given = month.given(catalogue("1.34.8", "1.35.4"), *profiles())
     lease = month.records.acquire(LEASE, "another runner", 60)
-    report = evaluated(month.session(), given, (), write=True, start=True)
+    report = evaluate_profiles(month.session(), given, (), write=True, start=True)
     assert "another runner" in report.held and month.runs() == [] and not report.changed
     month.records.release(lease)
-    assert len(evaluated(month.session(), given, (), write=True, start=True).profiles) == 2
+    assert len(evaluate_profiles(month.session(), given, (), write=True, start=True).profiles) == 2
 
 
 class TestLongWork:
@@ -268,7 +268,7 @@ class TestLongWork:
         def overtake() -> None:
             if not other:
                 other.append(ProfilesReport())
-                other[0] = evaluated(month.session("another"), UpdateManifests(), (), write=True, start=True)
+                other[0] = evaluate_profiles(month.session("another"), UpdateManifests(), (), write=True, start=True)
 
         self.slow(month, 130, monkeypatch, overtake)
         told = month.tick()
