@@ -38,10 +38,9 @@ SIGHT_SECONDS = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutOptions:
-    """How long a rollout is conducted, as of ``conductor.loop.RunLimits``. ``time_limit`` is for the whole rollout,
-    ``max_idle`` for a time in which nothing is to be done. ``applied_only`` lets a cluster count as ready once
-    everything is applied there and the waiting period is over; ``to_the_end`` waits for the clusters that were changed
-    last, too."""
+    """How long a rollout is conducted, as of ``conductor.loop.RunLimits``. ``applied_only`` lets a cluster count as
+    ready once everything is applied there and the waiting period is over; ``to_the_end`` waits for the clusters that
+    were changed last, too."""
 
     time_limit: timedelta | None = None
     max_idle: timedelta = timedelta(minutes=2)

@@ -1,8 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A placement's rollout while it is conducted: its members are written by waves and looked at again, failed ones
-written again every 10 s, those that did not answer taken in again; renewals; which clusters it has not come to."""
+"""A placement's rollout while it is conducted: members written by waves, looked at again, tried again, not come to."""
 
 from __future__ import annotations
 
