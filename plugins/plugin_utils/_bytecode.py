@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Python code of this collection is compiled once and kept, as Python does with all other packages: ansible-core's own
+"""Bytecode of this collection kept in ``__pycache__``, as Python does with all other packages: ansible-core's own
 loader of collections compiles each file anew for each task, which is a third of what a small task costs.
 
 Private to this collection.

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Python packages that a task needs: asked for before it begins anything, all at once.
+"""Python packages that a task needs (urllib3, PyYAML, cryptography), asked for before it begins anything, all at once,
+with the ``pip`` line that installs what is missing (``missing-library``).
 
 Private to this collection.
 """

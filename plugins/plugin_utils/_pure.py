@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The small base of every filter and test of templates: plain values in, one mapping of errors (AnsibleFilterError),
-functions imported at their first use.
+"""The small base of every filter and test of templates: arguments made plain, without Ansible's tags; refusals
+(FleetError) and wrong arguments as AnsibleFilterError; functions imported at their first use.
 
 Private to this collection.
 """

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Variables of our playbooks: which names a playbook knows, and which options they set; others of the command line
-(``-e``) are refused, for they would be passed over in silence.
+"""Variables of our playbooks: which names a playbook knows, which options they set; others of the command line
+(``-e``), misspelt ones, are refused (``unknown-variable``), for they would be passed over; options in a printed
+command.
 
 ``-e aproved_plan=plan.json`` would apply what nobody approved. What a playbook knows is what its own text uses.
 

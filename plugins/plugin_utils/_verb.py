@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The small base of every verb: options from the documentation, its run (records, check mode, what to type next), its
-answer and result file, one mapping of errors to results, failures shortened.
+"""The small base of every verb: its options from the documentation, checked (``bad-option``); its run (records, check
+mode, what to type next), its answer and ``result_file``; errors, faults and refusals as failed results, failures
+shortened.
 
 Private to this collection. A verb runs once for all hosts of a play, in the controller's process.
 """

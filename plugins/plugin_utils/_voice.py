@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a verb prints while it works (lines, warnings), for how wide a terminal, and whether anybody reads it, in the
-worker process of ansible-playbook.
+"""What a verb prints while it works (lines, warnings), how wide the terminal is, whether anybody reads the output,
+waiting until all is printed; in the worker process of ansible-playbook.
 
 The worker has no terminal of its own: what it says is queued, and printed by a thread of ansible-playbook. That thread
 ends for good when nobody reads the output any more (``... | head``), and ansible-playbook then waits for ever for a

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that verbs are given to read (facts, looks for drift, prices, plans, other JSON) and to write, with
-FleetErrors; a path with ``~`` replaced by the home; options that name no path, and files that could not be written in
-the end, refused."""
+"""Files that verbs are given to read (facts, looks for drift, prices, plans, other JSON; ``facts-missing``,
+``prices-invalid``) and to write (``unwritable-file``); a path as an option in a printed command, its ``~`` replaced by
+the home; options that name no path, refused."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Objects that people give in files or outright, by kind and name; which run is meant; how what they wrote comes into
-the records."""
+"""Objects that people give in files or outright, by kind and name (``duplicate-object``); which run is meant
+(``which-run``); how the specs that they wrote come into the records."""
 
 from __future__ import annotations
 

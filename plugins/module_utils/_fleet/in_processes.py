@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Several pieces of work at once, each in a process that is forked from this one and ends with it: their answers and
-errors in order.
+errors in order (``worker-lost``, ``no-workers``).
 
 Forked, not started anew: they have what this one has read already, and nothing secret goes through an argument or a
 file. An answer comes back through a pipe that nobody else can open.

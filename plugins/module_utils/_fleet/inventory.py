@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The fleet as hosts of an Ansible inventory: hub and members, each with what is known of it and how it is reached.
+"""The fleet as hosts of an Ansible inventory: hub and members, each with what is known of it and how it is reached
+(``fleet_role`` and so on), from records (``no-records``) or the output of a stack (``bad-inventory``).
 
 From records, or from the output of a Pulumi stack. No credential is among it: a path, a context, the name of a Secret.
 """

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Leases that a thread renews while work goes on, and the word that there is to be no further write; time that counts
-on while a machine sleeps."""
+"""Leases that a thread renews while work goes on, and the word that there is to be no further write (``lease-lost``,
+``interrupted``); time that counts on while a machine sleeps."""
 
 from __future__ import annotations
 

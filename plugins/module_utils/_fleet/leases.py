@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Leases under a name that tells whether its holder's process is still there, taken over from the dead; leases of
-members that are let go."""
+"""Leases under a name (``holder``) that tells whether its holder's process is still there, taken over from the dead;
+leases of members that are let go (``member-leaving``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Linting manifests in files and folders (KubeFleet, Karpenter, Azure Fleet, our own), without records or a cluster;
-the documents in mended form."""
+"""Linting manifests in files and folders (KubeFleet, Karpenter, Azure Fleet, our own), without records or a cluster:
+which files are ours (``passed_over``), what a comment silences, ``more-findings``; the documents in mended form."""
 
 from __future__ import annotations
 

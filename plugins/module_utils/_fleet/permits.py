@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory that a process which holds leases shares with those that write for it: whether they still may.
+"""Memory that a process which holds leases shares with those that write for it: whether they still may, by a window for
+each set of leases, signs of life, and the word to stop.
 
 A number of eight bytes at a place of its own is written and read in one go. Nothing in here lets anything be written:
 what is not open is asked for, and whoever is asked goes by the leases themselves.

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one call of a verb works with, opened once from its options and handed down: records, hub, holder of leases, the
-present, who is told; a line in the journal of an object."""
+"""What one call of a verb works with, opened once from its options (``records``, ``holder``, ``reason``) and handed
+down: records, hub, holder of leases, the present, who is told; a line in the journal of an object."""
 
 from __future__ import annotations
 

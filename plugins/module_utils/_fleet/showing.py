@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What goes to a terminal, a log or a result, made fit for it: no secret that we have shown to a server, and nothing
-that steers what it is printed on."""
+that steers what it is printed on; data as plain JSON."""
 
 from __future__ import annotations
 

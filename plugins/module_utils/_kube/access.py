@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who we are on an API server, which version it has, and whether it is ready."""
+"""Who we are on an API server, which version it has (``no-version``), and whether it is ready (``/readyz``, with the
+checks that fail)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Server-side apply of one Kubernetes object, and its deletion."""
+"""Server-side apply of one Kubernetes object (also as a dry run, or by ``force``), and its deletion (by uid or
+resourceVersion)."""
 
 from __future__ import annotations
 

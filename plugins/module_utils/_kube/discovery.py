@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which kinds an API server has, custom resources included, by aggregated discovery (Kubernetes 1.30 and later): what
-it calls one, in which version it serves an object, all kinds that live in namespaces."""
+it calls one (``unknown-kind``), in which version it serves an object, all kinds that live in namespaces."""
 
 from __future__ import annotations
 

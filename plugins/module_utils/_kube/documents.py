@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Objects that an API server sent, judged where they come in: name, metadata, managed fields and depth, on which all
-code relies; the error for an answer that cannot be used."""
+code relies; the error ``bad-answer`` for an answer that cannot be used."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files of this machine: read within a limit and never from what is no file; written whole or not at all; ``~`` and
-folders of the user by an environment.
+"""Files of this machine: read within a limit and never from what is no file; written whole or not at all, or appended
+to; ``~`` and folders of the user by an environment; what no file can be called.
 
 All errors are OSError, with a ``strerror`` fit to be shown; ``EFBIG`` where a file has more than the limit.
 """

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A ``coordination.k8s.io`` Lease as a lock with a fence number: taken, renewed, released; what stands in any Lease,
-read with care.
+"""A ``coordination.k8s.io`` Lease as a lock with a fence number: taken (``lease-held``), renewed (``lease-lost``),
+released; what stands in any Lease, read with care.
 
 ``leaseTransitions`` is the epoch: each acquisition adds one, and a writer whose epoch is behind has lost the lock.
 Every write names the resourceVersion it builds on, so of two at once one fails. Times in the Lease are the API

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lists of Kubernetes objects read from an API server, in pages, whole or object by object, within limits of size and
-time. A list is whole, or it is an error: never fewer objects than there are."""
+"""Lists of Kubernetes objects read from an API server, in pages, whole or object by object, or their metadata only,
+within limits of size and time (``too-large``, ``gone``). A list is whole, or it is an error: never fewer objects than
+there are."""
 
 from __future__ import annotations
 

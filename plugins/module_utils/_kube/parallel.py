@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same work on many clusters at once, in a pool of threads: each has its own outcome, result or error, within a
-deadline and until an interrupt."""
+"""The same work on many clusters at once, in a pool of threads (``workers``): each has its own outcome, result or error
+(``member-fault``), within a deadline (``timeout``) and until an interrupt (``interrupted``); machines that start no
+thread (``no-workers``)."""
 
 from __future__ import annotations
 

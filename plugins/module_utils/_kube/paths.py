@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Paths of objects in the Kubernetes REST API, what a server calls a kind (group, version, plural, scope), and a table
-of the usual built-in kinds."""
+"""Paths (URLs) of objects in the Kubernetes REST API, what a server calls a kind (group, version, plural, scope), a
+table of the usual built-in kinds; manifests without a name or namespace (``missing-name``, ``missing-namespace``)."""
 
 from __future__ import annotations
 

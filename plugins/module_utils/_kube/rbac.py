@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""RBAC roles and bindings as manifests: the least that an account needs on a member to read it, to apply to it, or to
-disrupt its nodes; and roles with whatever grants are given.
+"""RBAC manifests of accounts on a member (ClusterRole, Role, bindings): the least permissions to read it, to apply to
+it, or to disrupt its nodes; and roles with whatever grants are given.
 
 Server-side apply of an object that is not there yet needs ``create`` besides ``patch``.
 """

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What may be told of a refused Secret: reason and field paths; and whether a request holds one. API servers and
-webhooks put values into their words.
+"""What may be told of a refused Secret without its values: reason and field paths, but not the words of API servers and
+webhooks, which hold values; and whether a request holds a Secret.
 
 Kubernetes 1.36 does so for a value of another type, a map or a list in place of text, a key that is none, a label or
 an annotation, an unknown field, and whatever an admission webhook likes to say.

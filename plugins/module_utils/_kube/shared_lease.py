@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A ``coordination.k8s.io`` Lease that is there only while somebody works: one owner at a time, who may be several.
+"""A ``coordination.k8s.io`` Lease that is there only while somebody works, taken, renewed and released by one owner at
+a time, who may have several workers; expired ones taken over; one held by others (``member-held``), or lost
+(``member-lost``).
 
 Taking it is one request where nobody has it (``create``), giving it up another (``delete``). Workers of one owner share
 it: they stand in an annotation, and the last one deletes it. Another owner's is taken over, with an epoch

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""HTTP and TLS connections to API servers, their pools, headers and time limits: ``urllib3`` is imported here alone,
-and its exceptions get our words."""
+"""HTTP and TLS connections to API servers: pools, proxies, headers, time limits, when a server certificate ends; errors
+of connections, certificates and time-outs in our words; ``urllib3`` is imported here alone (``missing-library``)."""
 
 from __future__ import annotations
 

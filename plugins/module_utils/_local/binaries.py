@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Binaries of the control planes: from a given folder, from the user's cache, from the publishers' release files, or
-built from their Go modules; in this order.
+"""Binaries of control planes (etcd, kwok ...): from a given folder, from the user's cache, from release files, or built
+from Go modules, in this order; ``missing-binary``, ``build-failed``, ``go-missing``.
 
 ``python -m ansible_collections.gitops.fleet.plugins.module_utils._local.binaries`` gets all that are missing.
 """

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The keys and certificates of one local cluster, made and signed: a CA of its own, and a key for each identity."""
+"""The CA, keys and certificates (PKI) of one local cluster, made and signed: one for each identity (admin, API server,
+kwok ...), how long they are valid, service account keys; keys gone or damaged (``state-unreadable``)."""
 
 from __future__ import annotations
 

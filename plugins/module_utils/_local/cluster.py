@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Local clusters: made, started, upgraded, stopped and removed, several at once; what one is, all of a root listed, and
-the memory that one takes.
+"""Local clusters made, started, upgraded, stopped and removed, or what that would do (check mode), several at once; the
+status of one, of all below a root, and the memory that one takes; ``no-such-cluster``, ``linux-only``.
 
 Real etcd and kube-apiserver processes on loopback, each cluster with its own keys, ports, data and logs in a folder of
 its own below a root. Every function may be interrupted at any instant, by SIGKILL too, and called again.

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How far the Go compiler is, from the packages that it names while it works (``go build -v``).
+"""How far a build by the Go compiler is, a line with the number of packages now and then, from those that it names
+while it works (``go build -v``).
 
 It names a package when it begins with it, and none that it has compiled earlier. All that the package imports is there
 then, so what is done can be told at any time, whatever was kept of a build that was broken off.

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The programs of a control plane: the arguments, variables and files that each is started with, and where the audit
-log is. Everything listens on loopback only."""
+"""The programs of a local control plane (etcd, kube-apiserver, kwok, Karpenter ...), by profile: arguments, environment
+variables, ports and files that each is started with; audit policy, audit log, token file; all on loopback only."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The processes of one cluster: which to start, stop or replace, and doing so; which are left over, waiting until they
-are ready, and a client of their API server."""
+"""The processes of one local cluster: which to start, stop or replace, and doing so; left-over ones, whether the API
+server can be asked, waiting until it is ready (``not-ready``, ``component-died``, ``port-taken``), where logs are, a
+client of the API server."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""From what a local cluster is to what its specification says: steps planned, processes brought up, nodes settled;
-every step may be cut off and done again."""
+"""From what a local cluster is to what its specification says, or the steps planned for that in words: processes
+brought up, simulated nodes made and deleted; the specification of a cluster that is there; every step may be cut off
+and done again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""CustomResourceDefinitions that a component brings along, put on its API server before it starts."""
+"""CustomResourceDefinitions (CRDs) that a component brings along, Karpenter, applied to its API server before it
+starts, and whether it serves them yet (``missing-crds``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds and downloads that are kept: a manifest beside each says where it is from, and the SHA-256 of every file; why
-one must not be used."""
+"""Builds and downloads that are kept in the cache: ``manifest.json`` beside each, the bill of materials, says where it
+is from, and the SHA-256 of every file; why one must not be used (damaged, changed, by another Go)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""kubeconfig files of local clusters: one per identity, and one with the admin context of every cluster of a root."""
+"""kubeconfig files of local clusters written: one for each identity, and one with the admin context of every cluster of
+a root, merged; whether one is up to date; whether the keys are there."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lock files that one process or thread at a time holds, waited for; folders made, and what cannot be written there as
-FleetError ``unwritable-folder``."""
+"""Lock files that one process or thread at a time holds, waited for (``busy``); folders made, and an OSError while
+writing there as FleetError ``unwritable-folder``."""
 
 from __future__ import annotations
 

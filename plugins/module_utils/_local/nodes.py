@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Simulated nodes, Node objects that kwok keeps ready: which are wanted, to be made or deleted, and doing so; their
-successors, which are not ready, how many a pool has."""
+"""Simulated nodes, Node objects that kwok keeps ready: which are wanted, to be made, replaced or deleted, and doing so;
+their successors when nodes are rotated; which are not ready, how many a pool has."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is true of a local cluster (state, version, nodes, ports, processes, paths), and what was done to it, for
-results and differences."""
+"""What is true of a local cluster (state ``absent``, ``incomplete``, ``stopped``, ``running`` or ``degraded``; version,
+nodes, ports, processes, paths), and what was done to it, for results and differences of modules."""
 
 from __future__ import annotations
 

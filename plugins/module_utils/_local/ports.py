@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loopback ports: a range is cut into slots of equal size, and a cluster holds one slot, and maybe single ports more,
-for as long as it exists; which ports are free, and which process has one."""
+"""Loopback ports for local clusters: a range cut into slots of equal size, of which a cluster holds one, and maybe
+single ports more, while it exists (``no-free-ports``); which ports are free, and which process has one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that nobody else may read, and folders that nobody else may write to."""
+"""Files that nobody else may read (keys, states), written as a whole; folders that nobody else may write to
+(``unsafe-folder``), by owner and mode."""
 
 from __future__ import annotations
 

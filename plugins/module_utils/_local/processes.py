@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Processes that outlive the one that started them (Linux): started, told from others, found by their mark, ended;
-their arguments and memory, and the end of a log."""
+"""Processes that outlive the one that started them (Linux): started (``cannot-start``), told from others, found by the
+mark in their environment, ended (``cannot-stop``); their arguments and memory, and the last lines of a log."""
 
 from __future__ import annotations
 

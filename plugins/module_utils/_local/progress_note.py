@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a process says while it builds or downloads, for those that wait for it: its last line, in a file."""
+"""Progress of a build or download by one process, for other processes that wait for it: its last line, left in a file,
+and said again by those."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The engine of Pulumi: the user's, if it is new enough, or one that is built from its Go modules."""
+"""The Pulumi engine, the program ``pulumi``: the user's on the PATH, if it is new enough and can run Python programs,
+or our own build from Go modules; neither (``no-engine``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is built: each family of binaries is one tools module with its own ``go.mod`` and ``go.sum``; which recipe fits
-a version, its key in the cache.
+"""What is built: a recipe for each family of binaries (Kubernetes, etcd, kwok, Karpenter, Pulumi), a tools module with
+its own ``go.mod`` and ``go.sum``: version, programs, build flags; which recipe fits a version (``unknown-version``,
+``unknown-family``), its key in the cache.
 
 Kubernetes, etcd and kwok pin different versions of the same libraries, so they never share a module: minimal version
 selection would lift them all to combinations that nobody has tested.

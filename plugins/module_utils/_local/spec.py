@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a local cluster shall be, and what is refused: specifications with problems, versions that its data cannot go
-to."""
+"""What a local cluster shall be: the specification of a cluster, its node pools and token users, and all that is wrong
+in one (``bad-profile``, ``bad-version`` ...); versions that its data cannot go to (``downgrade-refused``,
+``minor-skipped``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is remembered of a local cluster, one JSON file in its folder, replaced as a whole; its name, ports, locks and
-removal, the folder of all clusters, and which of them has a port."""
+"""What is remembered of a local cluster, ``state.json`` in its folder: read, checked (``state-unreadable``,
+``state-too-new``), saved; the folder of all clusters, names, ports given, locks, removal and what a cut-off one left;
+which cluster has a port or a CA."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exactly one line in ``<root>/upgrades.log`` for each upgrade by ``cluster.upgraded``, however often it was cut off,
-by an intent that is written down before and taken back at the end.
+"""The log of upgrades, exactly one line in ``<root>/upgrades.log`` for each by ``cluster.upgraded``, however often it
+was cut off, by an intent (``upgrade.json``) that is written down before and taken back at the end.
 
 The intent is written into the cluster's folder first, with an id of its own. The line with that id is written when the
 data are about to be touched by the newer API server, unless it is there. So it is there whenever the cluster answers

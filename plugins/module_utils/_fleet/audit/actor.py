@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who acts: the account as the hub sees it, or the user of this machine."""
+"""Who acts: the account as the hub sees it, or the user of this machine (USER, LOGNAME)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evidence of what a conductor carries on: written once something begins, so that one that only waits leaves none."""
+"""Evidence of what a conductor carries on, its beginning and what it came to: written once something begins, so that
+one that only waits leaves none."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Lasting evidence of what is done: one AuditEntry before an act begins and one when it has ended, or one for an act of
-a single write. It is for people; nothing is decided by it, and what cannot be written stops nothing, but is told."""
+a single write; its fields (who, members, digests, ``reason``, ``revision``), hidden and cut. It is for people; nothing
+is decided by it, and what cannot be written stops nothing, but is told."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The history of a fleet out of its records: entries, what older records tell, and the journal. Nothing is written."""
+"""The history of a fleet out of its records: entries, what older records tell, and the journal, as far as they are
+asked for (``since``, ``until``, ``about``, ``member``, ``by``, ``action``). Nothing is written."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evidence of a placement that is carried out: before its record is written, and when its lease is given back."""
+"""Evidence of a placement that is applied, rolled back or removed: before its record is written, and, with what it came
+to, when its lease is given back."""
 
 from __future__ import annotations
 

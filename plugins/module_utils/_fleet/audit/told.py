@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What records tell of acts of which there is no entry: approvals and refusals of gates, starts of runs, snapshots."""
+"""What records tell of acts of which there is no AuditEntry: approvals and refusals of gates, approved stages, starts
+of runs, snapshots."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The state of one machine in the records: read, changed by compare-and-swap, never guessed."""
+"""The state of one machine in the records: read, changed by compare-and-swap under a lease and its epoch, never
+guessed; changes that are noted, and made again on what others wrote."""
 
 from __future__ import annotations
 

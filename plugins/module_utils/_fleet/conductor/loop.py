@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The loop that carries a machine on: see, decide, store the intents, begin acts, record, until it ends or waits; for
-how long records that do not answer are borne.
+"""The loop that carries a machine on: see, decide, store the intents, begin acts, record, until it ends or waits
+(``time_limit``, ``max_idle``, ``resume_at``); for how long records that do not answer are borne.
 
 It knows machines by the shape of ``_core.machine`` only, and what is special to one by its ``Steering``. Killed at any
 instant it can be started again: what is in flight is recorded before it is begun, and looked for before it is repeated.

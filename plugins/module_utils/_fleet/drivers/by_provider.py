@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members of several clouds in one run: options of a driver by the ``provider`` of the FleetMember, what of them is
-missing for a member, and which versions the platform of each knows at all."""
+"""Members of several clouds in one run: options of a driver by the ``provider`` of the FleetMember (``providers``),
+what of them is missing for a member (``driver-without-options``), and which versions the platform of each never has
+(``target-not-offered``)."""
 
 from __future__ import annotations
 

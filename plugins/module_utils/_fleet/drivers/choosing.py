@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which drivers can be carried out; settings of a ready definition for a member, what a FleetMember says in place of
-``{location}``, and names filled in that no object can have."""
+"""Which drivers can be carried out (``driver-not-supported``); settings of a ready definition for a member, what a
+FleetMember says in place of ``{location}``, names filled in that no object can have, and members that would all be one
+cluster."""
 
 from __future__ import annotations
 

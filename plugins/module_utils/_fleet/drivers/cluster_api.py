@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver ``cluster_api``: clusters with a managed topology, upgraded by the controllers of Cluster API; why a
-topology cannot have a version.
+"""The driver ``cluster_api``: clusters with a managed topology, upgraded by the controllers of Cluster API, with pools
+put off and let go one by one (``no-topology``, ``cluster-paused``, ``no-such-pool``); why a topology cannot have a
+version.
 
 The version of the topology is what they bring everything to: the control plane at once, and then each MachineDeployment
 and MachinePool. Pools are put off by the annotation that Cluster API has for it, in the same write as the version, and

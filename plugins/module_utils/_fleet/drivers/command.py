@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver ``command``: commands of the user, each a list of arguments, run without a shell.
+"""The driver ``command``: commands of the user, each a list of arguments, run without a shell, and what they print read
+(``observe-failed``, ``poll-failed``, ``no-command``).
 
 In every argument ``{member} {target} {operation} {attempt} {run} {type} {pool} {image} {reference}`` are replaced, and
 each command has them in its environment as ``GITOPS_FLEET_MEMBER`` and so on; ``observe`` has ``{member}`` alone, and

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a driver does: look at a member, begin its upgrade or that of one node pool, follow it. Each call is
+"""What a driver does: look at a member (its version, whether it is ``busy``, its pools), begin its upgrade or that of
+one node pool, follow it (``in progress``, ``succeeded``, ``failed``, ``unknown``, ``not begun``). Each call is
 idempotent."""
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What of our environment reaches an operation: what is on this list, and what the user adds to it.
+"""What of our environment reaches an operation: variables on this list, and those that the user adds to it
+(``environment``).
 
 Whoever runs us may have secrets in the environment, and variables that are meant for the outer Ansible only: the job
 runner of AWX sets callbacks, an inventory and paths that make a second Ansible inside it fail or report as the first.

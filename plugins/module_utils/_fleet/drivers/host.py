@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where operations run whose processes we hold: on which machine, and below which folder; the reference that says so
-before one is begun, and its words."""
+"""Where operations run whose processes we hold: on which machine and boot, and below which folder; the reference that
+says so before one is begun (intent), and its words."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The driver ``local``: members that are local clusters, whatever their names, get newer binaries on the same data;
-which members are none."""
+which local cluster a member is, and which members are none (``no-such-cluster``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an option of a driver may hold, by its kind: a path, seconds, a list of arguments and so on."""
+"""What an option of a driver may hold, by its kind (path, name, seconds, flag, mapping, argv, texts), and why a value
+is not of that kind."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""From the option ``drivers`` to the driver of each member; whether a driver declares that nodes do not update by
-themselves."""
+"""From the option ``drivers`` to the driver of each member (``no-driver``, ``driver-without-options``, ``bad-option``),
+with all options of each driver; whether a driver declares that nodes do not update by themselves."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Words in braces in the commands of users, such as ``{operation}``, filled in for one piece of work; what would become
-an option or a script is refused. Other braces (JSON, queries) are left as they are."""
+"""Words in braces in the commands of users, such as ``{operation}``, filled in for one piece of work, and as variables
+(``GITOPS_FLEET_MEMBER``); which nothing stands for; what would become an option or a script is refused
+(``unsafe-argument``). Other braces (JSON, queries) are left as they are."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Commands of the user that answer to us: begun without a shell, heard up to a limit, and ended when told to."""
+"""Commands of the user that answer to us: begun without a shell, waited for, heard up to 4 MB, and killed with their
+process group."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Making an API server a hub: our CRDs, our policies and our namespace, and which CRDs it does not serve yet; an object
-at a path, if it is there. Two masters would fight, so foreign CRDs are left alone."""
+"""Making an API server a hub: our CRDs, our policies and our namespace, foreign ones refused (``foreign-crds``,
+``foreign-hub``), what was installed in lines; which CRDs it does not serve yet; an object at a path, if it is there.
+Two masters would fight, so foreign CRDs are left alone."""
 
 from __future__ import annotations
 

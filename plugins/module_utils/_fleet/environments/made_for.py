@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which fleet, or stack, a local cluster was made for: a mark in its folder, which is there first and goes with the
-cluster; all clusters of a fleet, half removed ones, those of others refused."""
+cluster; all clusters of a fleet, half removed ones, those of others refused (``cluster-of-others``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A kubeconfig file for a service account of a member, and why it has to be made again: its token goes from the API
-server into the file, and nowhere else."""
+"""A kubeconfig file for a service account of a member, and why it has to be made again, as when its token ends soon or
+its API server is another: its token goes from the API server into the file, and nowhere else."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Asks a member what becomes of its nodes when a program writes NodePools and node classes: by dry runs and reading."""
+"""Asks a member what becomes of its nodes when a program writes, or deletes, NodePools and node classes
+(``no-karpenter``): by dry runs and reading."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members that are evacuated or readmitted: who is meant, the mark of it in the records, and what stays on them."""
+"""Members that are evacuated or readmitted: who is meant (``nothing-selected``, ``nothing-left``), the mark of it (a
+taint) in the records, and which placements stay on them (``not-moved-yet``)."""
 
 from __future__ import annotations
 

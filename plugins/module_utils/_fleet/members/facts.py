@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading the facts of a fleet: every member once, in parallel; the nodes of one member; whether placements need what
-pods request."""
+"""Reading the facts of a fleet: every member once, in parallel (health, version, nodes, what pods request, namespaces,
+windows, ends of certificates), what of one is ``missing``; the nodes of one member; whether placements need what pods
+request."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Our namespace on a member: made when it is first needed, and deleted if we made it and nothing is left in it."""
+"""Our namespace on a member: made when it is first needed, and deleted if we made it and nothing is left in it that
+others put there."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rights (RBAC) of people and pipelines on the hub, only for their part in a run; and in the namespace where roles run
-as Jobs."""
+"""Rights (RBAC) of people and pipelines on the hub, only for their part in a run (``hub_reader``, ``hub_approver``,
+``hub_staged_approver``, ``hub_maintainer``, ``hub_conductor``, ``hub_scheduler``); and in the namespace where roles run
+as Jobs (``jobs``)."""
 
 from __future__ import annotations
 

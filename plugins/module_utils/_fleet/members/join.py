@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Joining members (MemberClusters), or the contexts of a kubeconfig as members: each is reached once before anything is
-recorded, and told from all others; labels that its nodes tell."""
+"""Joining members (MemberClusters), or the contexts of a kubeconfig as members (``no-context-matches``): each is
+reached once before anything is recorded (``no-connection``, ``rebuilt``), and told from all others; labels that its
+nodes tell."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members that leave: what was placed there is released or removed, under the brakes, and then they are forgotten."""
+"""Members that leave: what was placed there is released or removed, under the brakes (``max_removals``,
+``member-busy``), and then they are forgotten, with ``forget_unreachable`` also those that do not answer."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Lease ``member`` on a member's API server, by which other records see that it is written to or upgraded; what
-tells these records from others.
+"""The Lease ``member`` on a member's API server, by which other records see that it is written to or upgraded
+(``member-held``, ``member-lost``); what tells these records from others, and where a person finds them.
 
 Leases in the records keep the runs of one fleet apart; a second fleet, with records of its own, knows nothing of them.
 What both see is the Lease ``member`` in our namespace on the member. Its owner are the records, not one run: runs of

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Asking for maintenance windows that live on clusters: in an annotation, or told by the command of their platform;
-these commands out of an option."""
+"""Asking for maintenance windows that live on clusters: in an annotation, or told by the command of their platform
+(``maintenance-unread``); these commands out of the option ``maintenance_commands``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Facts that the records hold and that are young enough to decide on; of all other members they are read."""
+"""Facts that the records hold and that are young enough to decide on (``max_facts_age``); of all other members they are
+read."""
 
 from __future__ import annotations
 

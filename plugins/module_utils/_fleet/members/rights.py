@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The manifests (RBAC) for one purpose, with the kinds of what is to be placed: for members to read, apply or disrupt
-nodes, and for the hub; manifests as YAML."""
+"""The manifests (RBAC) for one purpose and ``subject``, with the kinds of what is to be placed (``unknown-kind``,
+``bad-definition``): for members to read, apply or disrupt nodes, and for the hub; manifests as YAML."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading members in several processes at once, each its share of them, where one is too slow for all. Reads only."""
+"""Reading members in several processes at once (``workers``), each its share of them, where one is too slow for all;
+what they learned taken over, and members of a process that was lost (``NotAsked``, ``worker-lost``). Reads only."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writing what members said of themselves into the records: the status of MemberClusters and FleetMembers."""
+"""Writing what members said of themselves into the records: the status of MemberClusters and FleetMembers, but for the
+operation in flight."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What people ask about disruption budgets of Karpenter NodePools: what may be disrupted now and when, and a window
-written as budgets; the time zone that an option names."""
+"""What people ask about disruption budgets of Karpenter NodePools: what may be disrupted now and when
+(``no-such-pool``), and a window written as budgets (``valid_until``); the time zone that an option names
+(``unknown-time-zone``)."""
 
 from __future__ import annotations
 

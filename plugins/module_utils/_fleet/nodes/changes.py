@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Edits of NodePools and node classes in files, held against what members have; what a file tells of the network that
-new subnets are judged by."""
+"""Edits of NodePools and node classes in files (``changes``, ``no-changes``), held against what members have; what a
+file tells of the network that new subnets are judged by (``network-invalid``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes that somebody deletes by hand, all at once: no budget of nodes holds them back, PodDisruptionBudgets do.
+"""Nodes that somebody deletes by hand, all at once, each drained first, let go again if it is not empty in time
+(``node-stays``, ``node-held``): no budget of nodes holds them back, PodDisruptionBudgets do.
 
 Each is drained first and replaced as in a rotation. One that is not empty in time is let go again; one that is deleted
 by then goes all the same. Who is killed and called again goes on.

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What somebody does by hand on a member: nodes deleted or protected, NodePools deleted, stopped, released or patched,
-node classes patched; told first, with the nodes that are replaced by it."""
+"""What somebody does by hand on a member: nodes deleted or protected, NodePools deleted, stopped, released, patched,
+node classes patched; told first, with nodes replaced by it (``count-not-confirmed``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What people ask about nodes: why each may be disrupted, what keeps it from it, what Karpenter would do to it, and
-what becomes of it by edits."""
+"""What people ask about nodes: why each may be disrupted, what keeps it from it, what Karpenter would do to it
+(``plan-unknown``) and whether that still holds later (``look_again``), and what becomes of it by edits; tables of
+safeguards."""
 
 from __future__ import annotations
 

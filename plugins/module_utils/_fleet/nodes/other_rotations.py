@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What other rotations of the same records have in flight, and the turn in which one of them all begins nodes; a lease
-kept while members are read.
+"""What other rotations of the same records have in flight or in hand, and the turn in which one of them all begins
+nodes; a lease kept while members are read.
 
 Two that decided at once would each begin what a budget over both has left. So whoever is about to begin nodes takes a
 lease, reads what the others have recorded by then, decides by that, records it, and gives the lease back.

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading what members hold for decisions about their nodes, in pages and in parallel, or out of a file; only what is
-needed is kept."""
+"""Reading what members hold for decisions about their nodes (Nodes, pods, NodePools, NodeClaims, node classes), in
+pages and in parallel, or out of a file (``nodes-invalid``); only what is needed is kept; ``no-such-member``."""
 
 from __future__ import annotations
 

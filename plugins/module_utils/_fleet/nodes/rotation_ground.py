@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a rotation stands on while it is conducted, read from the records again and again: maintenance, and the members
-that are in the fleet by now; what these hold."""
+"""What a rotation stands on while it is conducted, read from the records again and again: maintenance, the members that
+are in the fleet by now, and who lets one go; what these hold."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The record of one rotation: whether it has begun, or waits for a schedule; written with its nodes or another state,
-told to stop, deleted."""
+"""The record of one rotation: whether it has begun, or waits for a schedule; written with its nodes
+(``rotation-too-large``) or another state, told to stop, deleted (``rotation-in-flight``, ``rotation-deleted``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a rotation came to, in the words of every verb's result: outcome, code and message, its nodes, when what it
-waits for opens; which rotation is meant."""
+"""What a rotation came to, in the words of every verb's result: outcome, code (``nodes-left``) and message, its nodes,
+when what it waits for opens; which rotation is meant (``which-rotation``)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a rotation tells people while it goes on, who waits for what among it, and the line in the journal for each node
-that was disrupted; texts folded to lines that fit a log."""
+that was disrupted (``DisruptionBegun``, ``Disrupted``, ``GivenUp``); texts folded to lines that fit a log."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""NodeRotations and FleetMaintenances, of files and of the records; what is given stands for what is recorded."""
+"""NodeRotations and FleetMaintenances, of files and of the records (``not-a-rotation``); what is given stands for what
+is recorded."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Work on nodes in flight, a thread each, and the leases on the members that it is done on."""
+"""Work on nodes in flight, a thread each, begun, halted, and how it ended; the leases on the members that it is done
+on, renewed and given back; a clock that does not jump ahead."""
 
 from __future__ import annotations
 

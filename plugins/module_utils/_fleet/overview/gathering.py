@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The overview of a fleet for its report (clusters, placements, runs, pools, drift), from its records or from facts and
-manifests alone; what has changed since an earlier report. Asks no member and writes nothing."""
+manifests alone; what has changed since an earlier report (``changes``, ``report-invalid``). Asks no member and writes
+nothing."""
 
 from __future__ import annotations
 

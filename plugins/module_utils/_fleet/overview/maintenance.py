@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recording and deleting FleetMaintenances by themselves: what becomes other in them, and for which members that moves
-the openings. No run is begun or carried on, and no member is asked."""
+"""Recording and deleting FleetMaintenances by themselves (``no-maintenance-given``): what becomes other in them
+(``changes``, ``same``), and for which members that moves the openings (``openings-unknown``). No run is begun or
+carried on, and no member is asked."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When members may be touched, by the records alone: windows, freezes, upgrades in flight; what other FleetMaintenances
-than the recorded ones would change in that, and that none is given."""
+"""When members may be touched, by the records alone: windows, freezes, upgrades in flight, entries of a calendar,
+budgets of pools; what other FleetMaintenances than the recorded ones would change in that, and that none is given."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Calendars of NodePools from files (what their budgets permit, and recorded freezes), one for each number of nodes
-that clusters have of the pool."""
+"""Calendars of NodePools from files (what their budgets permit, and recorded freezes; ``no-node-pool``), one for each
+number of nodes that clusters have of the pool."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recorded runs as charts: update runs, those that are not over with a forecast; staged update runs; rotations."""
+"""Recorded runs as charts, the newest first: update runs, those that are not over with a forecast; staged update runs
+with who approved; rotations; what is wrong with those left out."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The state of the fleet as its records tell it, gathered for one view: of each member what it holds, what fails and
-goes on there, and drift. Asks no member and writes nothing."""
+"""The state of the fleet as its records tell it, gathered for one view: of each member what it holds, what fails, is
+late and goes on there, and drift; runs whose conductor is gone; ``upgraded-since``. Asks no member and writes
+nothing."""
 
 from __future__ import annotations
 

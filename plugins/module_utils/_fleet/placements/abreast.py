@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Placements side by side, but one after another on a member: a later one may need there what an earlier one brings."""
+"""Placements carried out side by side in threads, as many as there is room for, but one after another on a member: a
+later one may need there what an earlier one brings."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Carrying out a fleet plan: each placement under its lease, by waves through the conductor, then its status; whether a
-plan changes anything."""
+"""Carrying out a fleet plan: each placement under its lease, by waves through the conductor, then its status, mirrored
+too; what failed, waits or was stopped (``ApplyResult``), how many clusters are done; whether a plan changes
+anything."""
 
 from __future__ import annotations
 

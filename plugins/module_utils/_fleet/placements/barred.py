@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clusters of a plan told apart before they are written: those that have left or leave the fleet, and those that get
-the placement for the first time."""
+"""Clusters of a plan told apart before they are written: those that have left the fleet (``not-a-member``) or leave it
+(``member-leaving``), and those that get the placement for the first time."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a binding becomes as its cluster is written, looked at or evacuated, and whether it says what the plan wants
-there."""
+"""What a binding becomes as its cluster is written, looked at or evacuated (``Evacuated``): conditions and marks of
+what it held before; whether it says what the plan wants there."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Before a plan is carried out: brakes, approved digest, unfulfilled policies, clusters still ready, records without
-members; after it: what failed, what is only out of reach, what evacuated clusters keep, who counts though silent."""
+"""Before a plan is carried out: brakes (``brake-max-removals``), ``digest-mismatch``, ``unfulfilled``,
+``became-ineligible``, records without members; after it: what failed (``not-applied``, ``not-gone``), what is only out
+of reach, what evacuated clusters keep, ``counted-as-recorded``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Problems of a run that was interrupted or lost its records: placements not begun or cut short, and what was written
-on which members by then."""
+"""Problems of a run that was interrupted or lost its records (``interrupted``, ``not-begun``): placements not begun or
+cut short, which clusters are not done, and what was written on which members by then."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from .look import Outcomes
 
 
 def refuse_to_begin(came: str, left: str = "nothing was written") -> None:
-    """FleetError ``interrupted`` where ``came`` says what has interrupted this run, with what is ``left`` undone."""
+    """FleetError ``interrupted`` where ``came`` says what has interrupted this run, nothing where it is empty; ``left``
+    says in words how things stand."""
     if came:
         raise FleetError(INTERRUPTED, f"{came}; {left}", hint="run again")
 

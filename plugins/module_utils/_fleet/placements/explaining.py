@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answers to "why this cluster, why not that one" and to "what if", from records or from files, and facts; the recorded
-members to decide on, as they were last heard of."""
+"""Answers to "why this cluster, why not that one" (``won``, ``lost``, ``read``, ``left_until``) and to "what if"
+(``what_if``), from records or from files, and facts; the recorded members to decide on, as they were last heard of."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a fleet holds: from its records into a facts snapshot, and from there into a plan without any records."""
+"""What a fleet holds, placements with bindings, policies and hashes of objects: from its records into a facts snapshot,
+and from there into a plan without any records."""
 
 from __future__ import annotations
 

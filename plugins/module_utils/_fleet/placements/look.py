@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Going to the members of a plan, side by side, to see object by object what it would do or to do it: by whose threads,
-with which options."""
+with which options (``ApplyOptions``), from which look of before; clusters whose labels are not known."""
 
 from __future__ import annotations
 

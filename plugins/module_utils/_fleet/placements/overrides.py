@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""ClusterResourceOverrides and ResourceOverrides in files and on the hub, and which of them concern a placement."""
+"""ClusterResourceOverrides and ResourceOverrides in files and on the hub (``duplicate-override``,
+``override-in-file``), and which of them concern a placement."""
 
 from __future__ import annotations
 

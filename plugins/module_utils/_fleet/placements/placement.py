@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""ClusterResourcePlacements and ResourcePlacements, the whole way: read, planned on facts, looked at, carried out;
-brake limits out of a verb's options."""
+"""ClusterResourcePlacements and ResourcePlacements, the whole way: read from files, inline or the hub, planned on
+facts, looked at, carried out, reported (``waits``, ``left_behind``, ``availability``); brake limits out of a verb's
+options."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Planning: specs, records and facts in, the plans of all placements out; one of them made again under its lease.
-Nothing is written."""
+"""Planning: specs, records and facts in, all placements' plans and their digest out; one made again under its lease
+(``records-moved``); which placements end (``source-gone``); ``selects-nothing``. Nothing is written."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The records of placements read and typed: names, status, bindings, snapshots; our own annotations on a placement told
-apart from its author's; an unfinished recovery; a binding or snapshot deleted."""
+apart from its author's; ``no-such-placement``, ``recovery-unfinished``; a binding or snapshot deleted; which clusters
+still hold what they lose."""
 
 from __future__ import annotations
 

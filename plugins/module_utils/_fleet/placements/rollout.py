@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is special to a placement's rollout while it is conducted: its members are written and looked at by waves."""
+"""A placement's rollout while it is conducted: members written by waves, looked at again, tried again, not come to."""
 
 from __future__ import annotations
 

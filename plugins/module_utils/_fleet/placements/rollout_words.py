@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is said of a rollout when it begins and while it waits: its numbers, who waits for whom, what is missing."""
+"""What is said of a rollout when it begins and while it waits: its numbers (``3 objects; clusters 1 gained``), who
+waits for whom (``waits`` and ``lines`` in results), what is missing on a cluster."""
 
 from __future__ import annotations
 

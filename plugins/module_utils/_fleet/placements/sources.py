@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Placements as people write them, and the objects that they select in files or on the hub, as members get them;
-Secrets that members are reached with are never among them; paths that hold no manifest."""
+"""Placements as people write them (``duplicate-placement``, ``not-a-placement``), and the objects that they select in
+files or on the hub (``acts-on-hub``), as members get them; Secrets that members are reached with
+(``fleet-credentials``); members that are the hub itself; ``no-manifests``."""
 
 from __future__ import annotations
 

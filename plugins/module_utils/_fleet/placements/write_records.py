@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writing the records of one placement under its lease: spec, policy and resource snapshots, status, journal; and
-deleting them at its end. A record that would not change is not written."""
+"""Writing the records of one placement under its lease: spec with our marks, policy and resource snapshots (the latest
+mark, ``revisionHistoryLimit``), status, journal; and deleting them at its end. A record that would not change is not
+written."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One run of ours at a time on a stack, from its preview to its end: the engine's own lock is given back in between."""
+"""One run of ours at a time on a stack, from its preview to its end (``stack-locked``): the engine's own lock is given
+back in between."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs commands of the Pulumi engine: what they print, as JSON too, events told while they go on, an end if they take
-too long, what their failure means, who holds a lock."""
+too long (``stack-timeout``), what their failure means (``stack-failed``, ``no-passphrase``), who holds a lock."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the Pulumi engine tells of a run, event by event (the JSON of ``--event-log``)."""
+"""What the Pulumi engine tells of a run, event by event (the JSON of ``--event-log``): steps with the inputs that
+differ, resources deleted or replaced, errors, warnings, counts."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is known of a Pulumi stack without running its program: outputs, all or one by name, resources, its last run,
-what was cut off, locks."""
+"""What is known of a Pulumi stack without running its program: outputs, all or one by name (``no-such-output``,
+``secret-output``), resources, its last run, what was cut off (``pending``), locks."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which stack of a Pulumi project is meant, where its state, its plugins and its passphrase are, the project's name, a
-workspace with its settings, and the engine's environment, without the Pulumi variables of who runs a play but for the
-access token."""
+"""Which stack of a Pulumi project is meant (``bad-backend``, ``bad-stack``), where its state, its plugins and its
+passphrase are, the project's name, a workspace with its settings (``bad-config``), and the engine's environment,
+without the caller's Pulumi variables but for the access token."""
 
 from __future__ import annotations
 

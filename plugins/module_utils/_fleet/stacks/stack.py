@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A stack of a Pulumi project: made as its program says, refreshed, taken down; in check mode only looked at; opened
-for commands, and its outputs."""
+"""A stack of a Pulumi project: made as its program says (``deletions``, ``stack-moved``), refreshed, taken down; in
+check mode only looked at; opened for commands, its secret settings, and its outputs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What budgets of Karpenter NodePools allow, when, and what is wrong with them; whether a node may be disrupted. All
-offline."""
+"""What budgets of Karpenter NodePools allow now, when they open within days, and what is wrong with them (lint);
+whether a pod, a node or a NodePool may be disrupted. All offline."""
 
 from __future__ import annotations
 

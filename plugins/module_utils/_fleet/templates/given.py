@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What users hand to filters and tests: one object, lists of them, results of k8s_info, Lists as kubectl has them; one
-of several words, whole numbers."""
+"""What users hand to filters and tests (``bad-argument``): one object, lists of them, results of k8s_info, Lists as
+kubectl has them; one of several words, whole numbers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instants as users give them, a text or nothing for the present; a time that YAML has read already, as a text."""
+"""Instants as users give them to filters and tests (``invalid-time``), a text or nothing for the present; a time that
+YAML has read already, as a text."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clusters in the order of an update strategy, for plays that run over them without an update run; members put together
-from rows, FleetMembers and MemberClusters."""
+"""Clusters in the order of an update strategy (filter ``update_stages``, ``not-a-strategy``), for plays that run over
+them without an update run; members put together from rows, FleetMembers and MemberClusters."""
 
 from __future__ import annotations
 

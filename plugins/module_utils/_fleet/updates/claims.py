@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Claims in the records, so that one operation at a time is on a member: a lease while it begins, a mark on the
-FleetMember until it has ended; which operations are in flight.
+"""Claims in the records, so that one operation at a time is on a member: a lease while it begins, a mark
+(``status.operation``) on the FleetMember until it has ended; which operations are in flight, and the run that the name
+of an operation tells.
 
 The lease keeps two conductors from beginning at the same instant. The mark (``status.operation``) has no end of its
 own: it stands for as long as its run says that the operation is in flight, however long nobody conducts that run.

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Conducting an update run with its drivers: refused before it is recorded, rehearsed, carried on, its verdict;
-versions that members have now, and the folder of operations."""
+"""Conducting an update run with its drivers: refused before it is recorded, rehearsed (``may-begin``, ``held-now``),
+carried on, its verdict (``run-failed``, ``not-at-target``); versions members have now; folder of operations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When members may begin, as far as people and platforms say: maintenance windows, freezes, releases by location."""
+"""When members may begin, as far as people and platforms say, by the records: maintenance windows, freezes, releases by
+location; ``no-such-maintenance``, and what holds for a FleetMember that cannot be read."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Update runs as they are defined, also to retry what one left: sequence, members and images fixed and recorded under a
-digest, not started."""
+"""Update runs as they are defined, also to retry what one left (``name-taken``): sequence, members and images fixed and
+recorded under a digest, not started; ``run-started``, ``digest-mismatch``, ``no-members``, ``no-such-strategy``,
+``profile-beside``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A file with a line of JSON for everything that happens in a run."""
+"""The file of events of a conducted run (``events``): a line of JSON for everything that happens, ``unwritable-file``,
+and a disk that is full later on."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a run will go on, recorded or given, from records and files alone: members as they were read last, windows, which
-runs its durations are learned from; how many days ahead may be asked for."""
+"""The forecast and the calendar of an update run, recorded or given, from records and files alone: members as they were
+read last, windows, which runs its durations (``p50``, ``p90``) are learned from, ``members_read``; how many ``days``
+ahead may be asked for."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Gate objects of a run while it is conducted: shown for each gate that opened, approvals and refusals on them judged,
-passed gates proven; the run as people see it, with answers that nobody has taken up yet."""
+"""Gate objects of a run while it is conducted: made for each gate that opened, approvals and refusals on them judged,
+those that do not count deleted, passed gates proven (``gate-unproven``), ``gate-refused``; all gates of a run with
+their places; the run with answers nobody has taken up yet."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Leases on members' API servers from before an upgrade begins until it has ended; drivers that begin nothing where
-other records hold the member.
+"""Leases on members' API servers from before an upgrade begins until it has ended: taken, renewed, inherited from an
+earlier conductor, given up, and which members go without; drivers that begin nothing where other records hold the
+member (``busy``).
 
 Its API server is away for a part of that time. So the lease lasts for as long as an operation that cannot be seen is
 waited for, and is renewed whenever the member answers.

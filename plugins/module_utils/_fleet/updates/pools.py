@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Node pools in an upgrade: which drivers upgrade them, what is to do, which images they get, and whose kubelets hold a
-control plane back."""
+"""Node pools in an upgrade: which drivers upgrade them (``upgrade-type-not-supported``), what is to do, which images
+they get (``image-of-no-pool``), whose kubelets hold a control plane back (``kubelet-skew``), pools of a member as seen
+now; whether a run goes by steps."""
 
 from __future__ import annotations
 

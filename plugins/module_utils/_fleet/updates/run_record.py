@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The record of one update run: read by its name, proven, and written with another state."""
+"""The record of one update run: read by its name (``no-such-run``), proven against its digest (``record-altered``),
+written with another state and epoch, found deleted (``run-deleted``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What update runs go by, as people write it in files or give it outright: runs, strategies, windows, releases,
-profiles."""
+"""What update runs go by, as people write it in files or give it outright: UpdateRun, UpdateStrategy, FleetMaintenance,
+ReleaseCatalog, AutoUpgradeProfile; ``not-an-update-run``, ``not-a-maintenance``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An update run in the conductor's loop: what it sees of members, gates and approvals, upgrades begun by drivers, and
-how conducting ended."""
+"""An update run in the conductor's loop: what it sees of members, gates and approvals, upgrades begun by drivers,
+blocked ones tried again, put back or failed after the ``unreachable_timeout``, and how conducting ended."""
 
 from __future__ import annotations
 

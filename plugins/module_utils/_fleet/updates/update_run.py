@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Commands on update runs: started, stopped, parts skipped, deleted; all that are recorded, and a run as results have
-it. Carrying them on is the conductor's."""
+"""Commands on update runs: started (``minor-skipped``, ``member-busy``), stopped, parts skipped (``bad-target``),
+deleted (``run-in-flight``); terms that are kept; all that are recorded, those that a retry or newer run stands for, and
+a run as results have it. Carrying them on is the conductor's."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How one API server is reached, and as whom: connection, credentials, a bearer token also out of a file; checked for
-what cannot be sent and for addresses that no server of a cluster has. Nothing here opens a connection."""
+"""How one API server is reached, and as whom: connection, credentials, a bearer token also out of a file
+(``credentials-missing``); checked for what cannot be sent (``credentials-invalid``) and for addresses that no server of
+a cluster has. Nothing here opens a connection."""
 
 from __future__ import annotations
 

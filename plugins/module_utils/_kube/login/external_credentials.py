@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Credentials that another program gives: exec plugins, and auth providers by way of the ``kubernetes`` package.
+"""Credentials that another program gives, kept in memory until they end (``credentials-plugin``): exec plugins, and
+auth providers by way of the ``kubernetes`` package.
 
 The package costs 0.2 s to import, so it is imported when the first such user is met. Its process-wide default
 configuration is never used: with threads it leads to the wrong cluster. Nothing that a plugin prints is shown, for it

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading kubeconfig files as kubectl reads them, and their YAML as JSON; where they are: several may be given, and the
-first that has a name wins."""
+"""Reading kubeconfig files as kubectl reads them (``kubeconfig-missing``, ``kubeconfig-invalid``), and their YAML as
+JSON; where they are: several may be given, and the first that has a name wins."""
 
 from __future__ import annotations
 

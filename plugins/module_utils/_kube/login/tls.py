@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""TLS contexts for one cluster: its own authorities, and a client certificate where there is one."""
+"""TLS contexts for the API server of one cluster: trust in its own CA (or the system's, or in anything, if
+``insecure``), and a client certificate and key where there are; PEM that cannot be loaded (``kubeconfig-invalid``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files from a publisher's server or a mirror (``FLEET_RELEASES``), over HTTPS: their size, downloads within time
-limits, through proxies, gone on with where they ended; their SHA-256."""
+"""Downloads over HTTPS from a publisher's server or a mirror (``FLEET_RELEASES``): sizes, time limits, proxies, resumed
+where they ended, progress; SHA-256 of a file; ``release-missing``, ``release-unreachable``, ``release-damaged``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Binaries from the publishers' release files: offered or not, how large, downloaded, checked, and kept like those
-built here; a server out of reach is left alone for a while."""
+"""Binaries from the publishers' release files: offered for this machine or not, how many MB, downloaded, checked,
+unpacked into the cache; a server that was out of reach is left alone for ten minutes (``REST``)."""
 
 from __future__ import annotations
 

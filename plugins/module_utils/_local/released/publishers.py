@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which files the publishers of a recipe's programs offer ready for this machine, and how each is checked.
+"""Which files the publishers of Kubernetes, etcd and kwok offer ready for this machine, at which addresses, and how
+each is checked: the SHA-256 that a publisher tells, the sum of a Go module (``go.sum``).
 
 Kubernetes and etcd publish a SHA-256 beside every file. kwok publishes none: GitHub tells the digest of each file of a
 release. The Stage files that kwok needs are in its Go module alone, whose sum our own ``go.sum`` pins.

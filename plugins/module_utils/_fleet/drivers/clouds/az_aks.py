@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Azure Kubernetes Service (AKS) for the driver ``command``: clusters and node pools looked at and upgraded by ``az
-aks``. A node pool always gets the newest image of its family; another one cannot be asked for."""
+"""Azure Kubernetes Service (AKS) for the driver ``command``: clusters (``cluster-stopped``) and node pools looked at
+and upgraded by ``az aks``. A node pool always gets the newest image of its family; another one cannot be asked for."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a ready definition of the driver ``command`` is made of; names of images by minor and release, and what a
-platform works on."""
+"""What a ready definition of the driver ``command`` is made of (settings, calls, refusals); names of images by minor
+and release, and what a platform works on (``busy``)."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Google Kubernetes Engine (GKE) for the driver ``command``: clusters and node pools looked at and upgraded by ``gcloud
-container``. The image of a node comes with its GKE version, so a newer image is a newer GKE version of the same
-minor."""
+container``, and the operations of that followed (``no-operation``). The image of a node comes with its GKE version, so
+a newer image is a newer GKE version of the same minor."""
 
 from __future__ import annotations
 

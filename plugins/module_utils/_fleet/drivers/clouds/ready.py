@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The ready definitions of the driver ``command``, and how one is run: as a program of ours, for each cluster with its
-own settings."""
+"""The ready definitions of the driver ``command``, and how one is run: as a program of ours (``observe``, ``begin``,
+``poll``, ``begin_pool``), for each cluster with its own settings, and its exit codes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line of a cloud, asked and told by a ready definition. No shell, and nothing secret in its arguments: it
-logs in by itself, with what it finds in its environment and its own files."""
+"""The command line of a cloud, asked and told by a ready definition, again while it is busy or throttled
+(``tool-failed``, ``tool-missing``, ``tool-unreadable``). No shell, and nothing secret in its arguments: it logs in by
+itself, with what it finds in its environment and its own files."""
 
 from __future__ import annotations
 

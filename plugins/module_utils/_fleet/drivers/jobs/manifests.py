@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Job of one operation, its name and the label of its member, and the Secret that its pod reads: nothing that must
-not be seen stands in the Job."""
+"""The Job of one operation, its settings (``deadline``, ``keep``), its name and the label of its member, and the Secret
+that its pod reads: nothing that must not be seen stands in the Job."""
 
 from __future__ import annotations
 

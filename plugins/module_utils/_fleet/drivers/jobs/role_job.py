@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver ``role`` by Kubernetes Jobs: the same play as in a process of ours, in a pod of a cluster of the user's.
+"""The driver ``role`` by Kubernetes Jobs: the same play as in a process of ours, in a pod of a cluster of the user's
+(``job-refused``, ``job-of-another``, ``begun-before``).
 
 The Job of an operation has a name that follows from it, so that whoever begins it again finds it. What a Job was made
 for stands in an annotation. A pod starts once its Secret is there, which is made after the Job and owned by it: nothing

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a Job stands, in words: by its conditions (batch/v1), and by its pod and events where these do not say why.
+"""How a Job stands, in words: by its conditions (batch/v1), and by its pod and events where these do not say why
+(evicted, no node, an image that cannot be pulled, its deadline); what is no Job, Pod or event.
 
 What a cluster says is foreign: each text of it is cleaned here.
 """

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Forking one process that serves at the other end of a pipe and ends with this one; waiting for its end, or killing
-it."""
+"""Forking one process that serves at the other end of a pipe and dies with this one; waiting two seconds for its end,
+or killing it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hearing what the workers say: how tasks end, what they ask, and what is never to be told.
+"""Hearing what the worker processes say, and passing it on with secrets taken out: how tasks end, what they wrote,
+lines for people, UIDs of members' clusters that are merged; answering whether they may still write.
 
 A worker says what it learns of secrets before it shows them to anybody. So whatever could hold one was said later than
 that; it is passed on only when all that was said before, by all workers, has been heard.

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One worker as the process sees it that hired it: what it was told to do, what came of it, what it saw and keeps;
-which worker gets a task, by its share of the members."""
+"""One worker as the process sees it that hired it: what it was told to do, what came of it (``worker-lost``), what it
+wrote, saw and keeps; which worker gets a task, by its share of the members."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A worker's side: it does on members what it is told to, and writes only as long as whoever holds the leases may."""
+"""A worker's side: it does on members what it is told to, writes only as long as whoever holds the leases may, and says
+every quarter of a second what it has written."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Messages between a process and one that was forked from it: whole, in the order sent, from any thread."""
+"""Messages between a process and one that was forked from it, pickled: whole, in the order sent, from any thread; its
+end."""
 
 from __future__ import annotations
 

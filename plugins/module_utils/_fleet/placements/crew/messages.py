@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the process that decides and its workers say to one another."""
+"""What the process that decides and its workers say to one another, field by field: orders, ends and news of tasks,
+questions whether more may be written, lines for people, secrets that were learned."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Worker processes that do what is to be done on members, where one process is too slow for all of them.
+"""Worker processes (``workers``) that do what is to be done on members, where one process is too slow for all of them:
+how many, whose share a member is, their signs of life; else threads of this process.
 
 All that is decided, recorded, held in the records and told to people stays with the process that hires them.
 """

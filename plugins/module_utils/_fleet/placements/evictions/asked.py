@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evictions that are asked for and the disruption budgets that guard: read from options, files and records, and
-recorded."""
+"""Evictions that are asked for and the disruption budgets that guard: read from options, files and records
+(``nothing-asked``, ``not-evictable``, ``budget-kept``), and recorded."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evictions of placements (KubeFleet): judged under the placement's lease in turn, removed on members, recorded.
+"""Evictions of placements (KubeFleet) carried out: judged under the placement's lease in turn, removed on members,
+recorded as valid and executed, refused (``eviction-`` and the reason), and taken out of the placement's status;
+``done``, ``partial`` or ``failed``.
 
 What is meant is recorded first: the eviction as valid, the binding as leaving. A run that was cut short finds them so,
 and ends what was begun. The eviction is recorded as executed before its binding goes: it is never tried twice.

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A look at the clusters that hold a placement, before a disruption budget decides on what an apply saw of them, which
-may be long ago."""
+may be long ago (``not-available-now``)."""
 
 from __future__ import annotations
 

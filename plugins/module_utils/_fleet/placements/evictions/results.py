@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Results of evictions: of one that was judged now, of one that was tried before, and what failed of those underway."""
+"""Results of evictions: of one that was judged now, of one that was executed or refused before (``over``), and what
+failed of those underway (``not-gone``)."""
 
 from __future__ import annotations
 

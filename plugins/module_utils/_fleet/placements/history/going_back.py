@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What can be done after a run over placements, by what it reports."""
+"""What can be done after a run over placements, to go on or back, by what it reports; which staged run comes next."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The resource snapshots that the records keep of a placement, and who holds which."""
+"""The resource snapshots that the records keep of a placement, how old each is (``age``), which is a roll back, and
+which clusters hold which."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a checkout is older than what was applied last, which it would undo; overrides that a roll back
-would take back; records that have moved."""
+"""Whether a checkout is older than what was applied last, which it would undo (brake ``allow_older``,
+``revision-unknown``); overrides that a roll back would take back (``overrides-missing``); ``records-moved``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rolling back: the content of an earlier resource snapshot, Secrets read again from Git, to be planned and applied
-like any other; whether a plan rolls forward again; manifests gathered by their keys.
+"""Rolling back: the content of an earlier resource snapshot (``no-such-snapshot``, ``snapshot-not-whole``), Secrets
+read again from Git (``secret-gone``, ``revision-gone``); whether a plan rolls forward again (``rolls-forward``);
+manifests gathered by their keys.
 
 Records hold no content of Secrets. That is read again, from the Git revision that it came from.
 """

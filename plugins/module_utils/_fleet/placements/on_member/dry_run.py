@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Asking a member's API server, by its own dry run, which objects it would refuse. Nothing is written."""
+"""Asking a member's API server, by its own dry run (``validate``), which objects it would refuse; what is in namespaces
+or of kinds that are made in the same run is not tried. Nothing is written."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Waiting until a member serves API groups whose kinds are defined in the very run that writes their objects."""
+"""Waiting up to 10 s until a member serves API groups whose kinds (CustomResourceDefinition) are defined in the very
+run that writes their objects."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Waiting until deleted objects are really gone, for a finalizer or the contents of a namespace may keep them; one
-object as it is now."""
+"""Waiting until deleted objects are really gone (``patience``), for a finalizer or the contents of a namespace may keep
+them, and what holds them; one object as it is now."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a placement's parent on a member says that is held there: before steps are carried out, and after them."""
+"""What a placement's parent (ApplySet) on a member says that is held there, its inventory: before steps are carried
+out, and after them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Carrying out a placement on one member: observe, write the intent, apply by waves, remove, write the outcome."""
+"""Carrying out a placement on one member, or only looking: observe, write the intent, apply by waves, remove, write the
+outcome; what is due, refused, available or lacking there."""
 
 from __future__ import annotations
 

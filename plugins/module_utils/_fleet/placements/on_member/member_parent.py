@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The parent of a placement's ApplySet on a member: written and deleted, but not over what another run wrote there
-since."""
+since (``member-moved``)."""
 
 from __future__ import annotations
 

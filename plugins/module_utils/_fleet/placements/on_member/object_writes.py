@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One write to one object on a member, by server-side apply, on the very state that the step was decided on; whether
-others' fields are taken over."""
+"""One write to one object on a member (apply, adopt, prune, release), by server-side apply, on the very state that the
+step was decided on (``member-moved``, ``conflict``); whether others' fields are taken over."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ Live = t.Mapping[str, t.Any]
 
 def forces(strategy: ApplyStrategy) -> bool:
     """Whether fields that others own are taken over, as by KubeFleet's apply strategies: with ``ClientSideApply``,
-    which overwrites what others set, else by the ``force`` of ``serverSideApplyConfig``."""
+    which overwrites what others set, else by the ``force`` of ``serverSideApplyConfig``. Other types without
+    ``serverSideApplyConfig``: False."""
     if strategy.type == "ClientSideApply":
         return True
     return bool(strategy.server_side_apply_config and strategy.server_side_apply_config.force)

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is there on one member: the ApplySets of placements, in their parent ConfigMaps, the resourceVersion of such a
-parent, and the objects that a placement has or wants there. Reads only."""
+"""What is there on one member: the ApplySets of placements, in their parent ConfigMaps (``foreign-applyset``,
+``applyset-invalid``), the resourceVersion of such a parent, and the objects that a placement has or wants there. Reads
+only."""
 
 from __future__ import annotations
 

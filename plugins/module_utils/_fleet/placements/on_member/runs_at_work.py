@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clusters that could not be worked on while an update run is at work on them: that is told instead of a riddle; which
-members recorded update runs are upgrading."""
+"""Clusters that are not ready or do not answer while an update run upgrades them: their errors say so (``is being
+upgraded by run``); which members recorded update runs are upgrading."""
 
 from __future__ import annotations
 

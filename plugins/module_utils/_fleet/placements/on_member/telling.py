@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a member says of an object's fields, as it may be recorded and shown."""
+"""What a member says of an object's fields (drifts, diffs, changes), as it may be recorded and shown, without our
+credentials."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Placements that members hold from other records than ours: which of them a recovery may take over, and under which
-names of snapshots."""
+"""Placements that members hold from other records than ours: which of them a recovery may take over (``former``,
+``mixed-fleets``), which are lost, and under which names of snapshots."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The verb's way to a recovery: members, described placements and the key that seals Secrets put together, then
-``recover``."""
+"""The verb's way to a recovery: members, placements as manifests describe them and the key that seals Secrets put
+together, then ``recover``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``statusReportingScope: NamespaceAccessible``: the status of a placement in the namespace that it selects on the hub.
+"""``statusReportingScope: NamespaceAccessible``: the status of a placement (ClusterResourcePlacementStatus) in the
+namespace that it selects on the hub, written, compared or removed.
 
 It is read by people who may look into that namespace only. Records in a file have no such place: nothing is written.
 """

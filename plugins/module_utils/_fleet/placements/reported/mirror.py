@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``reportBackStrategy: Mirror``: the status that the one member's objects were seen with, on those on the hub."""
+"""``reportBackStrategy: Mirror``: the status that the one member's objects were seen with, written to those on the hub
+(``status-not-mirrored``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Approving what a staged update run waits for, as a verb asks it: whether a name is a staged run or an UpdateRun, its
-digest, who approves."""
+"""Approving what a staged update run waits for, as a verb asks it, with evidence: whether a name is a staged run or an
+UpdateRun (``ambiguous-run``), its digest, who approves, whether a newer run makes that useless."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Approval requests of staged update runs in the records: listed, made, approved, judged by what the run does,
-accepted, or deleted."""
+"""Approval requests (ClusterApprovalRequest) of staged update runs in the records: listed, made, approved
+(``gate-not-open``, ``self-approval``, ``gate-unproven``), judged by what the run does, accepted, or deleted where they
+count for nothing; who has approved."""
 
 from __future__ import annotations
 

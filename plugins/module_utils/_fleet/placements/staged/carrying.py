@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A staged update run brought into the state that a verb asks for: present, started, stopped or conducted."""
+"""A staged update run brought into the state that a verb asks for (``present``, ``started``, ``stopped``,
+``conducted``): recorded with its strategies and terms, then carried on or rehearsed."""
 
 from __future__ import annotations
 

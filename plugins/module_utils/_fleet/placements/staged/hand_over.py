@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What an apply leaves to staged update runs (strategy ``External``): which clusters wait for one, which are looked at
-and repaired, and what is recorded."""
+and repaired where they have drifted, and which bindings and status are recorded."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def repair_drifted(plan: PlacementPlan, looked: Outcomes, reach: Reach) -> Outco
     or is missing there. KubeFleet's member agents do so whatever the strategy. The very ``looked`` if there are none.
 
     The look may be older than the ``plan``: a cluster that a run has given something else since is left alone. What
-    ``reach`` raises is raised.
+    ``reach`` raises is raised. Members are written.
     """
     still = clusters_to_look_at(plan) or frozenset()
     drifted = {name for name, each in looked.items() if each.changes and name in still}

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A staged update run decided on once, with what it gives to clusters; held against the digest that was approved and
-against brakes; the report of one that is not carried on."""
+against brakes; its notes, the newer run, and the report of one that is not carried on."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which staged update runs the placements have that are changed by such runs alone, how far each is, and which of them
-fail by new plans."""
+"""Which staged update runs the placements have that are changed by such runs alone (``External``), how far each is
+(``Damaged`` if it cannot be read), and which of them fail by new plans (``run-upset``)."""
 
 from __future__ import annotations
 

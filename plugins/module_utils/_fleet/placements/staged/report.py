@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options of a staged update run (StagedOptions) and its report: state, open approvals, verdict, as results have it."""
+"""Options of a staged update run (StagedOptions) and its report: state, open approvals, what is missing on clusters,
+verdict (``run-failed``, ``stuck``, ``awaiting-approval``), as results have it."""
 
 from __future__ import annotations
 

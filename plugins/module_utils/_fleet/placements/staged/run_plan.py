@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a staged update run gives to clusters: the content of one recorded snapshot, with the overrides of today, which
-are refused where they are not those that it began with."""
+"""What a staged update run gives to clusters: the content of one recorded snapshot (``snapshot-gone``), with Secrets as
+they are at present and the overrides of today, which are refused where they are not those that it began with
+(``overrides-changed``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The record of one staged update run: read, told to run or stop, written with another state, deleted."""
+"""The record of one staged update run: read (``no-such-run``), made or told to run or stop (``run-not-started``), with
+who did that, written with another status, its terms kept, deleted (``run-in-flight``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Staged update runs and their strategies as people write them, in files or outright."""
+"""Staged update runs and their strategies as people write them, in files or outright (``not-a-staged-run``), with
+overrides and the paths where Secrets are looked for."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is special to staged update runs while they are conducted: bindings, members, approvals."""
+"""A staged update run while it is conducted: bindings stored before their clusters are written or removed, clusters
+looked at every 2 s and tried again every 10 s, approval requests made, accepted and deleted, an earlier run's work
+taken up."""
 
 from __future__ import annotations
 

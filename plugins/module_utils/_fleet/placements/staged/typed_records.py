@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records of a staged update run as objects of its kinds; FleetError ``record-damaged`` where one is none."""
+"""Records of a staged update run (the run, its strategy, its approval requests) as objects of its kinds; FleetError
+``record-damaged`` where one is none."""
 
 from __future__ import annotations
 

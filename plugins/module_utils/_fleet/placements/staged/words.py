@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is said of a staged update run: where it stands, and who waits for what."""
+"""What is said of a staged update run: where it stands, who waits for what (``waits for an approval``), and news of its
+stages and clusters for people and for its journal."""
 
 from __future__ import annotations
 

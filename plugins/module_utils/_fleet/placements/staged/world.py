@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a staged update run sees of its placement, its strategy and the fleet, out of the records."""
+"""What a staged update run sees of its placement, its strategy, policies, snapshots, other runs and the members with
+their labels, out of the records; recorded staged runs, listed."""
 
 from __future__ import annotations
 

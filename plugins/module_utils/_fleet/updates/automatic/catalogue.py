@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Release catalogues: from manifests, lists, what members report, and published feeds in files; and what they hold."""
+"""Release catalogues (ReleaseCatalog): recorded from manifests, lists of versions, published feeds in files and what
+members report (``told-by-one-member``), deleted, and as results have them: newest patches, images and ``coming``
+versions by location, ``supported`` minors."""
 
 from __future__ import annotations
 

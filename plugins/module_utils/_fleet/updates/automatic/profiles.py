@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Auto-upgrade profiles carried out: evaluated against catalogues and members as they were read last, runs made of what
-is new, and why there are none. One at a time evaluates, in all of a fleet's records."""
+"""Auto-upgrade profiles (AutoUpgradeProfile): recorded, deleted, and evaluated against catalogues and members as they
+were read last; runs made of what is new and started, ``reasons`` why there are none, runs for ``levelling``, remarks
+``run-beside`` and ``no-window``. One at a time evaluates, in all of a fleet's records."""
 
 from __future__ import annotations
 

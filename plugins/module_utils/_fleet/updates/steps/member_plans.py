@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a run would do to each member, by the members as they are seen; for one that goes step by step, or as they were
-read last."""
+"""What a run would do to each member (steps, skip, fail, obstacles), by the members as they are seen, or as they were
+read last; which have no maintenance window, and whose operating system will not update by itself any more."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What whole upgrades of members are made of in one run: looks, releases, and who upgrades which pool."""
+"""What whole upgrades of members are made of in one run: looks at a member with its pools (``not-a-member``), releases,
+and who upgrades which pool, its platform or a rotation of its nodes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One node pool upgraded by the driver of its member (``command`` or ``cluster_api``), and seen on the member
-afterwards."""
+"""One node pool upgraded by the driver of its member (``command`` or ``cluster_api``), begun here or only looked for,
+and whether it has its version and image afterwards."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """One node pool of one member upgraded by a rotation of the nodes that are behind, within budgets and windows, by the
-one conductor.
+one conductor; rotations that attempts left carried to their ends; which nodes are behind, names of steps;
+``members-unread``.
 
 The rotation is recorded as long as it goes on, under a name that follows from the attempt: whoever takes the attempt up
 again finds it there, and no node is replaced twice.

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One attempt at a whole member: its control plane and its node pools, step by step, each after a new look at it.
+"""One attempt at a whole member: its control plane and its node pools, step by step, each after a new look at it; an
+operation for each minor of a chain; when it is paused, blocked, failed as lost, or at its target.
 
 What is done already, by an earlier attempt or by somebody else, is seen and not done again.
 
