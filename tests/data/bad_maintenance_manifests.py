@@ -69,6 +69,8 @@ BAD_MAINTENANCE: tuple[Row, ...] = (
     ),
     Row("a rotation without a limit", rotation(budgets=[]), ("too-few-items spec.budgets",)),
     Row("days of age", rotation(due={"olderThan": "30d"}), ("wrong-form spec.due.olderThan",)),
+    Row("an image of no name", rotation(due={"imageOtherThan": ""}), ("wrong-length spec.due.imageOtherThan",)),
+    Row("a rotation of no members", rotation(members=[]), ("too-few-items spec.members",)),
     Row("no wave at all", rotation(pace={"firstWave": 0}), ("out-of-range spec.pace.firstWave",)),
     # D3-43: forms of schedules
     Row("a window on no days", one(schedule={}), (f"schedule-form {SCHEDULE}",)),
@@ -116,6 +118,7 @@ BAD_MAINTENANCE: tuple[Row, ...] = (
     Row("an offset of fifteen hours", one(utcOffset="+15:00"), (f"wrong-form {WINDOW}.utcOffset",)),
     Row("a zone as offset", one(utcOffset="Europe/Vienna"), (f"wrong-length {WINDOW}.utcOffset",)),
     Row("two clocks", one(utcOffset="+01:00", timeZone="Europe/Vienna"), (f"two-clocks {WINDOW}.timeZone",)),
+    Row("a zone that came to nothing", one(timeZone=""), (f"wrong-length {WINDOW}.timeZone",)),
     Row("no such zone", one(timeZone="Europe/Vienn"), (f"unknown-time-zone {WINDOW}.timeZone",)),
     Row("a zone that leads out", one(timeZone="../../etc/passwd"), (f"unknown-time-zone {WINDOW}.timeZone",)),
     # dates

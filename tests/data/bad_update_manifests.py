@@ -66,6 +66,7 @@ BAD_UPDATES: tuple[Row, ...] = (
     Row("a group with an empty name", update_strategy(stage("one", group(""))), (f"wrong-form {_GROUP}.name",)),
     Row("a group that ends in a dash", update_strategy(stage("one", group("a-"))), (f"wrong-form {_GROUP}.name",)),
     Row("a member's group in upper case", member({"inCluster": True}, group="EU"), ("wrong-form spec.group",)),
+    Row("a run of no members", update_run(members=[]), ("too-few-items spec.members",)),
     # stages and groups
     Row("no sequence", update_strategy(), (f"too-few-items {STAGES}",)),  # D3-10
     Row("a strategy of nothing", {**update_strategy(), "spec": {}}, ("missing-field spec.strategy",)),

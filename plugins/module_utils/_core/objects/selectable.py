@@ -182,13 +182,19 @@ def _stopped_by(webhook: Manifest) -> list[str]:
     """What of ``STOPPED`` the webhook is asked about for every object: by its rules for all groups and resources, where
     no selector and no condition keeps anything from it. A rule without operations counts as one for all; versions and
     scope do not count."""
-    if any(webhook.get(key) for key in ("namespaceSelector", "objectSelector", "matchConditions")):
+    selectors = webhook.get("namespaceSelector"), webhook.get("objectSelector")
+    if webhook.get("matchConditions") or any(map(_narrows, selectors)):
         return []
     asked: set[str] = set()
     for rule in _mappings(webhook.get("rules")):
         if "*" in _texts(rule, "apiGroups") and {"*", "*/*"} & _texts(rule, "resources"):
             asked |= _texts(rule, "operations") or {"*"}
     return [done for operation, done in STOPPED.items() if asked & {operation, "*"}]
+
+
+def _narrows(selector: t.Any) -> bool:
+    """Whether a label selector has any label or expression: one without, as charts write it, selects everything."""
+    return isinstance(selector, t.Mapping) and any(selector.values())
 
 
 def _mappings(value: t.Any) -> list[Manifest]:

@@ -16,7 +16,7 @@ from .api_groups import FLEET_API
 _TYPE = re.compile(r"microsoft\.containerservice/(?P<of>fleets|managedclusters)/(?P<kind>[a-z]+)", re.IGNORECASE)
 _ID = re.compile(
     r"/providers/(?P<namespace>microsoft\.containerservice)/(?P<of>fleets|managedclusters)/(?P<owner>[^/]+)"
-    r"/(?P<kind>[a-z]+)/[^/]+/?",
+    r"/(?P<kind>[a-z]+)/(?P<name>[^/]+)/?",
     re.IGNORECASE,
 )
 MAINTENANCE, MEMBER, GATE = "FleetMaintenance", "FleetMember", "Gate"
@@ -105,15 +105,16 @@ class ServiceResource:
 
     def manifest(self) -> dict[str, t.Any]:
         """Our kind with the same fields, without what the service or a template adds; a name that is not known is made
-        up, and so is the connection of a member. A maintenance configuration is one window of its cluster's, with AKS'
-        usual name if it has none."""
+        up, and so is the connection of a member. A maintenance configuration is one window of its cluster's, with the
+        name in its id if it has none, or else AKS' usual one."""
         apart = _AROUND | _ELSEWHERE.get(self.kind, frozenset())
         spec = {key: each for key, each in self.body.items() if key not in apart}
         metadata: dict[str, t.Any] = {"name": self.name or (_SOME_ID if self.kind == GATE else _SOME_NAME)}
         if self.kind == MAINTENANCE:
             usual = "default" if spec.get("timeInWeek") else "aksManagedAutoUpgradeSchedule"
+            found = _ID.search(str(self.value.get("id") or ""))
             metadata = {"name": _name_of(self.owner) or _SOME_NAME}
-            spec = {"windows": [{"name": self.name or usual, **spec}]}
+            spec = {"windows": [{"name": self.name or (found["name"] if found else usual), **spec}]}
         if self.kind == MEMBER:
             metadata |= {"labels": self.body["labels"]} if self.body.get("labels") else {}
             spec["connection"] = {"kubeconfig": _SOME_NAME}

@@ -15,10 +15,11 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from ..._core.errors import FleetError
+from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.clusters.missing_record import lacks_record, without_record
+from ..._core.values.listed import listed
 from ..._kube.access import ready
 from ..._kube.client import KubeClient, Timeouts
 from ..._kube.clocks import usual_difference
@@ -40,6 +41,15 @@ from .member_lease import Keep, MemberLeases
 # For how long what the records say of the fleet is good where something may begin by it.
 LIST_AFTER = timedelta(seconds=15)
 SECRET_PATH = "/api/v1/namespaces/{namespace}/secrets/{name}"
+
+
+def strangers(named: t.Iterable[str], fleet: t.Container[str], where: str) -> t.Iterator[Problem]:
+    """At most one remark ``no-such-member``, on the names of ``spec.members`` that are none of the fleet's members, of
+    the run or rotation ``where``: it goes on without them."""
+    lacking = [each for each in named if each not in fleet]
+    if lacking:
+        text = f"not in the fleet, so that nothing is done on them: {listed(lacking)}"
+        yield Problem("no-such-member", text, f"{where} spec.members", "mend the names, or join these members first")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,7 +33,7 @@ from ..audit.evidence import failing
 from ..audit.rotations import conducting, testify_command
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import Ending, RunLimits, conduct
-from ..members.members import Clients, Member, members_to_write, open_clients, recorded_members
+from ..members.members import Clients, Member, members_to_write, open_clients, recorded_members, strangers
 from ..recorded import recorded
 from ..session import Session
 from .other_rotations import OtherRotations, in_flight_beside, kept_meanwhile
@@ -154,7 +154,7 @@ def conduct_rotation(session: Session, name: str, given: NodeManifests, wish: Ro
         waits=steering.waits,
         why=ending.why,
         resume_at=ending.resume_at if ending.why != "settled" else None,
-        notes=given.findings,
+        notes=foreseen.notes if foreseen else given.findings,
         young=foreseen.young if foreseen else 0,
         since=foreseen.since if foreseen else None,
     )
@@ -341,7 +341,8 @@ def _foreseen(
         refuse_too_large(rotation.name, state)
     flying = {each.pool for each in state.nodes if not each.ended}
     stop = asked.before.status.stop_requested and asked.going
-    left = members_left(state, {*ground.fleet, *unknown, *(each.name for each in snapshot.members)})
+    there = {*ground.fleet, *unknown, *(each.name for each in snapshot.members)}
+    left = members_left(state, there)
     seen = ground.sight(members, now, unknown=unknown, flying=flying, others=others, wait=wait, stop=stop, left=left)
     found = decide(state, seen, now)
     return RotationReport(
@@ -352,7 +353,7 @@ def _foreseen(
         begins=tuple(each.node for each in found.acts if begins_node(each, state.settings)),
         waits=found.waits,
         resume_at=found.wake_at,
-        notes=asked.given.findings,
+        notes=(*asked.given.findings, *strangers(rotation.spec.members, there, f"{KIND}/{rotation.name}")),
         young=young,
         since=since,
     )

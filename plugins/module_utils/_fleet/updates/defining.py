@@ -32,6 +32,7 @@ from ..._core.values.listed import listed
 from ..._core.values.update_states import NEW
 from ..._store.records import Record, Records
 from ..given import keep
+from ..members.members import strangers
 from ..recorded import recorded
 from .claims import KIND
 from .pools import images_of_no_pool, refuse_type, with_chosen, with_images
@@ -86,7 +87,8 @@ def define_run(
     named = run_strategy(records, wanted.spec.strategy_name, f"{KIND}/{name}", given)
     strategy = named or wanted.spec.strategy
     uid = before.metadata.uid if before else ""
-    taking = limited_to(candidates(records), wanted.spec.members)
+    everybody = candidates(records)
+    taking = limited_to(everybody, wanted.spec.members)
     resolved = resolve(strategy, taking, uid or "00000000-0000-0000-0000-000000000000")
     now = now or datetime.now(UTC)
     skips = run_of(before) if before is not None else None
@@ -97,6 +99,7 @@ def define_run(
         *given.findings,
         *_not_evaluated(given),
         *(Problem(each.code, each.message, f"{KIND}/{name} {each.path}") for each in resolved.warnings),
+        *strangers(wanted.spec.members, {each.name for each in everybody}, f"{KIND}/{name}"),
         *images_of_no_pool(records, run),
     )
     if before is not None and _same(before, run):

@@ -118,8 +118,10 @@ def offset_prop() -> t.Any:
 
 
 def time_zone_prop() -> t.Any:
-    """A field for a time zone by its IANA name; empty means none. Whether there is such a zone is for rules."""
-    return prop("IANA time zone, such as Europe/Vienna, instead of utcOffset.", default="", max_length=64)
+    """A field for a time zone by its IANA name; empty means that none is given. Whether there is such a zone is for
+    rules."""
+    doc = "IANA time zone, such as Europe/Vienna, instead of utcOffset."
+    return prop(doc, default="", min_length=1, max_length=64)
 
 
 def amount_prop(doc: str) -> t.Any:

@@ -57,7 +57,7 @@ class DueNodes:
         pattern=VERSION,
         form="a version such as v1.36.3",
     )
-    image_other_than: str = prop("Nodes with another operating system image.", default="", max_length=200)
+    image_other_than: str = prop("Nodes with another operating system image.", default="", min_length=1, max_length=200)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +148,7 @@ class RotationSettings:
 @dataclass(frozen=True, kw_only=True)
 class NodeRotationSpec:
     member_selector: MemberSelector | None = prop("Members with these labels; all if absent.", default=None)
-    members: tuple[str, ...] = prop("Only these members of them.", default=(), max_items=1000)
+    members: tuple[str, ...] = prop("Only these members of them.", default=(), min_items=1, max_items=1000)
     nodes: RotatedNodes | None = prop("Their nodes with these labels; all if absent.", default=None)
     due: DueNodes = prop("Which of these nodes are to be replaced.", default=DueNodes())
     budgets: tuple[RotationBudget, ...] = prop(

@@ -101,7 +101,9 @@ class UpdateRunSpec:
     auto_upgrade_profile_id: str = prop("Profile that made the run.", default="", max_length=1024)
     long_term_support: bool = prop("Whether that profile asks for long-term support of its members.", default=False)
     retry_of: str = name_prop("Run whose failed and skipped members are tried again.", default="")
-    members: tuple[str, ...] = prop("Only these members of those that the sequence has.", default=(), max_items=1000)
+    members: tuple[str, ...] = prop(
+        "Only these members of those that the sequence has.", default=(), min_items=1, max_items=1000
+    )
     on_conflict: str = prop(
         "Whether members that another run holds wait, or the run is refused.",
         default=PENDING_ON_CONFLICT,

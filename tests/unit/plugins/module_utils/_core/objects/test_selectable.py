@@ -236,6 +236,13 @@ def test_a_webhook_that_could_stop_a_cluster_is_refused_unless_it_is_permitted_F
     assert stopping_webhook_problem(identify(permitted), permitted) is None
 
 
+@pytest.mark.parametrize("selector", [None, {}, {"matchLabels": {}}, {"matchExpressions": [], "matchLabels": None}])
+@pytest.mark.parametrize("key", ["namespaceSelector", "objectSelector"])
+def test_a_selector_without_labels_keeps_nothing_from_a_webhook(key: str, selector: t.Any) -> None:
+    every = webhook(**{key: selector})
+    assert stopping_webhook_problem(identify(every), every) is not None
+
+
 @pytest.mark.parametrize(
     ("operations", "stopped"),
     [

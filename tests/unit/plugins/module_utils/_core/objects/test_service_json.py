@@ -49,3 +49,10 @@ def test_a_run_that_has_no_name_gets_none() -> None:
     update = {"upgrade": {"type": "NodeImageOnly"}}
     (run,) = manifests_of({"properties": {"managedClusterUpdate": update}})
     assert (run["kind"], run["metadata"]) == ("UpdateRun", {})
+
+
+def test_a_window_without_a_name_has_that_of_its_id_and_governs_what_that_says() -> None:
+    nodes = windows_of("east", "aksManagedNodeOSUpgradeSchedule")
+    del nodes["name"]
+    (made,) = manifests_of(nodes)
+    assert [each["name"] for each in made["spec"]["windows"]] == ["aksManagedNodeOSUpgradeSchedule"]

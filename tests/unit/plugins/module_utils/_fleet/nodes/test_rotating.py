@@ -194,6 +194,16 @@ def test_a_plan_from_a_file_takes_no_member_of_it_for_one_that_has_left(session:
     assert _foreseen(asked, snapshot, (), NOW, wish).begins == ("east/a",)
 
 
+def test_names_of_nobody_are_told_and_nodes_of_the_others_are_replaced(session: Session):
+    member = MemberNodes(name="east", nodes=(Node(name="a", uid="u"),))
+    wanted = NodeRotation(metadata=ObjectMeta(name="green"), spec=NodeRotationSpec(members=("east", "north")))
+    asked = _asked(session, "green", NodeManifests(rotations={"green": wanted}))
+    snapshot = NodesSnapshot(captured_at=NOW, members=(member,))
+    found = _foreseen(asked, snapshot, (), NOW, RotationWish(replacement=OWN))
+    assert found.begins == ("east/a",) and [each.code for each in found.notes] == ["no-such-member"]
+    assert found.notes[0].message.endswith(": north")
+
+
 @pytest.mark.parametrize("takes", [True, False])
 def test_a_plan_from_a_file_needs_to_know_only_the_members_that_take_part(session: Session, takes: bool):
     """The file holds the whole fleet, one cluster of which does not answer."""

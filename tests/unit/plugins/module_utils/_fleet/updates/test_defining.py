@@ -69,3 +69,13 @@ def test_one_that_has_begun_goes_on(records: Records) -> None:
     """Its members may have left since."""
     run = run_for(records)
     refuse_for_nobody(replace(run, status=replace(run.status, phase="active")))
+
+
+def test_names_of_nobody_are_told_and_the_others_are_upgraded(records: Records) -> None:
+    join(records, "a")
+    spec = {"managedClusterUpdate": UPDATE, "members": ["a", "b", "c"]}
+    document = {"apiVersion": FLEET_API, "kind": "UpdateRun", "metadata": {"name": "r"}, "spec": spec}
+    found = define_run(records, "r", update_manifests([], [document], strict=False), write=False, now=NOW)
+    assert [each.name for each in found.run.status.members] == ["a"]
+    assert [(each.code, each.where) for each in found.notes] == [("no-such-member", "UpdateRun/r spec.members")]
+    assert found.notes[0].message.endswith(": b, c")
