@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from ..disruption.budgets.lint import ERROR, NOTE, WARNING
 from ..values.field_path import value_at
+from ..values.selector import label_key_problem
 from .remark import LintProblem
 
 _STAND_IN = re.compile(r"\$\{\w[^{}\n]*\}|\$[A-Za-z_]\w*|<[A-Za-z][^<>\n]*>|\{\{.*\}\}", re.ASCII)
@@ -22,6 +23,17 @@ _HOLE = re.compile(r"[ \t]+\.\.\.[ \t]*\r?")
 # Behind it come the lines of one text; it has two properties at most, a tag and an anchor.
 _BLOCK = re.compile(r"(?:^|[:-])[ \t]+(?:[!&]\S*[ \t]+){0,2}[|>][-+0-9]{0,2}[ \t]*(?:[ \t]#.*)?\r?$")
 _DASHES = re.compile(r"^ *(?:- +)*")
+
+# What is wrong because a field is there, or in the part of a text that is known.
+WHATEVER_IT_IS = frozenset(
+    (
+        *("unknown-field", "expireAfter-misplaced", "unexpected-namespace", "not-with-replicas", "two-clocks"),
+        *("two-sequences", "version-not-wanted", "target-minor-not-wanted", "wait-not-wanted", "context-in-cluster"),
+        *("toleration-value-with-exists", "remove-with-value", "unclosed-variable", "unknown-variable"),
+        *("restricted-label", "restricted-tag", "restricted-capacity", "feature-gate-gone"),
+        "do-not-disrupt-not-on-pods",
+    )
+)
 
 
 def is_stand_in(value: t.Any) -> bool:
@@ -88,15 +100,27 @@ def _quoted(line: str) -> str:
 
 def without_stand_ins(remarks: t.Iterable[LintProblem], document: t.Any, inside: str) -> t.Iterator[LintProblem]:
     """The remarks, of which errors and warnings about a value that is not there yet (``is_stand_in``) become a note
-    ``stand-in`` without a mended form, one for each path. ``inside`` is what paths of remarks begin with and the
-    document lacks."""
+    ``stand-in`` without a mended form, one for each path. What holds whatever the value is stays: ``WHATEVER_IT_IS``,
+    and what is wrong with a key. ``inside`` is what paths of remarks begin with and the document lacks."""
     told: set[str] = set()
+    moved: dict[str, t.Any] = {}
+    remarks = tuple(remarks)
     for each in remarks:
-        if each.level not in (ERROR, WARNING) or not is_stand_in(
-            value_at(document, each.path.removeprefix(inside).lstrip("."))
-        ):
+        moved |= each.mended
+    for each in remarks:
+        value = value_at(document, each.path.removeprefix(inside).lstrip("."))
+        stays = each.level not in (ERROR, WARNING) or each.code in WHATEVER_IT_IS or _is_about_key(each)
+        if stays or not is_stand_in(moved.get(each.path) if value is None else value):
             yield each
         elif each.path not in told:
             told.add(each.path)
             text = "this stands for a value that comes from elsewhere, and is not judged"
             yield replace(each, code="stand-in", level=NOTE, message=text, mended={}, consent="")
+
+
+def _is_about_key(remark: LintProblem) -> bool:
+    """Whether it says of the key in the last brackets of its path that it is no label key; annotations are compared in
+    lower case."""
+    key = remark.path.rpartition("[")[2].removesuffix("]")
+    problems = filter(None, map(label_key_problem, {key, key.lower()}))
+    return any(remark.message.startswith(each) for each in problems)
