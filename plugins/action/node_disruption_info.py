@@ -27,15 +27,15 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Tells of each node, or those in ``nodes``, why it may be disrupted and what keeps it from it, from members or
         a ``snapshot``; if asked for, what Karpenter would do, what ``changes`` rotate, and which safeguards there are.
-        Nothing is written. What cannot be read fails nothing: it is in ``problems``. FleetError as of ``node_report``
-        and ``node_manifests``."""
+        Nothing is written. What cannot be read fails nothing: it is in ``problems``. FleetError as of ``node_report``,
+        ``answers_of`` and ``node_manifests``."""
         given = node_manifests(options["src"], options["definition"], options["strict"])
         reading = ReadingWish(names=tuple(options["members"]), threads=options["threads"], timeout=options["timeout"])
         asked = ConsolidationQuestion.of(options) if options["plan"] else None
         edits = ChangeQuestion.of(options) if options["changes"] is not None else None
         with run.open(options, writes=False) as session:
             found = node_report(session, given, reading, options["snapshot"] or "", asked, edits)
-        wanted = [each for each in found.answers if not options["nodes"] or each.node in options["nodes"]]
+        wanted = found.answers_of(options["nodes"])
         lines = [*images_text(wanted), *nodes_text(wanted), *notes_text(found.problems)]
         if options["plan"]:
             lines += consolidation_text(found.plans)

@@ -26,7 +26,7 @@ extends_documentation_fragment:
   - gitops.fleet.nodes.asked
 options:
   nodes:
-    description: Nodes that are told of; all if empty.
+    description: Nodes that are told of; all if empty. A name that no node has is refused (V(unknown-node)).
     type: list
     elements: str
     default: []

@@ -40,8 +40,9 @@ MOST_NAMES = 50  # in a warning; the result has all
 NEW_OBJECTS = 50_000  # some MB
 SPEC_KEYS = ("type", "required", "default", "choices", "elements", "aliases")
 SECRETS = ("token", "secret_config")
-# Beginnings of the codes of what was not found, or not as it should be, in the records.
+# Beginnings of the codes of what was not found, or not as it should be, in the records; and codes of other things.
 SOUGHT = ("no-such-", "no-member", "not-a-member", "nothing-asked", "unknown-cluster", "unknown-member", "foreign-")
+OF_FILES = {"no-such-file", "no-such-date", "no-such-fips"}
 AT_LEAST_ONE = (
     "threads",
     "workers",
@@ -310,8 +311,8 @@ def refused(error: FleetError, places: t.Sequence[str] = ()) -> dict[str, t.Any]
     """The result of a task that was refused or failed: every problem, no traceback, the code of the first; and
     ``places[0]``, the records that were looked at, in the message too where something was not found there. The outcome
     is ``failed``, or ``stopped`` where brakes alone refuse."""
-    text = str(error)
-    if places and places[0] not in text and any(each.code.startswith(SOUGHT) for each in error.problems):
+    text, codes = str(error), {each.code for each in error.problems} - OF_FILES
+    if places and places[0] not in text and any(each.startswith(SOUGHT) for each in codes):
         text += f"\nlooked for in the records {places[0]}"
     return _placed(places) | {
         "failed": True,

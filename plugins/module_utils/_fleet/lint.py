@@ -171,8 +171,8 @@ def _of_directive(problem: Problem, lines: t.Sequence[str]) -> bool:
 
 def _unless_foreign(text: str, path: str, counts: collections.Counter[str]) -> t.Iterator[Document | Problem]:
     """The documents of a file that nobody named, with what is wrong in it, if one of them is ours, or, but for
-    templates, its text is meant for us; at most MOST_TOLD of what comes before the first of ours. Else nothing, and it
-    is counted as ``passed_over``."""
+    templates and for JSON that can be read, its text is meant for us; at most MOST_TOLD of what comes before the first
+    of ours. Else nothing, and it is counted as ``passed_over``: files that we write hold manifests, too."""
     if is_template(text):
         read = _template(text, path)
         if any(isinstance(each, Document) and belongs(each.value) for each in read):
@@ -188,7 +188,8 @@ def _unless_foreign(text: str, path: str, counts: collections.Counter[str]) -> t
         if len(aside) < MOST_TOLD:
             aside.append(each)
     else:
-        if not meant_for_us(text):
+        is_data = path.endswith(".json") and not any(isinstance(each, Problem) for each in aside)
+        if is_data or not meant_for_us(text):
             counts["passed_over"] += 1
             return
         yield from aside

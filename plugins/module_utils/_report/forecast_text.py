@@ -47,7 +47,10 @@ def forecast_text(
     may; the next change. Then run, stages and the first ``SHOWN`` members of each as a table in UTC: begin and end by
     the course in the middle, of which the calendar is, too, and at the latest by when nine of ten courses have ended
     it. Last, if there are any, those of them that wait for something else than their turn. ``usual`` is learned from
-    ``runs_before`` other runs, and with ``own`` from this one's members; assumed without both."""
+    ``runs_before`` other runs, and with ``own`` from this one's members; assumed without both. Of a run without members
+    that alone is told, and the ``goal``."""
+    if not foreseen.members:
+        return [*folded(f"{foreseen.run.name} has no members, so that nothing is upgraded by it"), *goal]
     earlier = [f"{runs_before} earlier run{'s' * (runs_before > 1)}"] if runs_before else []
     sources = [*earlier, *(["this one" if earlier else "this run"] if own else [])]
     known = f"learned from {' and '.join(sources)}" if sources else "assumed, as no earlier run tells"

@@ -20,7 +20,7 @@ from .._core.plan.document import (
 )
 from .._core.values.listed import number_of
 from .changes import rendered_lines, unseen_change_lines
-from .text import GOING, KINDS, waves_lines
+from .text import GOING, KINDS, standing, waves_lines
 from .widths import told_line, told_text
 
 MARKS = re.compile(r"[&<>|`*_~\[\]()!#@\\]")
@@ -29,7 +29,7 @@ LINKS = re.compile(r"[@#!]|[$%&^~](?=[\w\"])|:(?=//)|\bwww(?=\.)|\bGH(?=-)", re.
 BREAK = "\u200b"
 # What stands for itself in code, in a cell of a table too.
 PLAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._:@/+-]{0,251}[A-Za-z0-9])?")
-CELL = 300
+CELL, NOTE = 300, 1_000
 
 LIMIT = 60_000
 # Of these bytes, what comes before the details takes three quarters at the most.
@@ -44,13 +44,14 @@ def plans_markdown(
     placement, as many as keep below ``LIMIT`` bytes, a size that code hosts accept; what has no room is counted or said
     to be in the JSON plan. ``facts`` is the digest of the facts, ``findings`` are notes about all placements.
     FleetError as of ``waves``."""
-    first = [f"**{escaped(str(each))}**" for each in findings if each.code == NOTHING_RECORDED]
+    first = [f"**{escaped(str(each), NOTE)}**" for each in findings if each.code == NOTHING_RECORDED]
     findings = [each for each in findings if each.code != NOTHING_RECORDED]
     lines = ["## Fleet plan", "", *(line for each in first for line in (each, ""))]
     lines += [f"Digest `{digest}`", f"Facts `{facts[:16]}`", ""]
     lines += ["| placement | gained | kept | lost | objects | deleted | stopped by |", "|" + " --- |" * 7]
     lines += as_many_as_fit(map(_summary, plans[:SHOWN]), len(plans), SUMMARY, "| {} more | | | | | | |")
-    room, notes = BEFORE - size_of(lines), [str(finding) for finding in findings]
+    room, notes = BEFORE - size_of(lines), [f"{each.name}: {standing(each)}" for each in plans if not each.fulfilled]
+    notes += [str(finding) for finding in findings]
     going = _removals(plans, room - size_of(notes_markdown(notes, NOTES)))
     lines += [*notes_markdown(notes, max(NOTES, room - size_of(going))), *going]
     room = LIMIT - size_of(lines)
@@ -85,7 +86,7 @@ def as_many_as_fit(lines: t.Iterable[str], total: int, room: int, more: str) -> 
 def notes_markdown(notes: t.Sequence[str], room: int) -> list[str]:
     """A line for each of the first ``SHOWN`` notes behind an empty one, as many as keep within ``room`` bytes, and how
     many more there are; nothing without notes."""
-    told = (f"- note: {escaped(each)}" for each in notes[:SHOWN])
+    told = (f"- note: {escaped(each, NOTE)}" for each in notes[:SHOWN])
     return ["", *as_many_as_fit(told, len(notes), room, "- {} more notes")] if notes else []
 
 
@@ -139,9 +140,10 @@ def _names(names: t.Sequence[str], most: int | None = None) -> str:
 
 
 def _section(plan: PlacementPlan) -> list[str]:
-    """The folded section of one placement: clusters, who is not picked, overrides, changes, waves, brakes that stop it,
-    notes. Long lists are cut, and the rest counted. FleetError as of ``waves``."""
+    """The folded section of one placement: how many clusters it has and which, who is not picked, overrides, changes,
+    waves, brakes that stop it, notes. Long lists are cut, and the rest counted. FleetError as of ``waves``."""
     lines = ["", "<details>", f"<summary>{escaped(plan.name)}</summary>", ""]
+    lines += [escaped(standing(plan)), ""]
     changes = [(each.cluster, each.change, each.cause, each.reason) for each in plan.changes_first]
     lines += markdown_table(("cluster", "change", "cause", "reason"), changes)
     if plan.left_out:
@@ -160,7 +162,7 @@ def _section(plan: PlacementPlan) -> list[str]:
     lines.append("")
     lines += [f"- {escaped(line)}" for line in waves_lines(plan)]
     lines += [f"- stopped by {escaped(brake.name)}: {escaped(brake.message)}" for brake in plan.brakes if brake.stops]
-    lines += [f"- note: {escaped(str(finding))}" for finding in plan.findings[:SHOWN]]
+    lines += [f"- note: {escaped(str(finding), NOTE)}" for finding in plan.findings[:SHOWN]]
     if len(plan.findings) > SHOWN:
         lines.append(f"- {number_of(len(plan.findings) - SHOWN, 'more note')}")
     return [*lines, "", "</details>"]

@@ -14,6 +14,7 @@ from .._core.cluster.facts.snapshot import FactsSnapshot
 from .._core.errors import Problem
 from .._core.foreign import LINE
 from .._core.objects.clusters.member_cluster import MemberCluster
+from .._core.objects.placements.policy import PICK_ALL, PICK_N
 from .._core.overview.clusters import UNREADABLE
 from .._core.plan.document import (
     GAINED,
@@ -51,9 +52,9 @@ LOOK_AGAIN = (
 HOW = " (gitops.fleet.staged_update; how a run is written: docs/rollout.md, staged runs)"
 BY_RUN = "; only a staged run changes it there"
 FIRST_APPLY = (
-    "a first apply reaches all {} clusters at once, as upstream; for stages: strategy External and a staged run, or a"
-    " smaller numberOfClusters"
+    "a first apply reaches all {} clusters at once, as upstream; for stages: strategy External and a staged run{}"
 )
+OR_FEWER = ", or a smaller numberOfClusters"
 GAP, ROOM = 2, 24
 INDENT, DETAIL = "  ", "      "
 VALUE, CELL = 120, 1_000
@@ -140,7 +141,7 @@ def waves_lines(plan: PlacementPlan) -> list[str]:
         return [by_run] if waiting else []
     at_once = reached_at_once(plan)
     if at_once:
-        return [FIRST_APPLY.format(at_once)]
+        return [FIRST_APPLY.format(at_once, OR_FEWER if _kind(plan) == PICK_N else "")]
     found = waves(plan)
     if len(found) < 2:
         return []
@@ -299,18 +300,26 @@ def _facts_row(snapshot: FactsSnapshot, cluster: MemberCluster, priced: bool) ->
 
 
 def _headline(plan: PlacementPlan) -> str:
-    """In a sentence: how many clusters the placement has, of how many if it is not fulfilled, or that it is deleted;
-    how many that could not be read keep it; the first 16 digits of its digest."""
-    spec = plan.placement.spec.policy
-    kind = spec.placement_type if spec else "PickAll"
-    beside = f", {plan.unread} more could not be read and keep it" if plan.unread else ""
+    """In a sentence: what ``standing`` says, and the first 16 digits of its digest."""
+    return f"{plan.name}: {standing(plan)}, digest {plan.digest[:16]}"
+
+
+def standing(plan: PlacementPlan) -> str:
+    """In words: how many clusters the placement has, of how many if it is not fulfilled, or that it is deleted; how
+    many that could not be read keep it."""
     if plan.deleting:
-        what = "is deleted"
-    elif plan.fulfilled:
-        what = f"{kind}: {number_of(plan.picked, 'cluster')}{beside}"
-    else:
-        what = f"{kind}: {plan.picked:,} of {number_of(plan.wanted, 'cluster')}, not fulfilled{beside}"
-    return f"{plan.name}: {what}, digest {plan.digest[:16]}"
+        return "is deleted"
+    picked, beside = number_of(plan.picked, "cluster"), ""
+    if not plan.fulfilled:
+        picked = f"{plan.picked:,} of {number_of(plan.wanted, 'cluster')}, not fulfilled"
+    if plan.unread:
+        beside = f", {plan.unread} more could not be read and keep it"
+    return f"{_kind(plan)}: {picked}{beside}"
+
+
+def _kind(plan: PlacementPlan) -> str:
+    """The placement type; that of a placement without a policy is ``PickAll``."""
+    return plan.placement.spec.policy.placement_type if plan.placement.spec.policy else PICK_ALL
 
 
 def _cluster_row(each: ClusterPlan, outcome: MemberOutcome | None, by_run: bool) -> tuple[str, str, str, str]:

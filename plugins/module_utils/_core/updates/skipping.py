@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..errors import FleetError, Problem
+from ..values.listed import listed
 from ..values.update_states import (
     AFTER_STAGE_WAIT,
     FAILED,
@@ -139,7 +140,7 @@ def _problem(run: RunState, target: SkipTarget, states: States, state: str) -> P
     found = states.get((target.type, target.name))
     if found is None:
         names = sorted(name for kind, name in states if kind == target.type)
-        told = f"there are: {', '.join(names) or 'none'}"
+        told = f"there are: {listed(names) or 'none'}"
         if target.type not in TARGET_TYPES:
             told = f"types are {', '.join(TARGET_TYPES)}"
         return Problem("unknown-target", f"the run has no {target}", _where(run), told)

@@ -19,6 +19,7 @@ from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.clusters.missing_record import lacks_record, without_record
+from ..._core.schema.checking import did_you_mean
 from ..._core.values.listed import listed
 from ..._kube.access import ready
 from ..._kube.client import KubeClient, Timeouts
@@ -83,6 +84,13 @@ def recorded_members(records: Records) -> dict[str, Member]:
 def no_members(records: Records, hint: str = "join some: gitops.fleet.join") -> FleetError:
     """The error ``no-members``, to be raised: there is nobody that anything could be asked of."""
     return FleetError("no-members", "no cluster has joined the fleet", records.place, hint)
+
+
+def no_such_member(name: str, there: t.Collection[str], why: str = "it is no member of the fleet") -> Problem:
+    """The problem ``no-such-member``; its hint is the name that is most like it, or else the first of those that are
+    ``there``."""
+    known = sorted(there)
+    return Problem("no-such-member", why, name, did_you_mean(name, known) or f"there are: {listed(known) or 'none'}")
 
 
 def identified_members(session: Session, write: bool) -> dict[str, Member]:

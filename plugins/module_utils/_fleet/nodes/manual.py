@@ -43,7 +43,7 @@ from ..._kube.documents import read_object
 from ..._kube.errors import ApiError
 from ..audit.evidence import Deed, Testimony, attested
 from ..keeping import Keeper
-from ..members.members import Clients, Member, members_to_write, open_clients, recorded_members
+from ..members.members import Clients, Member, members_to_write, no_such_member, open_clients, recorded_members
 from ..session import Session
 from .deleting import NodeDeletion, delete_nodes
 from .draining import MERGE, NODES, Document
@@ -132,8 +132,7 @@ def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
     read and judged anew, ATTEMPTS times in all; ``conflict`` then."""
     members = members_to_write(session) if write else recorded_members(session.records)
     if wish.member not in members:
-        hint = f"there are: {', '.join(members) or 'none'}"
-        raise FleetError("no-such-member", "it is no member of the fleet", wish.member or "member", hint)
+        raise FleetError.of([no_such_member(wish.member or "member", members)])
     one = {wish.member: members[wish.member]}
     waits = Timeouts.connecting(wish.reading.timeout)
     fleet = {name: each.fleet for name, each in one.items()}

@@ -68,6 +68,15 @@ class NodeReport:
     plans: tuple[MemberPlan, ...] = ()
     changes: tuple[ClassChange, ...] = ()
 
+    def answers_of(self, nodes: t.Collection[str]) -> tuple[NodeAnswer, ...]:
+        """The answers about nodes of these names, all without any. FleetError ``unknown-node`` for each name that no
+        node has; what could not be read is told with it."""
+        missing = [name for name in sorted(set(nodes)) if name not in {each.node for each in self.answers}]
+        if missing:
+            unknown = (Problem("unknown-node", "no member that was read has it", name) for name in missing)
+            raise FleetError.of([*unknown, *self.problems])
+        return tuple(each for each in self.answers if not nodes or each.node in nodes)
+
     @property
     def tables(self) -> dict[str, tuple[SafeguardRow, ...]]:
         """The safeguards, for pools that Karpenter runs (``karpenter``) and for our own rotations (``rotation``)."""

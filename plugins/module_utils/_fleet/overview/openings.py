@@ -27,7 +27,7 @@ from ..._core.values.instants import parse_time
 from ..._store.records import Record, Records
 from ..given import keep
 from ..members.evacuation import evacuated_names
-from ..members.members import no_members
+from ..members.members import no_members, no_such_member
 from ..nodes.reading import members_in_file, nodes_file
 from ..nodes.sources import NodeManifests, with_recorded
 from ..session import Session
@@ -133,8 +133,7 @@ def _members(records: Records, names: t.Sequence[str]) -> dict[str, Record]:
         raise no_members(records)
     unknown = sorted(set(names) - there.keys())
     if unknown:
-        known = f"there are: {', '.join(sorted(there))}"
-        raise FleetError.of(Problem("no-such-member", "it is no member of the fleet", name, known) for name in unknown)
+        raise FleetError.of(no_such_member(name, there) for name in unknown)
     return {name: there[name] for name in sorted(names or there)}
 
 

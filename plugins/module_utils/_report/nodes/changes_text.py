@@ -17,7 +17,7 @@ def class_changes_text(changes: t.Sequence[ClassChange]) -> list[str]:
     drift or may drift by it, at most 40 rows and how many more; no lines without changes."""
     lines: list[str] = []
     for each in changes:
-        fields = ", ".join(f"{path} ({kind})" for path, kind in each.changed) or "no field that nodes are judged by"
+        fields = ", ".join(f"{path} ({kind})" for path, kind in each.changed) or "no change of what nodes are judged by"
         lines += folded(f"{each.member}: {each.kind} {each.name}, {number_of(each.count, 'node')}: {fields}")
         for one in each.findings:
             lines += folded(f"{one.level}: {one.message}", "    ")

@@ -49,7 +49,9 @@ def nodes_text(answers: t.Sequence[NodeAnswer]) -> list[str]:
             f"{name}: {number_of(len(here), 'node')}, {len(here) - len(told)} with no cause to be disrupted"
         )
         if told:
-            lines += table(("NODE", "POOL", "CAUSE", "HELD BY"), first_rows([_row(each) for each in told]))
+            lines += table(
+                ("NODE", "POOL", "CAUSE", "HELD BY, BUDGETS APART"), first_rows([_row(each) for each in told])
+            )
     return lines or ["no member has a node"]
 
 
@@ -67,7 +69,8 @@ def safeguards_text(rows: t.Iterable[SafeguardRow]) -> list[str]:
 
 def _row(each: NodeAnswer) -> tuple[str, str, str, str]:
     """The cells of one node: its causes, whether it is disrupted now, and how far its drain is, or else what holds it:
-    for one with a NodeClaim what holds emptiness and consolidation back, for another what our rotation looks at."""
+    for one with a NodeClaim what holds emptiness and consolidation back, for another what our rotation looks at, but
+    for budgets, which are those of pools."""
     going = f"is disrupted now, origin {each.origin}" if each.origin else ""
     causes = ", ".join([*each.causes, *([going] if going else [])])
     held = each.drain or "; ".join(one.text for one in (each.graceful if each.managed else each.rotation))

@@ -95,11 +95,21 @@ def test_a_refusal_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in repr(result) and "\n::" not in result["msg"]
 
 
-@pytest.mark.parametrize("code", ["not-a-member", "no-such-run", "no-such-placement", "foreign-applyset"])
+@pytest.mark.parametrize(
+    "code, sought",
+    [
+        ("not-a-member", True),
+        ("no-such-run", True),
+        ("no-such-placement", True),
+        ("foreign-applyset", True),
+        ("no-such-file", False),
+        ("no-such-date", False),
+    ],
+)
 def test_a_refusal_of_what_was_not_found_says_in_which_records(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str, sought: bool
 ) -> None:
-    """A run from another folder looks at other records."""
+    """A run from another folder looks at other records; in none of them is a file, or what stands in one."""
     path = str(tmp_path / "records.db")
 
     def work(run: Run) -> Answer:
@@ -107,7 +117,7 @@ def test_a_refusal_of_what_was_not_found_says_in_which_records(
             raise FleetError(code, "it is not there", "x")
 
     result, _heard = carried_out(monkeypatch, work)
-    assert result["place"] == path and path in result["msg"]
+    assert result["place"] == path and (path in result["msg"]) is sought
 
 
 def test_a_result_says_which_records_it_is_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

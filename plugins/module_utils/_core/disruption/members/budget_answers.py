@@ -252,5 +252,6 @@ def _opening(each: Opening, zone: tzinfo) -> dict[str, t.Any]:
 
 
 def _written(budget: t.Mapping[str, t.Any]) -> str:
-    """``nodes: 10%, schedule: 0 9 * * 1``: the fields of a budget, for people."""
-    return ", ".join(f"{key}: {value}" for key, value in budget.items())
+    """``nodes: 10%, schedule: 0 9 * * 1, reasons: Empty and Drifted``: the fields of a budget, for people."""
+    told = {key: " and ".join(map(str, value)) if isinstance(value, list) else value for key, value in budget.items()}
+    return ", ".join(f"{key}: {value}" for key, value in told.items())

@@ -103,7 +103,8 @@ def with_placement(scene: RunContext) -> RunContext:
     strategy is not External."""
     placement = scene.world.placement
     if placement is None:
-        raise _refused(scene, "placement-not-found", f"there is no placement {scene.run.placement_key}")
+        message = f"no placement {scene.run.placement_key} is recorded; an apply records it"
+        raise _refused(scene, "placement-not-found", message)
     strategy = placement.spec.strategy
     if strategy.type != "External":
         message = f"the placement's strategy is {strategy.type}; a staged run needs External"

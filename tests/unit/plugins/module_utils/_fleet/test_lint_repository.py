@@ -62,6 +62,22 @@ def test_what_is_not_ours_is_counted_and_nothing_else(tmp_path: Path):
     assert findings_summary(found.remarks, 1, 1, found.passed_over).endswith("; 14 other files passed over")
 
 
+def test_what_verbs_write_beside_manifests_is_passed_over(tmp_path: Path):
+    member = '{"apiVersion": "cluster.kubernetes-fleet.io/v1beta1", "kind": "MemberCluster"}'
+    pool = '{"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}'
+    files = {
+        "facts.json": f'{{"schema": 1, "capturedAt": "2026-01-01T00:00:00Z", "members": [{member}]}}',
+        "nodes.json": f'{{"schema": 1, "kind": "nodes", "members": [{{"objects": {{"NodePool": [{pool}]}}}}]}}',
+        "lint.json": f'{{"findings": [], "mended": [{{"document": {pool}}}]}}',
+    }
+    write(tmp_path, files)
+    found = lint([str(tmp_path)], NOW)
+    assert (codes(found), found.passed_over) == ([], 3)
+    write(tmp_path, {"facts.json": files["facts.json"][:-1], "pool.json": pool})
+    found = lint([str(tmp_path)], NOW)
+    assert codes(found)[0] == "bad-yaml" and "missing-field" in codes(found), "a broken file, and a manifest, are not"
+
+
 @pytest.mark.parametrize("name", sorted(FOREIGN.keys() - {"empty.yml", "chart/values.yaml"}))
 def test_a_file_that_is_named_is_judged_whatever_it_is(name: str, tmp_path: Path):
     write(tmp_path, FOREIGN)

@@ -48,6 +48,12 @@ def test_instants_of_a_forecast_have_their_weekday_once_a_day() -> None:
     ] * 2
 
 
+def test_a_run_that_nobody_is_in_is_not_said_to_be_done_at_once() -> None:
+    foreseen = replace(forecast(played("s{g:a}").run, {"a": MemberView(name="a")}, T0), members=())
+    told = forecast_text(foreseen, Duration(HOUR, HOUR), 0, goal=["goal"])
+    assert told == ["r has no members, so that nothing is upgraded by it", "goal"]
+
+
 def entry(start: datetime, end: datetime | None) -> Appointment:
     return Appointment(kind="wait", what="x", start=start, end=end)
 

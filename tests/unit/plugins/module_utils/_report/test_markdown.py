@@ -50,6 +50,8 @@ def test_a_plan_reads_like_this() -> None:
         "<details>",
         "<summary>web</summary>",
         "",
+        "PickN: 1 cluster",
+        "",
         "| cluster | change | cause | reason |",
         "| --- | --- | --- | --- |",
         "| b | lost | scaled-down | fewer clusters are wanted, and it ranks lowest |",
@@ -72,6 +74,18 @@ def test_what_stops_it_and_what_is_noted() -> None:
     assert "| web | 0 | 0 | 3 | 2 | 1 on 3 | max&#95;removals, allow&#95;empty |" in text
     assert "\n- stopped by max&#95;removals: web: 3 of 3 clusters would lose it" in text
     assert "\n- note: file.yml:1: message &#91;code&#93;\n" in text
+
+
+def test_a_policy_that_finds_too_few_clusters_is_told_before_any_detail() -> None:
+    text = plans_markdown([plan(wanted(pick_n(3)), facts("a", "b"))], "d", "f")
+    assert "\n- note: web: PickN: 2 of 3 clusters, not fulfilled\n" in text.partition("<details>")[0]
+    assert "not fulfilled" not in plans_markdown([plan(wanted(pick_n(2)), facts("a", "b"))], "d", "f")
+
+
+def test_the_way_out_at_the_end_of_a_note_is_not_cut_off() -> None:
+    note = Problem("nothing-recorded", "assumed " * 40, "/a/long/folder/records.db", "plan with the records")
+    text = plans_markdown([plan(wanted(), facts("a"))], "d", "f", (note, replace(note, code="other")))
+    assert text.count("plan with the records") == 2
 
 
 def test_no_text_can_become_markup() -> None:

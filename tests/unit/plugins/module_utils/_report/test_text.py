@@ -53,6 +53,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan
     cluster,
     facts,
     pick_all,
+    pick_fixed,
     pick_n,
     placed,
     plan,
@@ -151,6 +152,13 @@ def test_a_plan_reads_like_this() -> None:
         "  deleted from b, c: ConfigMap test/test-1",
         "  released, and staying, on b: Namespace test",
     ]
+
+
+def test_a_smaller_number_is_advised_only_where_the_policy_has_one() -> None:
+    policies = (pick_n(2), pick_all(), pick_fixed("a", "b"), None)
+    told = [" ".join(" ".join(plan_text(plan(wanted(each), facts("a", "b")))).split()) for each in policies]
+    assert all("a first apply reaches all 2 clusters at once" in each for each in told)
+    assert ["a smaller numberOfClusters" in each for each in told] == [True, False, False, False]
 
 
 def test_a_cluster_where_only_the_objects_have_changed_says_so_in_its_row() -> None:

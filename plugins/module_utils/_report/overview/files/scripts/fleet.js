@@ -106,7 +106,7 @@ function versionChart(rows) {
   const summary = versions.map((each, at) => `${each}: ${well[at] + unwell[at]}`).join(", ");
   return chart("Clusters by version", 210, () => ({
     tooltip: tooltip((of) => [of.name, `${of.seriesName}: ${of.value}`]),
-    legend: { right: 0, top: 0, itemWidth: 12, itemHeight: 12, textStyle: { color: colour("muted") } },
+    legend: { right: 12, top: 0, itemWidth: 12, itemHeight: 12, textStyle: { color: colour("muted") } },
     grid: { left: 8, right: 12, top: 34, bottom: 8, containLabel: true },
     xAxis: { type: "category", data: versions, ...axisLine() },
     yAxis: { type: "value", minInterval: 1, ...axisLine() },
@@ -128,7 +128,7 @@ function headroomChart(rows) {
   const few = (found) => found[0];
   return chart("Headroom: clusters by share that is free, in %", 210, () => ({
     tooltip: tooltip((of) => [`${of.name} % of ${of.seriesName} free`, counted(of.value, "cluster")]),
-    legend: { right: 0, top: 0, itemWidth: 12, itemHeight: 12, textStyle: { color: colour("muted") } },
+    legend: { right: 12, top: 0, itemWidth: 12, itemHeight: 12, textStyle: { color: colour("muted") } },
     grid: { left: 8, right: 12, top: 34, bottom: 8, containLabel: true },
     xAxis: { type: "category", data: bins, ...axisLine() },
     yAxis: { type: "value", minInterval: 1, ...axisLine() },

@@ -21,6 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rota
     NodeProgress,
     RotationState,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.node_info import NodeReport, node_report
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.reading import ReadingWish
@@ -86,3 +87,11 @@ def test_what_cannot_be_read_of_a_rotation_is_told_and_asks_for_nothing(session:
     found = asked(session, file, NodeManifests())
     assert due(found) == {}
     assert [(each.code, each.where) for each in found.problems] == [("record-damaged", "NodeRotation/blue")]
+
+
+def test_a_name_that_no_node_has_is_refused_and_not_told_as_a_fleet_without_nodes(session: Session, file: str) -> None:
+    found = asked(session, file, NodeManifests())
+    assert found.answers_of(["new"]) == found.answers_of([]) == found.answers
+    with pytest.raises(FleetError) as refused:
+        found.answers_of(["new", "nwe"])
+    assert [(each.code, each.where) for each in refused.value.problems] == [("unknown-node", "nwe")]

@@ -1,11 +1,15 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes as tables: which image is where, what holds a node."""
+"""Nodes as tables: which image is where, what holds a node; edits of what nodes come from."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.class_changes import ClassChange
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.node_answers import NodeAnswer
+from ansible_collections.gitops.fleet.plugins.module_utils._report.nodes.changes_text import class_changes_text
 from ansible_collections.gitops.fleet.plugins.module_utils._report.nodes.nodes_text import images_text, nodes_text
 
 
@@ -43,3 +47,13 @@ def test_the_images_of_many_clusters_fit_80_columns() -> None:
     lines = images_text(answers)
     assert max(map(len, lines)) <= 80 and "60 clusters" in lines[1] and lines[-1].endswith("and 40 more")
     assert lines[1].split()[0] == "unknown"
+
+
+def test_nothing_that_holds_a_node_is_told_without_the_word_that_budgets_are_not_meant() -> None:
+    lines = nodes_text([replace(answer("m", "0"), causes={"Empty": "no pod"})])
+    assert lines[1].endswith("HELD BY, BUDGETS APART") and lines[2].endswith("nothing")
+
+
+def test_an_edit_that_changes_nothing_is_not_told_as_one() -> None:
+    same = ClassChange(member="m", kind="NodePool", name="p", count=2, changed=(), drifted={}, unsure={})
+    assert class_changes_text([same]) == ["m: NodePool p, 2 nodes: no change of what nodes are judged by"]

@@ -161,7 +161,7 @@ def test_reasons_that_change_at_other_times_stand_in_rows_of_their_own() -> None
     assert any(row[0] == "Drifted" and "2026-12-20" in row for row in rows)
     zeros = [{"nodes": "0", "reasons": [each]} for each in ("Empty", "Drifted")]
     text = "\n".join(budgets_text(answers([member("m1", node("a"))], rotation(*zeros)), UTC, week=False))
-    assert "Empty: budget 1 " in text and "Drifted: budget 2 " in text
+    assert "Empty: budget 1 (nodes: 0, reasons: Empty) " in text and "Drifted: budget 2 " in text
 
 
 def test_a_freeze_of_a_day_that_clocks_skipped_closes_nothing_and_stops_nothing() -> None:
