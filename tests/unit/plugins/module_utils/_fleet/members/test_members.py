@@ -48,7 +48,7 @@ def test_a_member_whose_member_cluster_is_gone_stays_one_of_which_no_label_is_kn
 
 def test_a_mistyped_name_is_not_answered_with_a_thousand() -> None:
     there = [f"prod-{number:03}" for number in range(1000)]
-    assert members.no_such_member("prod-0o7", there).hint.startswith("did you mean prod-0")
+    assert members.no_such_member("prod-0o7", there).hint == "did you mean prod-907?", "as like as prod-007"
     assert members.no_such_member("x", there).hint.endswith("prod-005 and 994 more")
     assert members.no_such_member("x", ()).hint == "there are: none"
 
