@@ -119,7 +119,8 @@ def stack_outputs(commands: Commands) -> t.Mapping[str, t.Any]:
 def _present(where: StackPlace, options: Options, commands: Commands, check: bool) -> StackReport:
     """Makes or updates the stack; with ``check`` a preview, of a new one in a backend of its own. One that is there is
     previewed first unless deletions are allowed: FleetError ``deletions``; ``stack-moved`` if another run changed it
-    meanwhile. A preview without changes is the report then. Otherwise as of ``stack``."""
+    meanwhile. A preview without changes is the report then, unless a secret output may be another one, which no event
+    tells. Otherwise as of ``stack``."""
     known = commands.known()
     if check and not known:
         with _elsewhere(where, commands) as other:
@@ -134,7 +135,7 @@ def _present(where: StackPlace, options: Options, commands: Commands, check: boo
     state = _state(commands)
     before = commands.story("preview", *_chosen(options))
     _refuse_deletions(before, commands.stack)
-    if not before.changed:
+    if not (before.changed or before.has_secret_outputs):
         return _report(before, commands)
     if _state(commands) != state:
         text = "another run has changed the stack since it was previewed"

@@ -87,6 +87,20 @@ def test_check_mode_previews(asked, known, first):
     assert asked(known=known, check=True) == [*first, PREVIEW]
 
 
+@pytest.mark.parametrize(("value", "then"), [("there", []), ({"4dabf1": "1b4706", "ciphertext": "[secret]"}, [UP])])
+def test_an_output_that_is_secret_may_be_another_one_though_the_preview_tells_of_no_change(
+    asked, tmp_path, value, then
+):
+    outputs = {"outputs": {"token": value}}
+    told = {"metadata": {"op": "same", "type": "pulumi:pulumi:Stack", "urn": "s", "old": outputs, "new": outputs}}
+    events = (
+        json.dumps(each) for each in ({"resOutputsEvent": told}, {"summaryEvent": {"resourceChanges": {"same": 1}}})
+    )
+    said = "".join(f"echo '{each}' >> \"$2\"\n" for each in events)
+    (tmp_path / "engine" / "preview").write_text(f"{said}exit\n")
+    assert asked(known=True, changes=bool(then)) == [PREVIEW, *then]
+
+
 @pytest.mark.parametrize("check", [True, False])
 def test_targets_that_are_gone_already_keep_nobody_from_the_others(asked, check):
     """The engine refuses all of them if it does not know one: a task that is run again would fail."""
