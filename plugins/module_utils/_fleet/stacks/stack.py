@@ -33,7 +33,7 @@ from .place import (
 )
 
 Options = t.Mapping[str, t.Any]
-_MOST_NAMED = 20
+_MOST_NAMED, _SHORTEST = 20, 8
 _UP = ("up", "--yes", "--skip-preview")
 
 
@@ -89,10 +89,12 @@ def opened_stack(
     where: StackPlace, options: Options, environ: t.Mapping[str, str], say: Say, build: bool = True
 ) -> t.Iterator[Commands]:
     """Commands for a stack, with its settings in a folder that is gone afterwards. The folder of a state in files is
-    made if it is not there. What the engine logs in with is hidden from now on in all that is shown: it tells whole
-    URLs. Without ``build`` an engine that is not there is FleetError ``no-engine``, and nothing is compiled; FleetError
-    as of ``get_engine``, ``ready_folder`` and ``workspace``, and OSError as of that."""
-    SHOWN.add(*filter(is_unicode, (*passwords_in(where.backend), environ.get(ACCESS_TOKEN, ""))))
+    made if it is not there. What the engine logs in with, which it tells in whole URLs, and secret settings, which a
+    program may make something of that is not secret to the engine, are hidden from now on in all that is shown. Without
+    ``build`` an engine that is not there is FleetError ``no-engine``, and nothing is compiled; FleetError as of
+    ``get_engine``, ``ready_folder`` and ``workspace``, and OSError as of that."""
+    secret = (*passwords_in(where.backend), environ.get(ACCESS_TOKEN, ""), *_lines(options.get("secret_config")))
+    SHOWN.add(*filter(is_unicode, secret))
     engine = get_engine(environ, say=say, build=build)
     ready_folder(where)
     with workspace(where, options.get("config") or {}) as folder:
@@ -105,6 +107,15 @@ def opened_stack(
             seconds=float(options.get("timeout") or 3600),
             say=say,
         )
+
+
+def _lines(value: t.Any) -> t.Iterator[str]:
+    """The lines of all texts in the value, at any depth; none with fewer than 8 characters, which may be any word."""
+    if isinstance(value, str):
+        yield from (each for each in value.splitlines() if len(each) >= _SHORTEST)
+    elif isinstance(value, (dict, list)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _lines(each)
 
 
 def stack_outputs(commands: Commands) -> t.Mapping[str, t.Any]:

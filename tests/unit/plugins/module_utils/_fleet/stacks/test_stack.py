@@ -182,6 +182,22 @@ def test_a_secret_that_holds_no_characters_is_refused_and_not_shown(asked):
     assert "hidden" not in str(refused.value)
 
 
+def test_a_secret_setting_is_shown_in_nothing_that_a_program_makes_of_it(asked, tmp_path, monkeypatch):
+    """The engine masks it as it is, and in an input only if the program says that this is secret."""
+    secrets = KnownSecrets()
+    monkeypatch.setattr(showing, "SHOWN", secrets)
+    monkeypatch.setattr(stack_module, "SHOWN", secrets)
+    value = "first-canary\nsecond-canary"
+    event = {"diagnosticEvent": {"severity": "error", "message": f"ValueError: bad key {value!r}, s3cret-word, eu"}}
+    (tmp_path / "engine" / "event").write_text(json.dumps(event) + "\n")
+    (tmp_path / "engine" / "preview").write_text('cat "$here/event" >> "$2"; exit 1\n')
+    with pytest.raises(FleetError) as found:
+        asked(known=True, secret_config={"key": value, "login": {"words": ["s3cret-word", "eu", 7]}})
+    told = showing.said(str(found.value))
+    assert "ValueError: bad key" in told and ", eu" in told
+    assert "canary" not in told and "s3cret" not in told
+
+
 @pytest.mark.parametrize(("backend", "has"), [("https://pulumi.example", True), ("s3://states", False)])
 def test_a_look_needs_no_passphrase_where_a_service_encrypts(asked, tmp_path, backend, has):
     asked(known=False, check=True, backend_url=backend)
