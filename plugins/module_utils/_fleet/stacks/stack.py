@@ -17,6 +17,7 @@ from ..._core.values.canonical import is_unicode
 from ..._core.values.listed import listed
 from ..._kube.login.known_secrets import SHOWN, passwords_in
 from ..._local.pulumi_engine import get_engine
+from ..conductor.interrupts import Interrupts
 from .alone import alone
 from .command import UNREADABLE, Commands, Say
 from .events import StackStep, Story
@@ -74,7 +75,8 @@ def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say)
     ``Commands.output_of``."""
     where = place(options)
     held = contextlib.nullcontext() if check else alone(where)
-    with held, opened_stack(where, options, environ, say) as commands:
+    with held, opened_stack(where, options, environ, say) as opened, Interrupts() as told:
+        commands = replace(opened, told=told)
         if options.get("force_unlock") and not check and commands.known():
             commands.output_of("cancel", "--yes")
         if options["state"] == "present":

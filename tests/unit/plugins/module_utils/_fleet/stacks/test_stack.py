@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import typing as t
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
@@ -167,6 +168,21 @@ def test_a_deletion_that_no_preview_has_shown_ends_the_engine(asked, tmp_path):
         asked(known=True, timeout=60)
     assert refused.value.code == "deletions" and "theirs (a:b:C)" in refused.value.message
     assert not (tmp_path / "engine" / "went-on").exists()
+
+
+def test_ctrl_c_ends_the_engine_too(asked, tmp_path):
+    """ansible-playbook ends the process of the task by SIGTERM then, and leaves what that has started."""
+    ended = f"trap 'echo > {tmp_path}/ended; exit 1' INT; kill -TERM {os.getpid()}; while :; do sleep 0.05; done"
+    (tmp_path / "engine" / "destroy").write_text(ended)
+    came: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _frame: came.append(number))
+    try:
+        with pytest.raises(FleetError) as refused:
+            asked(known=True, state="absent", timeout=60)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (refused.value.code, came, (tmp_path / "ended").exists()) == ("interrupted", [], True)
+    assert "stack rm" not in (tmp_path / "engine" / "asked").read_text()
 
 
 @pytest.mark.parametrize("value", ["KEY\n", "KEY", ""])
