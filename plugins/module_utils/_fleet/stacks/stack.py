@@ -69,10 +69,11 @@ class StackReport:
 def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
     """Carries out the state that is asked for by the options of the verb ``pulumi_stack``; with ``check`` only looks,
     though an engine is built and the folder of a state in files made if need be. It is ``alone`` from its preview to
-    its end, unless it only looks. FleetError: ``stack-failed`` with what the engine says, ``stack-locked``,
-    ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``,
-    ``bad-config``, and as of ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and
-    ``Commands.output_of``."""
+    its end, unless it only looks; told to end, it ends the engine. FleetError: ``stack-failed`` with what the engine
+    says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``, ``no-passphrase``,
+    ``stack-timeout``, ``interrupted``, ``bad-config``, ``bad-option``, and as of ``place``, ``alone`` and
+    ``opened_stack``; OSError as of ``workspace`` and ``Commands.output_of``."""
+    _refuse_no_targets(options)
     where = place(options)
     held = contextlib.nullcontext() if check else alone(where)
     with held, opened_stack(where, options, environ, say) as opened, Interrupts() as told:
@@ -84,6 +85,15 @@ def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say)
         if options["state"] == "refreshed":
             return _refreshed(options, commands, check)
         return _absent(options, commands, check)
+
+
+def _refuse_no_targets(options: Options) -> None:
+    """FleetError ``bad-option`` for targets of which one is empty or none is there, as of a variable that lost its
+    content: without any the whole stack is meant."""
+    targets = options.get("targets")
+    if targets is not None and not (targets and all(map(str.strip, targets))):
+        hint = "leave the option out if the whole stack is meant"
+        raise FleetError("bad-option", "targets is empty, or one of them", "targets", hint)
 
 
 @contextlib.contextmanager

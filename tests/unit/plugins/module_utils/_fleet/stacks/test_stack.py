@@ -112,6 +112,16 @@ def test_targets_that_are_gone_already_keep_nobody_from_the_others(asked, check)
     assert asked(known=False, check=check, changes=False, state="absent", targets=["one"]) == []
 
 
+@pytest.mark.parametrize("targets", [[], [""], ["one", " "]])
+@pytest.mark.parametrize("state", ["absent", "present", "refreshed"])
+def test_targets_of_a_variable_that_lost_its_content_are_never_the_whole_stack(asked, tmp_path, state, targets):
+    with pytest.raises(FleetError) as refused:
+        asked(known=True, state=state, targets=targets)
+    assert refused.value.code == "bad-option" and (tmp_path / "engine" / "asked").read_text() == ""
+    if state == "absent":
+        assert asked(known=True, state=state) == ["destroy --yes", "stack rm"], "without the option it is"
+
+
 def test_what_another_run_has_written_since_the_preview_is_not_undone(asked, tmp_path):
     """It was not seen by the look for deletions; that somebody wrote the same again is nothing."""
     (tmp_path / "engine" / "preview").write_text(f"echo '{STATE.format(2, 'one')}' > \"$here/state\"")
