@@ -27,8 +27,9 @@ class ExistingClusterProvider(ResourceProvider):
     def diff(self, _id: str, olds: Properties, news: Properties) -> DiffResult:
         """Whether inputs differ, or the cluster, which is asked, tells something else than before: an upgrade that
         others made is seen without a refresh. Nothing is ever replaced, and another cluster refused."""
+        told = _outputs(news, olds)
         same = all(olds.get(key) == news.get(key) for key in _INPUTS)
-        return DiffResult(changes=not same or _outputs(news, olds) != _outputs_of(olds), replaces=[])
+        return DiffResult(changes=not same or told != _outputs_of(olds), replaces=[])
 
     def create(self, props: Properties) -> CreateResult:
         """Asks the cluster what it is; nothing is made. FleetError if it cannot be asked."""
