@@ -40,10 +40,11 @@ options:
     type: dict
     default: {}
   targets:
-    description: URNs of the only resources that are looked at.
+    description:
+      - URNs of the only resources that are looked at; all without it. An empty list is refused, as of a variable that
+        lost its content.
     type: list
     elements: str
-    default: []
   parallel:
     description: How many resources are worked on at once; what Pulumi does if absent.
     type: int

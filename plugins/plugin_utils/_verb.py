@@ -2,8 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The small base of every verb: its options from the documentation, checked (``bad-option``); its run (records, check
-mode, what to type next), its answer and ``result_file``; errors, faults and refusals as failed results, failures
-shortened.
+mode, what to type next), its answer and ``result_file``; errors and refusals as failed results, shortened.
 
 Private to this collection. A verb runs once for all hosts of a play, in the controller's process.
 """

@@ -113,6 +113,21 @@ def test_a_kubeconfig_that_was_lost_is_written_again_and_the_cluster_stays(kind:
     assert provider.diff(made.id, made.outs, wanted).changes is False
 
 
+def test_in_another_folder_the_cluster_stays_and_its_kubeconfig_is_moved(kind: Path, wanted, tmp_path):
+    """Two stacks of one name are told to take a folder of their own."""
+    provider = KindClusterProvider()
+    made = provider.create(wanted)
+    moved = {**wanted, "kubeconfig": str(tmp_path / "other" / "m1.kubeconfig")}
+    found = provider.diff(made.id, made.outs, moved)
+    assert (found.changes, found.replaces) == (True, [])
+    kind.with_name("kind.log").unlink()
+    outs = provider.update(made.id, made.outs, moved).outs
+    assert outs == {**(made.outs or {}), "kubeconfig": moved["kubeconfig"]}
+    assert Path(moved["kubeconfig"]).exists() and not Path(wanted["kubeconfig"]).exists()
+    assert "cluster " not in kind.with_name("kind.log").read_text()
+    assert provider.diff(made.id, outs, moved).changes is False
+
+
 def test_what_a_killed_run_began_is_made_anew_and_a_cluster_of_others_is_left(kind: Path, wanted):
     provider = KindClusterProvider()
     kind.with_name("kind.names").write_text("test-m1\n")

@@ -15,7 +15,7 @@ from .engine_gone import end_with_engine
 
 Properties = dict[str, t.Any]
 _INPUTS = ("kubeconfig", "context", "skip_unreachable")
-_TOLD = ("version", "labels")
+_TOLD = ("version", "labels", "uid")
 AWAY = ("unreachable", "timeout", "server-error")
 
 
@@ -26,30 +26,34 @@ class ExistingClusterProvider(ResourceProvider):
 
     def diff(self, _id: str, olds: Properties, news: Properties) -> DiffResult:
         """Whether inputs differ, or the cluster, which is asked, tells something else than before: an upgrade that
-        others made is seen without a refresh. Nothing is ever replaced."""
+        others made is seen without a refresh. Nothing is ever replaced, and another cluster refused."""
+        told = _outputs(news, olds)
         same = all(olds.get(key) == news.get(key) for key in _INPUTS)
-        return DiffResult(changes=not same or _outputs(news, olds) != _outputs_of(olds), replaces=[])
+        return DiffResult(changes=not same or told != _outputs_of(olds), replaces=[])
 
     def create(self, props: Properties) -> CreateResult:
         """Asks the cluster what it is; nothing is made. FleetError if it cannot be asked."""
         return CreateResult(f"{props['kubeconfig']}#{props['context']}", {**_inputs(props), **_outputs(props, {})})
 
     def read(self, id_: str, props: Properties) -> ReadResult:
-        """Asks the cluster what it is now. FleetError if it cannot be asked and ``skip_unreachable`` is not set."""
-        return ReadResult(id_, {**_inputs(props), **_outputs(props, props)})
+        """Asks the cluster what it is now, also one that was made anew. FleetError if it cannot be asked and
+        ``skip_unreachable`` is not set."""
+        return ReadResult(id_, {**_inputs(props), **_outputs(props, props, anew=True)})
 
     def update(self, _id: str, olds: Properties, news: Properties) -> UpdateResult:
-        """Asks it again; nothing is changed there. FleetError as of ``read``."""
+        """Asks it again; nothing is changed there. FleetError as of ``read``, ``other-cluster``."""
         return UpdateResult({**_inputs(news), **_outputs(news, olds)})
 
 
 class ExistingCluster(Resource, module="fleet", name="ExistingCluster"):
-    """``version`` such as ``1.36.3``; ``labels`` are what its nodes tell of their cloud."""
+    """``version`` such as ``1.36.3``; ``labels`` are what its nodes tell of their cloud; ``uid`` says which cluster it
+    is."""
 
     kubeconfig: pulumi.Output[str]
     context: pulumi.Output[str]
     version: pulumi.Output[str]
     labels: pulumi.Output[dict[str, str]]
+    uid: pulumi.Output[str]
 
     def __init__(
         self,
@@ -69,12 +73,14 @@ def _inputs(props: Properties) -> Properties:
 
 
 def _outputs_of(props: Properties) -> Properties:
-    return {key: props.get(key) for key in _TOLD}
+    return {key: props[key] for key in _TOLD if key in props}
 
 
-def _outputs(props: Properties, before: Properties) -> Properties:
+def _outputs(props: Properties, before: Properties, anew: bool = False) -> Properties:
     """What the cluster tells; of one that does not answer, if that is to be borne, what it told before. Labels are
-    those of the day when it joined: later it cannot move itself into other placements by what it says."""
+    those of the day when it joined: later it cannot move itself into other placements by what it says. FleetError
+    ``other-cluster``, unless it may have been made ``anew``: what this stack has made in the former one would be taken
+    for what is in this one, and deleted there."""
     make_importable()
     end_with_engine()
     quiet_server()
@@ -87,8 +93,14 @@ def _outputs(props: Properties, before: Properties) -> Properties:
         if props["skip_unreachable"] and error.code in AWAY and before.get("version"):
             return _outputs_of(before)
         raise
+    known = before.get("uid") or ""
+    if known and told.uid and told.uid != known and not anew:
+        text = f"another cluster answers by {props['kubeconfig']} {props['context']}".rstrip()
+        hint = "give it a name of its own, or lead back to the former; one that was made anew: pulumi refresh"
+        raise FleetError("other-cluster", text, "", hint)
     joined = before.get("labels") is not None and _place(before) == _place(props)
-    return {"version": told.version, "labels": before["labels"] if joined else dict(told.labels)}
+    labels = before["labels"] if joined else dict(told.labels)
+    return {"version": told.version, "labels": labels, "uid": told.uid or known}
 
 
 def _place(props: Properties) -> tuple[t.Any, t.Any]:

@@ -155,6 +155,7 @@ def _member_args(
         driver="local" if settings.backend == "local" else "",
         kinds=[vars(kind) for kind in settings.placed_kinds],
         care=_care(settings),
+        owner=settings.owner,
         cluster=reached.made,
         hub_cluster=hub_cluster,
     )

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster of ``kind`` as a resource. Kind changes no cluster: whatever is other makes another one of it.
+"""A cluster of ``kind`` as a resource. Kind changes no cluster: whatever is other about it makes another one of it.
 
 Its commands and its configuration are tested with a script in kind's place; with kind itself this was not run by us.
 """
@@ -30,7 +30,7 @@ from .engine_gone import end_with_engine
 from .kind_commands import LIST, WAIT, KindSpec
 
 Properties = dict[str, t.Any]
-_INPUTS = ("name", "image", "port", "workers", "kubeconfig")
+_REPLACING = ("name", "image", "port", "workers")
 _MOST = 2_000
 # What kind says of a name that is taken.
 _EXISTS = "already exist"
@@ -51,11 +51,12 @@ class KindClusterProvider(ResourceProvider):
         return CheckResult(news, [])
 
     def diff(self, _id: str, olds: Properties, news: Properties) -> DiffResult:
-        """One that is gone, or its kubeconfig, is made again without a refresh. Its port is free only when the old one
-        has gone."""
-        replaces = [name for name in _INPUTS if olds.get(name) != news.get(name)]
-        gone = news["name"] not in _names() or not Path(news["kubeconfig"]).is_file()
-        return DiffResult(changes=bool(replaces) or gone, replaces=replaces, delete_before_replace=True)
+        """One that is gone, or its kubeconfig, is made again without a refresh; that may lie elsewhere from now on. Its
+        port is free only when the old one has gone."""
+        replaces = [name for name in _REPLACING if olds.get(name) != news.get(name)]
+        lost = news["name"] not in _names() or not Path(news["kubeconfig"]).is_file()
+        changes = bool(replaces) or lost or olds.get("kubeconfig") != news["kubeconfig"]
+        return DiffResult(changes=changes, replaces=replaces, delete_before_replace=True)
 
     def create(self, props: Properties) -> CreateResult:
         """Makes the cluster; one that a killed run left half made is made anew. RuntimeError if kind fails, or one of
@@ -68,12 +69,16 @@ class KindClusterProvider(ResourceProvider):
         """What is known of it; an empty id if kind has no such cluster any more."""
         return ReadResult(id_ if props["name"] in _names() else "", dict(props))
 
-    def update(self, _id: str, _olds: Properties, news: Properties) -> UpdateResult:
-        """Makes one that is gone anew, empty. Of one that is there only the kubeconfig is written again."""
-        spec = _spec(news)
+    def update(self, _id: str, olds: Properties, news: Properties) -> UpdateResult:
+        """Makes one that is gone anew, empty. Of one that is there only the kubeconfig is written again, and taken away
+        where it lay before."""
+        spec, before = _spec(news), Path(olds.get("kubeconfig") or news["kubeconfig"])
         with _alone(spec):
             whole = spec.name in _names() and not _mark(spec).exists()
-            return UpdateResult(_exported(spec) if whole else _made(spec))
+            found = _exported(spec) if whole else _made(spec)
+            if before != Path(spec.kubeconfig):
+                before.unlink(missing_ok=True)
+            return UpdateResult(found)
 
     def delete(self, _id: str, props: Properties) -> None:
         """Deletes the cluster and its kubeconfig; one that is gone is fine. RuntimeError if kind fails."""

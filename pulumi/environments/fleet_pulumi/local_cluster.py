@@ -44,7 +44,7 @@ class LocalClusterProvider(ResourceProvider):
         from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 
         inputs = _inputs(news)
-        inputs["owner"] = _one_owner(olds.get("owner") or "", inputs["owner"])
+        inputs["owner"] = one_owner(olds.get("owner") or "", inputs["owner"])
         try:
             _refuse_foreign(inputs, olds.get("owner") or "")
             _refuse_bad(inputs)
@@ -147,7 +147,7 @@ def _inputs(props: Properties) -> Properties:
     return {**found, "nodes": rows}
 
 
-def _one_owner(old: str, new: str) -> str:
+def one_owner(old: str, new: str) -> str:
     """A stack is the same whether or not a run of it is told where its state is."""
     return old if new and old.startswith(f"{new} in ") else new
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pulumi
 from pulumi.dynamic import (
+    CheckFailure,
+    CheckResult,
     CreateResult,
     DiffResult,
     ReadResult,
@@ -21,15 +23,23 @@ from pulumi.dynamic import (
 
 from .collection import make_importable, quiet_server
 from .engine_gone import end_with_engine
+from .local_cluster import one_owner
 
 Properties = dict[str, t.Any]
-_INPUTS = ("kubeconfig", "context", "namespace", "account", "path", "name", "days")
+_INPUTS = ("kubeconfig", "context", "namespace", "account", "path", "name", "days", "owner")
 
 
 class MemberLoginProvider(ResourceProvider):
     """Its state has the file's path and the end of its token, never the token."""
 
     serialize_as_secret_always = False
+
+    def check(self, olds: Properties, news: Properties) -> CheckResult:
+        """The inputs; a failure if the file is there, and was made for another stack."""
+        before = olds.get("owner") or ""
+        inputs = {**news, "owner": one_owner(before, news.get("owner") or "")}
+        problem = _foreign(inputs, before)
+        return CheckResult(inputs, [CheckFailure("", problem)] if problem else [])
 
     def diff(self, _id: str, olds: Properties, news: Properties) -> DiffResult:
         """Whether inputs differ, or the file has to be made again as of ``login_problem``; another path replaces it."""
@@ -45,16 +55,18 @@ class MemberLoginProvider(ResourceProvider):
         return CreateResult(props["path"], _made(props))
 
     def read(self, id_: str, props: Properties) -> ReadResult:
-        """What is known of it; an empty id if the file is gone."""
-        return ReadResult(id_ if Path(props["path"]).is_file() else "", dict(props))
+        """What is known of it; an empty id if the file is gone, or was made for another stack."""
+        ours = Path(props["path"]).is_file() and not _foreign(props)
+        return ReadResult(id_ if ours else "", dict(props))
 
-    def update(self, _id: str, _olds: Properties, news: Properties) -> UpdateResult:
+    def update(self, _id: str, olds: Properties, news: Properties) -> UpdateResult:
         """Writes the file again, with a new token."""
-        return UpdateResult(_made(news))
+        return UpdateResult(_made(news, olds.get("owner") or ""))
 
     def delete(self, _id: str, props: Properties) -> None:
-        """Removes the file; its token is good until it ends."""
-        Path(props["path"]).unlink(missing_ok=True)
+        """Removes the file, unless it was made for another stack; its token is good until it ends."""
+        if not _foreign(props):
+            Path(props["path"]).unlink(missing_ok=True)
 
 
 class MemberLogin(Resource, module="fleet", name="MemberLogin"):
@@ -74,6 +86,7 @@ class MemberLogin(Resource, module="fleet", name="MemberLogin"):
         path: str,
         name: str,
         days: int,
+        owner: str = "",
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         inputs: Properties = {
@@ -84,6 +97,7 @@ class MemberLogin(Resource, module="fleet", name="MemberLogin"):
             "path": path,
             "name": name,
             "days": days,
+            "owner": owner,
         }
         super().__init__(MemberLoginProvider(), resource_name, {**inputs, "expires": None}, opts)
 
@@ -111,7 +125,19 @@ def _problem(props: Properties) -> str:
     return str(_collection().login_problem(_account(props), Path(props["path"]), life, datetime.now(UTC)))
 
 
-def _made(props: Properties) -> Properties:
-    life = timedelta(days=props["days"])
-    ends = _collection().make_login(_account(props), Path(props["path"]), props["name"], life)
-    return {**{key: props[key] for key in _INPUTS}, "expires": ends.isoformat()}
+def _foreign(props: Properties, before: str = "") -> str:
+    """Why the file is another stack's; empty if it is not there, ours, or does not tell."""
+    login = _collection()
+    from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+
+    try:
+        login.refuse_foreign(Path(props["path"]), (props.get("owner") or "", before))
+    except FleetError as error:
+        return str(error)
+    return ""
+
+
+def _made(props: Properties, before: str = "") -> Properties:
+    life, owner = timedelta(days=props["days"]), props.get("owner") or ""
+    ends = _collection().make_login(_account(props), Path(props["path"]), props["name"], life, owner, before)
+    return {**{key: props.get(key) for key in _INPUTS}, "expires": ends.isoformat()}

@@ -47,7 +47,7 @@ def test_a_cluster_that_is_there_is_looked_at_and_nothing_else(server: Server):
         provider.delete(made.id, outs)
     assert seen == []
     cloud = {PROVIDER: "aws", REGION: "eu-central-1", ZONE: "eu-central-1a"}
-    assert outs == {**wanted, "version": "1.36.3", "labels": cloud}
+    assert outs == {**wanted, "version": "1.36.3", "labels": cloud, "uid": outs["uid"]} and outs["uid"]
     users = json.loads(Path(server.made.kubeconfig).read_text())["users"]
     secrets = [value for row in users for value in row["user"].values()]
     assert secrets and not [each for each in secrets if str(each) in json.dumps(outs)]
@@ -58,7 +58,8 @@ def test_an_upgrade_is_seen_and_labels_stay_those_of_the_day_it_joined(server: S
     provider, wanted = ExistingClusterProvider(), asked(server.made.kubeconfig)
     before = {**wanted, "version": "1.35.4", "labels": {"team": "ours"}}
     assert provider.diff("id", before, wanted).changes is True
-    assert provider.update("id", before, wanted).outs == {**wanted, "version": "1.36.3", "labels": {"team": "ours"}}
+    outs = provider.update("id", before, wanted).outs
+    assert outs == {**wanted, "version": "1.36.3", "labels": {"team": "ours"}, "uid": (outs or {})["uid"]}
     elsewhere = {**before, "kubeconfig": "/before"}
     moved = provider.update("id", elsewhere, wanted).outs
     assert moved is not None and moved["labels"][PROVIDER] == "aws"

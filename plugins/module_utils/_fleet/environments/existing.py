@@ -8,23 +8,38 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from ..._core.errors import FleetError
 from ..._kube.access import version
 from ..._kube.client import KubeClient
 from ..._kube.login.credentials import connection_from_kubeconfig
+from ..members.identity import cluster_words
 from ..members.join import told_labels
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingTold:
-    """``version`` such as ``1.36.3``; ``labels`` say whose machines its nodes are, and where."""
+    """``version`` such as ``1.36.3``; ``labels`` say whose machines its nodes are, and where; ``uid`` says which
+    cluster it is, empty where that may not be asked."""
 
     version: str
     labels: t.Mapping[str, str]
+    uid: str = ""
 
 
 def ask_existing(kubeconfig: str, context: str) -> ExistingTold:
     """What the cluster behind a kubeconfig (a path) tells of itself; nothing is written. An empty ``context`` is the
     current one, and without rights on nodes there are no labels. FleetError as of ``connection_from_kubeconfig``,
-    ApiError as of ``version``."""
+    ApiError as of ``version`` and ``cluster_words``."""
     with KubeClient(connection_from_kubeconfig(kubeconfig, context)) as client:
-        return ExistingTold(version=version(client).removeprefix("v"), labels=told_labels(client))
+        told = version(client).removeprefix("v")
+        return ExistingTold(version=told, labels=told_labels(client), uid=_uid(client))
+
+
+def _uid(client: KubeClient) -> str:
+    """Which cluster it is; empty where that may not be asked. ApiError as of ``cluster_words``."""
+    try:
+        return cluster_words(client)[0]
+    except FleetError as error:
+        if error.code != "forbidden":
+            raise
+        return ""

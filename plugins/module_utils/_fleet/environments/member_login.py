@@ -2,11 +2,13 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A kubeconfig file for a service account of a member, and why it has to be made again, as when its token ends soon or
-its API server is another: its token goes from the API server into the file, and nowhere else."""
+its API server is another: its token goes from the API server into the file, and nowhere else. Which stack it was made
+for stands in the file, and those of others are refused (``login-of-others``)."""
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import typing as t
@@ -22,6 +24,7 @@ from ..._kube.access import who_am_i
 from ..._kube.client import KubeClient
 from ..._kube.documents import unusable_answer
 from ..._kube.errors import ApiError
+from ..._kube.files import read_file
 from ..._kube.login.connection import Connection
 from ..._kube.login.credentials import connection_from_kubeconfig, proxy_for
 from ..._kube.login.expiry import token_ends, token_life
@@ -31,6 +34,7 @@ from ..._local.private import write_private
 _REFUSED = ("unauthorized", "credentials-expired")
 # Of its life that is left when a token is renewed.
 RENEWED_AT = 1 / 3
+_MOST = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,10 +52,25 @@ class Account:
         return f"system:serviceaccount:{self.namespace}:{self.name}"
 
 
-def make_login(account: Account, path: Path, name: str, life: timedelta) -> datetime:
+def refuse_foreign(path: Path, owners: t.Container[str]) -> None:
+    """FleetError ``login-of-others`` if the file says that it was made for another stack than these; one that does not
+    tell passes, as none does that is not there: who has the file by its name reaches another cluster by it."""
+    whose = ""
+    with contextlib.suppress(OSError, ValueError, RecursionError, LookupError, TypeError):
+        (made,) = json.loads(read_file(path, _MOST))["extensions"]
+        whose = str(made["extension"]["madeFor"])
+    if whose and whose not in owners:
+        text = f"this login was made for {whose:.300}, whose members are reached by it, and is left alone"
+        hint = "give this stack a folder of its own (its setting folder), or remove the file if that stack is gone"
+        raise FleetError("login-of-others", text, str(path), hint)
+
+
+def make_login(account: Account, path: Path, name: str, life: timedelta, owner: str = "", before: str = "") -> datetime:
     """Writes the file (mode 0600, its folder made if need be) with one context called ``name``, and gives the instant
-    at which its token ends: the server may grant less than ``life``. FleetError ``unwritable-folder``, as of
+    at which its token ends: the server may grant less than ``life``. ``owner`` is the stack that it is for, empty to
+    say none, ``before`` what that was called earlier. FleetError ``unwritable-folder``, as of ``refuse_foreign`` and
     ``connection_from_kubeconfig``; ApiError, ``bad-answer`` for one without a token and its end."""
+    refuse_foreign(path, (owner, before))
     admin = connection_from_kubeconfig(account.kubeconfig, account.context)
     request = {
         "apiVersion": "authentication.k8s.io/v1",
@@ -72,6 +91,7 @@ def make_login(account: Account, path: Path, name: str, life: timedelta) -> date
         "users": [{"name": account.name, "user": {"token": token}}],
         "contexts": [{"name": name, "context": {"cluster": name, "user": account.name}}],
         "current-context": name,
+        **({"extensions": [{"name": "gitops.fleet", "extension": {"madeFor": owner}}]} if owner else {}),
     }
     make_folder(path.parent, 0o700)
     with unwritable_as_error(path.parent):

@@ -2,7 +2,9 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs commands of the Pulumi engine: what they print, as JSON too, events told while they go on, an end if they take
-too long (``stack-timeout``), what their failure means (``stack-failed``, ``no-passphrase``), who holds a lock."""
+"""Runs commands of the Pulumi engine: what they print, as JSON too, events told while they go on, an end if they take
+too long (``stack-timeout``) or this process is told to end (``interrupted``), what their failure means
+(``stack-failed``, ``no-passphrase``), who holds a lock."""
 
 from __future__ import annotations
 
@@ -21,6 +23,7 @@ from pathlib import Path
 
 from ..._core.errors import FleetError, Problem
 from ..._core.values.listed import listed
+from ..keeping import INTERRUPTED
 from ..leases import process_exists
 from .events import Story
 
@@ -44,7 +47,8 @@ _MOST_PRINTED, _MOST_SAID, _MOST_EVENTS = 200_000_000, 1_000_000, 50_000_000
 @dataclass(frozen=True, kw_only=True)
 class Commands:
     """Of one stack: ``program`` is its folder, ``workspace`` that of its settings. ``seconds`` are for one command;
-    ``grace`` for the engine to end what it began when it is asked to, and again for what it breaks off then."""
+    ``grace`` for the engine to end what it began when it is asked to, and again for what it breaks off then. ``told``
+    says why this process is to end, empty if it is not."""
 
     pulumi: Path
     stack: str
@@ -54,11 +58,13 @@ class Commands:
     seconds: float
     say: Say
     grace: float = 30.0
+    told: t.Callable[[], str] = str
 
     def output_of(self, *arguments: str, given: str = "") -> str:
         """Runs a command that runs no program, and gives what it prints; ``given`` is its input. FleetError
         ``stack-failed``, ``stack-locked``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``,
-        ``stack-unreadable``, also for more than 200 MB; OSError for files of the workspace, as of a full disk."""
+        ``stack-unreadable``, also for more than 200 MB, ``interrupted``; OSError for files of the workspace, as of a
+        full disk."""
         done = self._run([*arguments, "--stack", self.stack], self.workspace, given, None)
         if done.code != 0:
             raise self._failure(done.said, Story())
@@ -106,7 +112,8 @@ class Commands:
     def _run(self, arguments: t.Sequence[str], folder: Path, given: str, reader: _Reader | None) -> _Done:
         """Runs the engine in ``folder`` until it has ended; its code is not judged. ``reader`` takes in events
         meanwhile and after. FleetError ``stack-failed`` if it cannot be started, ``stack-timeout``,
-        ``stack-unreadable`` above 200 MB printed; OSError for files of the workspace."""
+        ``stack-unreadable`` above 200 MB printed, ``interrupted``; OSError for files of the workspace."""
+        self._refuse_if_told("nothing more is asked of the engine")
         command = [str(self.pulumi), *arguments, "--non-interactive", "--color", "never", "--cwd", str(folder)]
         output, errors = self.workspace / "output", self.workspace / "errors"
         with output.open("wb") as written, errors.open("wb") as warned:
@@ -147,12 +154,15 @@ class Commands:
         return FleetError(UNREADABLE, text, f"stack {self.stack}", hint)
 
     def _await_end(self, child: subprocess.Popen[bytes], given: str, reader: _Reader | None) -> None:
-        """Waits until the engine has ended, hands it its input, and ends it at the first resource it was to keep.
-        FleetError ``stack-timeout`` after ``seconds``."""
+        """Waits until the engine has ended, hands it its input, and ends it at the first resource it was to keep, and
+        when this process is told to end: FleetError ``interrupted``. ``stack-timeout`` after ``seconds``."""
         end = time.monotonic() + self.seconds
         if given and child.stdin is not None:
             threading.Thread(target=_hand_over, args=(child.stdin, given.encode()), daemon=True).start()
         while child.poll() is None:
+            if self.told():
+                self._end(child)
+                self._refuse_if_told("the engine was asked to end, and has ended what it began, or broken it off")
             if time.monotonic() > end:
                 self._end(child)
                 text = f"the engine was not done after {self.seconds:.0f} s, and was asked to end"
@@ -162,6 +172,12 @@ class Commands:
                 if reader.keep and reader.story.deleted:
                     self._end(child)
             time.sleep(_PAUSE)
+
+    def _refuse_if_told(self, then: str) -> None:
+        """FleetError ``interrupted`` with what is done ``then``, if this process is told to end."""
+        came = self.told()
+        if came:
+            raise FleetError(INTERRUPTED, f"{came}; {then}", f"stack {self.stack}", "run again: it goes on from here")
 
     def _end(self, child: subprocess.Popen[bytes]) -> None:
         """Ends the engine and waits for it: asked once, it ends what it began; asked again, it breaks off and writes

@@ -51,7 +51,8 @@ class StackStep:
 class Story:
     """A run as far as it is known, or a look at what one would do (``is_look``); ``errors`` are pairs of a resource's
     name, or an empty text, and what is wrong; ``counts`` are resources by operation, known at its end, and ``whole``
-    says that it was heard; ``unreadable`` counts events that were not understood."""
+    says that it was heard; ``unreadable`` counts events that were not understood. Of an output that is secret
+    (``has_secret_outputs``) nobody is told whether it differs."""
 
     is_look: bool = False
     steps: list[StackStep] = field(default_factory=list)
@@ -59,6 +60,7 @@ class Story:
     warnings: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     outputs_differ: bool = False
+    has_secret_outputs: bool = False
     whole: bool = False
     unreadable: int = 0
     _urns: set[str] = field(default_factory=set, repr=False)
@@ -107,11 +109,12 @@ class Story:
         return f"{'would ' if self.is_look else ''}{step.op} {step.name} ({step.type})"
 
     def _done(self, metadata: Event) -> None:
-        """Notes whether the stack's outputs differ, and updates and deletions that no earlier event told of: a refresh
-        tells what it found only when it is done. Raises as of ``_heard``."""
+        """Notes whether the stack's outputs differ or are secret, and updates and deletions that no earlier event told
+        of: a refresh tells what it found only when it is done. Raises as of ``_heard``."""
         old, new = metadata.get("old") or {}, metadata.get("new") or {}
         if metadata["type"] == "pulumi:pulumi:Stack":
-            self.outputs_differ = (old.get("outputs") or {}) != (new.get("outputs") or {})
+            before, after = old.get("outputs") or {}, new.get("outputs") or {}
+            self.outputs_differ, self.has_secret_outputs = before != after, holds_secret(after)
         elif metadata["type"].startswith(_OWN):
             return
         elif metadata["op"] in ("update", "delete") and metadata["urn"] not in self._urns:
@@ -136,6 +139,13 @@ class Story:
             self.warnings.append(text)
             return f"warning: {text}"
         return ""
+
+
+def holds_secret(value: t.Any) -> bool:
+    """Whether the engine has masked the value, or a part of it at any depth."""
+    if isinstance(value, dict):
+        return any(map(holds_secret, value.values()))
+    return any(map(holds_secret, value)) if isinstance(value, list) else value == "[secret]"
 
 
 def _step(metadata: Event) -> StackStep:

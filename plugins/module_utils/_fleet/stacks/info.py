@@ -15,6 +15,7 @@ from ..._core.errors import FleetError
 from ..._core.values.parts import mapping, name, rows
 from ..files import json_file
 from .command import NO_SUCH_STACK, UNREADABLE, Commands, Say
+from .events import holds_secret
 from .place import StackPlace, place, project_name
 from .stack import opened_stack, stack_outputs
 
@@ -88,17 +89,10 @@ def output(options: Options, wanted: str, environ: t.Mapping[str, str], say: Say
         known = ", ".join(sorted(found)) or "none"
         text = f"there is no output {wanted!r}"
         raise FleetError("no-such-output", text, f"stack {where.stack}", f"outputs: {known}")
-    if _holds_secret(found[wanted]):
+    if holds_secret(found[wanted]):
         text = f"the output {wanted} is secret, or something in it, and is not given"
         raise FleetError("secret-output", text, f"stack {where.stack}", "hand over a path or another reference")
     return found[wanted]
-
-
-def _holds_secret(value: t.Any) -> bool:
-    """Whether the engine has masked the value, or a part of it at any depth."""
-    if isinstance(value, dict):
-        return any(map(_holds_secret, value.values()))
-    return any(map(_holds_secret, value)) if isinstance(value, list) else value == "[secret]"
 
 
 @contextlib.contextmanager

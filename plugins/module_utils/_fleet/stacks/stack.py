@@ -17,6 +17,7 @@ from ..._core.values.canonical import is_unicode
 from ..._core.values.listed import listed
 from ..._kube.login.known_secrets import SHOWN, passwords_in
 from ..._local.pulumi_engine import get_engine
+from ..conductor.interrupts import Interrupts
 from .alone import alone
 from .command import UNREADABLE, Commands, Say
 from .events import StackStep, Story
@@ -33,7 +34,7 @@ from .place import (
 )
 
 Options = t.Mapping[str, t.Any]
-_MOST_NAMED = 20
+_MOST_NAMED, _SHORTEST = 20, 8
 _UP = ("up", "--yes", "--skip-preview")
 
 
@@ -68,13 +69,15 @@ class StackReport:
 def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
     """Carries out the state that is asked for by the options of the verb ``pulumi_stack``; with ``check`` only looks,
     though an engine is built and the folder of a state in files made if need be. It is ``alone`` from its preview to
-    its end, unless it only looks. FleetError: ``stack-failed`` with what the engine says, ``stack-locked``,
-    ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``,
-    ``bad-config``, and as of ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and
-    ``Commands.output_of``."""
+    its end, unless it only looks; told to end, it ends the engine. FleetError: ``stack-failed`` with what the engine
+    says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``, ``no-passphrase``,
+    ``stack-timeout``, ``interrupted``, ``bad-config``, ``bad-option``, and as of ``place``, ``alone`` and
+    ``opened_stack``; OSError as of ``workspace`` and ``Commands.output_of``."""
+    _refuse_no_targets(options)
     where = place(options)
     held = contextlib.nullcontext() if check else alone(where)
-    with held, opened_stack(where, options, environ, say) as commands:
+    with held, opened_stack(where, options, environ, say) as opened, Interrupts() as told:
+        commands = replace(opened, told=told)
         if options.get("force_unlock") and not check and commands.known():
             commands.output_of("cancel", "--yes")
         if options["state"] == "present":
@@ -84,15 +87,26 @@ def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say)
         return _absent(options, commands, check)
 
 
+def _refuse_no_targets(options: Options) -> None:
+    """FleetError ``bad-option`` for targets of which one is empty or none is there, as of a variable that lost its
+    content: without any the whole stack is meant."""
+    targets = options.get("targets")
+    if targets is not None and not (targets and all(map(str.strip, targets))):
+        hint = "leave the option out if the whole stack is meant"
+        raise FleetError("bad-option", "targets is empty, or one of them", "targets", hint)
+
+
 @contextlib.contextmanager
 def opened_stack(
     where: StackPlace, options: Options, environ: t.Mapping[str, str], say: Say, build: bool = True
 ) -> t.Iterator[Commands]:
     """Commands for a stack, with its settings in a folder that is gone afterwards. The folder of a state in files is
-    made if it is not there. What the engine logs in with is hidden from now on in all that is shown: it tells whole
-    URLs. Without ``build`` an engine that is not there is FleetError ``no-engine``, and nothing is compiled; FleetError
-    as of ``get_engine``, ``ready_folder`` and ``workspace``, and OSError as of that."""
-    SHOWN.add(*filter(is_unicode, (*passwords_in(where.backend), environ.get(ACCESS_TOKEN, ""))))
+    made if it is not there. What the engine logs in with, which it tells in whole URLs, and secret settings, which a
+    program may make something of that is not secret to the engine, are hidden from now on in all that is shown. Without
+    ``build`` an engine that is not there is FleetError ``no-engine``, and nothing is compiled; FleetError as of
+    ``get_engine``, ``ready_folder`` and ``workspace``, and OSError as of that."""
+    secret = (*passwords_in(where.backend), environ.get(ACCESS_TOKEN, ""), *_lines(options.get("secret_config")))
+    SHOWN.add(*filter(is_unicode, secret))
     engine = get_engine(environ, say=say, build=build)
     ready_folder(where)
     with workspace(where, options.get("config") or {}) as folder:
@@ -107,6 +121,15 @@ def opened_stack(
         )
 
 
+def _lines(value: t.Any) -> t.Iterator[str]:
+    """The lines of all texts in the value, at any depth; none with fewer than 8 characters, which may be any word."""
+    if isinstance(value, str):
+        yield from (each for each in value.splitlines() if len(each) >= _SHORTEST)
+    elif isinstance(value, (dict, list)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _lines(each)
+
+
 def stack_outputs(commands: Commands) -> t.Mapping[str, t.Any]:
     """The outputs of the stack by name; the engine writes ``[secret]`` for secret ones. FleetError
     ``stack-unreadable``, and as of ``Commands.output_of``."""
@@ -119,7 +142,8 @@ def stack_outputs(commands: Commands) -> t.Mapping[str, t.Any]:
 def _present(where: StackPlace, options: Options, commands: Commands, check: bool) -> StackReport:
     """Makes or updates the stack; with ``check`` a preview, of a new one in a backend of its own. One that is there is
     previewed first unless deletions are allowed: FleetError ``deletions``; ``stack-moved`` if another run changed it
-    meanwhile. A preview without changes is the report then. Otherwise as of ``stack``."""
+    meanwhile. A preview without changes is the report then, unless a secret output may be another one, which no event
+    tells. Otherwise as of ``stack``."""
     known = commands.known()
     if check and not known:
         with _elsewhere(where, commands) as other:
@@ -134,7 +158,7 @@ def _present(where: StackPlace, options: Options, commands: Commands, check: boo
     state = _state(commands)
     before = commands.story("preview", *_chosen(options))
     _refuse_deletions(before, commands.stack)
-    if not before.changed:
+    if not (before.changed or before.has_secret_outputs):
         return _report(before, commands)
     if _state(commands) != state:
         text = "another run has changed the stack since it was previewed"

@@ -33,9 +33,9 @@ COMMON_KINDS = (
 @dataclass(frozen=True, kw_only=True)
 class FleetMemberArgs:
     """``kubeconfig`` and ``context`` are the member's administrator; ``login`` is the path of the file that is made for
-    the service account, its token good for ``days``. ``cluster`` and ``hub_cluster`` go with all that is in them when
-    they are deleted. ``kinds`` has the keys api_version, kind, plural and namespaced. ``labels`` are those of people,
-    and stand above those that its ``cloud`` gives it."""
+    the service account and marked as that of the stack ``owner``, its token good for ``days``. ``cluster`` and
+    ``hub_cluster`` go with all that is in them when they are deleted. ``kinds`` has the keys api_version, kind, plural
+    and namespaced. ``labels`` are those of people, and stand above those that its ``cloud`` gives it."""
 
     name: str
     kubeconfig: pulumi.Input[str]
@@ -50,6 +50,7 @@ class FleetMemberArgs:
     location: str = ""
     kinds: t.Sequence[t.Mapping[str, t.Any]] = ()
     care: Care = Care()
+    owner: str = ""
     cluster: pulumi.Resource | None = None
     hub_cluster: pulumi.Resource | None = None
 
@@ -79,6 +80,7 @@ class FleetMember(pulumi.ComponentResource):
             path=args.login,
             name=args.name,
             days=args.days,
+            owner=args.owner,
             opts=pulumi.ResourceOptions(parent=self, depends_on=granted),
         )
         self.kubeconfig = login.path

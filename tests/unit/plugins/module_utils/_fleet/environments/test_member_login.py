@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.m
     Account,
     login_problem,
     make_login,
+    refuse_foreign,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 
@@ -111,6 +112,30 @@ def test_who_has_the_file_reaches_the_server_as_its_administrator_does(
     assert (
         login_problem(account(tmp_path, server="https://192.0.2.2"), path, LIFE, NOW) == "it is for another API server"
     )
+
+
+def test_the_login_of_another_stack_is_left_alone(tmp_path: Path):
+    """Two stacks of one name have one folder: what is under the name of a member would lead to the other's member."""
+    one, path = account(tmp_path), tmp_path / "logins" / "east"
+    make_login(one, path, "east", LIFE, "stack dev in /a")
+    theirs = path.read_text()
+    for owner in ("stack dev in /b", ""):
+        with pytest.raises(FleetError, match="made for stack dev in /a") as refused:
+            make_login(account(tmp_path, server="https://192.0.2.2"), path, "east", LIFE, owner)
+        assert refused.value.code == "login-of-others" and path.read_text() == theirs
+    make_login(one, path, "east", LIFE, "stack dev in /a")
+    make_login(one, path, "east", LIFE, "stack dev in /b", "stack dev in /a")
+    refuse_foreign(path, ("stack dev in /b",))
+
+
+@pytest.mark.parametrize("content", ["", "{}", "7", '{"extensions": [7]}', '{"extensions": [{"name": "minikube"}]}'])
+def test_a_login_that_does_not_tell_whose_it_is_is_anybodys(tmp_path: Path, content: str):
+    path = tmp_path / "east"
+    path.write_text(content)
+    refuse_foreign(path, ("stack dev in /b",))
+    make_login(account(tmp_path), path, "east", LIFE, "stack dev in /b")
+    with pytest.raises(FleetError, match="login-of-others"):
+        refuse_foreign(path, ())
 
 
 def test_a_proxy_of_our_environment_is_no_part_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

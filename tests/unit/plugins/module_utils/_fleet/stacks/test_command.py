@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import typing as t
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,16 @@ def test_who_only_looks_is_not_told_that_anything_is_done(commands, tmp_path, lo
 def test_one_that_takes_too_long_is_asked_to_end_twice_and_then_killed(commands):
     found = refused(lambda: commands("trap '' INT; while :; do sleep 0.1; done", seconds=0.5).output_of("up"))
     assert found.code == "stack-timeout" and "timeout" in found.hint
+
+
+def test_who_is_told_to_end_asks_the_engine_to_end_and_waits_for_that(commands, tmp_path):
+    """Left alone it would go on with what it was told to do, a deletion of everything perhaps."""
+    works = f"trap 'echo > {tmp_path}/ended; exit 1' INT; echo > {tmp_path}/began; while :; do sleep 0.05; done"
+    came = replace(commands(works), told=lambda: "interrupted" if (tmp_path / "began").exists() else "", grace=60.0)
+    found = refused(lambda: came.story("destroy"))
+    assert (found.code, (tmp_path / "ended").exists()) == ("interrupted", True) and "asked to end" in found.message
+    found = refused(lambda: replace(commands(f"echo > {tmp_path}/more"), told=lambda: "interrupted").output_of("stack"))
+    assert (found.code, (tmp_path / "more").exists()) == ("interrupted", False)
 
 
 def test_input_reaches_it_and_no_argument(commands, tmp_path):

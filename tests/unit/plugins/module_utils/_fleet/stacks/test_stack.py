@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import typing as t
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
@@ -87,6 +88,20 @@ def test_check_mode_previews(asked, known, first):
     assert asked(known=known, check=True) == [*first, PREVIEW]
 
 
+@pytest.mark.parametrize(("value", "then"), [("there", []), ({"4dabf1": "1b4706", "ciphertext": "[secret]"}, [UP])])
+def test_an_output_that_is_secret_may_be_another_one_though_the_preview_tells_of_no_change(
+    asked, tmp_path, value, then
+):
+    outputs = {"outputs": {"token": value}}
+    told = {"metadata": {"op": "same", "type": "pulumi:pulumi:Stack", "urn": "s", "old": outputs, "new": outputs}}
+    events = (
+        json.dumps(each) for each in ({"resOutputsEvent": told}, {"summaryEvent": {"resourceChanges": {"same": 1}}})
+    )
+    said = "".join(f"echo '{each}' >> \"$2\"\n" for each in events)
+    (tmp_path / "engine" / "preview").write_text(f"{said}exit\n")
+    assert asked(known=True, changes=bool(then)) == [PREVIEW, *then]
+
+
 @pytest.mark.parametrize("check", [True, False])
 def test_targets_that_are_gone_already_keep_nobody_from_the_others(asked, check):
     """The engine refuses all of them if it does not know one: a task that is run again would fail."""
@@ -95,6 +110,16 @@ def test_targets_that_are_gone_already_keep_nobody_from_the_others(asked, check)
     assert asked(known=True, check=check, state="absent", targets=["**one"]) == [f"destroy {only}"], "a pattern"
     assert asked(known=True, check=check, changes=False, state="absent", targets=["two"]) == []
     assert asked(known=False, check=check, changes=False, state="absent", targets=["one"]) == []
+
+
+@pytest.mark.parametrize("targets", [[], [""], ["one", " "]])
+@pytest.mark.parametrize("state", ["absent", "present", "refreshed"])
+def test_targets_of_a_variable_that_lost_its_content_are_never_the_whole_stack(asked, tmp_path, state, targets):
+    with pytest.raises(FleetError) as refused:
+        asked(known=True, state=state, targets=targets)
+    assert refused.value.code == "bad-option" and (tmp_path / "engine" / "asked").read_text() == ""
+    if state == "absent":
+        assert asked(known=True, state=state) == ["destroy --yes", "stack rm"], "without the option it is"
 
 
 def test_what_another_run_has_written_since_the_preview_is_not_undone(asked, tmp_path):
@@ -155,6 +180,21 @@ def test_a_deletion_that_no_preview_has_shown_ends_the_engine(asked, tmp_path):
     assert not (tmp_path / "engine" / "went-on").exists()
 
 
+def test_ctrl_c_ends_the_engine_too(asked, tmp_path):
+    """ansible-playbook ends the process of the task by SIGTERM then, and leaves what that has started."""
+    ended = f"trap 'echo > {tmp_path}/ended; exit 1' INT; kill -TERM {os.getpid()}; while :; do sleep 0.05; done"
+    (tmp_path / "engine" / "destroy").write_text(ended)
+    came: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _frame: came.append(number))
+    try:
+        with pytest.raises(FleetError) as refused:
+            asked(known=True, state="absent", timeout=60)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (refused.value.code, came, (tmp_path / "ended").exists()) == ("interrupted", [], True)
+    assert "stack rm" not in (tmp_path / "engine" / "asked").read_text()
+
+
 @pytest.mark.parametrize("value", ["KEY\n", "KEY", ""])
 def test_a_secret_keeps_its_end_though_the_engine_takes_a_line_break_away(asked, tmp_path, value):
     asked(known=True, secret_config={"key": value})
@@ -166,6 +206,22 @@ def test_a_secret_that_holds_no_characters_is_refused_and_not_shown(asked):
         asked(known=True, secret_config={"key": "hidden\ud800"})
     assert (refused.value.code, refused.value.where) == ("bad-config", "secret_config.key")
     assert "hidden" not in str(refused.value)
+
+
+def test_a_secret_setting_is_shown_in_nothing_that_a_program_makes_of_it(asked, tmp_path, monkeypatch):
+    """The engine masks it as it is, and in an input only if the program says that this is secret."""
+    secrets = KnownSecrets()
+    monkeypatch.setattr(showing, "SHOWN", secrets)
+    monkeypatch.setattr(stack_module, "SHOWN", secrets)
+    value = "first-canary\nsecond-canary"
+    event = {"diagnosticEvent": {"severity": "error", "message": f"ValueError: bad key {value!r}, s3cret-word, eu"}}
+    (tmp_path / "engine" / "event").write_text(json.dumps(event) + "\n")
+    (tmp_path / "engine" / "preview").write_text('cat "$here/event" >> "$2"; exit 1\n')
+    with pytest.raises(FleetError) as found:
+        asked(known=True, secret_config={"key": value, "login": {"words": ["s3cret-word", "eu", 7]}})
+    told = showing.said(str(found.value))
+    assert "ValueError: bad key" in told and ", eu" in told
+    assert "canary" not in told and "s3cret" not in told
 
 
 @pytest.mark.parametrize(("backend", "has"), [("https://pulumi.example", True), ("s3://states", False)])
