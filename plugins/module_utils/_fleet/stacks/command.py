@@ -2,7 +2,6 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs commands of the Pulumi engine: what they print, as JSON too, events told while they go on, an end if they take
-"""Runs commands of the Pulumi engine: what they print, as JSON too, events told while they go on, an end if they take
 too long (``stack-timeout``) or this process is told to end (``interrupted``), what their failure means
 (``stack-failed``, ``no-passphrase``), who holds a lock."""
 
