@@ -21,6 +21,8 @@ _OPTIONS: t.Mapping[str, t.Mapping[str, type]] = {
     "hub": {"kubeconfig": str, "context": str},
 }
 _OFF = ("", "0", "false", "no", "off")
+# What says so on GitHub, GitLab and most services; on Azure Pipelines; on TeamCity; on CodeBuild.
+_SIGNS = ("CI", "TF_BUILD", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID")
 
 
 def open_records(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], clock: Clock) -> Records:
@@ -28,7 +30,7 @@ def open_records(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], c
 
     ``{type: sqlite, path, durable}``, which is the default: ``path`` is ``.gitops-fleet/records.db`` in the current
     folder if not given or empty, so that each checkout has its own fleet. ``durable`` says that the file outlives the
-    runner; not given, that is assumed unless ``CI`` is set. ``{type: hub, kubeconfig, context}``: ``kubeconfig`` as
+    runner; not given, that is assumed unless this runs in CI. ``{type: hub, kubeconfig, context}``: ``kubeconfig`` as
     kubectl finds it if not given. An option that is None is not given. FleetError ``bad-option`` with all problems at
     once, or those of ``hub_client``.
     """
@@ -43,25 +45,26 @@ def open_records(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], c
 
         return HubRecords(hub_client(given, environ), clock)
     file = Path(os.path.abspath(with_home(given.get("path") or DEFAULT_PATH, environ)))
-    return SqliteRecords(file, clock, given.get("durable", not in_ci(environ)))
+    return SqliteRecords(file, clock, given.get("durable", not sign_of_ci(environ)))
 
 
 def guard_durable(records: Records, environ: t.Mapping[str, str]) -> None:
     """For verbs that write: FleetError ``no-durable-records`` if this runs in CI and the records would be lost with the
     runner."""
-    if in_ci(environ) and not records.durable:
+    sign = sign_of_ci(environ)
+    if sign and not records.durable:
         raise FleetError(
             "no-durable-records",
-            "this runs in CI (CI is set), and the records would be lost with the runner",
+            f"this runs in CI ({sign} is set), and the records would be lost with the runner",
             records.place,
             "keep the records on a hub (type: hub), or in a file on a disk that stays, and say so (durable: true)",
         )
 
 
-def in_ci(environ: t.Mapping[str, str]) -> bool:
-    """Whether ``CI`` is set, as GitHub, GitLab and most CI services do, and Azure Pipelines and TeamCity do not; empty,
-    ``0``, ``false``, ``no`` and ``off`` in any case count as not set."""
-    return environ.get("CI", "").strip().lower() not in _OFF
+def sign_of_ci(environ: t.Mapping[str, str]) -> str:
+    """The variable that says that this runs in CI, empty if none does: empty, ``0``, ``false``, ``no`` and ``off`` in
+    any case count as not set."""
+    return next((each for each in _SIGNS if environ.get(each, "").strip().lower() not in _OFF), "")
 
 
 def _problems(kind: t.Any, given: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:

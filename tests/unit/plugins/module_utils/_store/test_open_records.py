@@ -49,6 +49,10 @@ def test_paths_may_start_at_home(tmp_path: Path) -> None:
         ({"durable": True}, {"CI": "true"}, False),
         ({"durable": False}, {}, False),
         ({"durable": False}, {"CI": "true"}, True),
+        ({}, {"TF_BUILD": "True"}, True),
+        ({}, {"TEAMCITY_VERSION": "2026.1"}, True),
+        ({}, {"CODEBUILD_BUILD_ID": "fleet:1"}, True),
+        ({"durable": True}, {"TF_BUILD": "True"}, False),
     ],
 )
 def test_in_ci_a_file_must_be_called_durable_by_its_owner(
