@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Downloads over HTTPS from a publisher's server or a mirror (``FLEET_RELEASES``): sizes, time limits, proxies, resumed
-where they ended, progress; SHA-256 of a file; ``release-missing``, ``release-unreachable``, ``release-damaged``."""
+where they ended, progress; SHA-256 of a file; ``release-missing``, ``release-refused``, ``release-unreachable``,
+``release-damaged``."""
 
 from __future__ import annotations
 
@@ -85,8 +86,9 @@ def _is_mirror(setting: str) -> bool:
 
 def fetch_text(place: str, of: Server) -> str:
     """Fetches a small text (of a longer one the first 2 MB) within ``CONNECT`` seconds; bytes that are no UTF-8 are
-    replaced. FleetError ``release-missing`` for status 404 and 410, ``release-unreachable`` for whatever else comes of
-    the server or the way there. RuntimeError where no thread can start."""
+    replaced. FleetError ``release-missing`` for status 404 and 410, ``release-refused`` for other ones, as where too
+    much was asked for, ``release-unreachable`` for whatever else comes of the server or the way there. RuntimeError
+    where no thread can start."""
 
     def read() -> str:
         """The first 2 MB of the text."""
@@ -112,8 +114,8 @@ def download(place: str, part: Path, of: Server, whole: t.Callable[[Path], bool]
     with, and fetched anew if nothing whole comes of it. ``say`` gets a line now and then.
 
     ``whole`` tells whether its content is what it should be. FleetError ``release-missing`` for status 404 and 410,
-    ``release-unreachable`` for other ones, without a connection, and for ``ATTEMPTS`` early ends, or one without a byte
-    more (``part`` stays); ``release-damaged`` (it is removed; also for a file of more than 2 GB),
+    ``release-refused`` for other ones, ``release-unreachable`` without a connection, and for ``ATTEMPTS`` early ends,
+    or one without a byte more (``part`` stays); ``release-damaged`` (it is removed; also for a file of more than 2 GB),
     ``unwritable-folder``. OSError where ``part`` cannot be looked at or removed; what ``whole`` raises. One caller at a
     time.
     """
@@ -302,12 +304,12 @@ def _soon(call: t.Callable[[], T], host: str) -> T:
 
 
 def _refusal(error: urllib.error.HTTPError, host: str) -> FleetError:
-    """The FleetError for a status, given back: ``release-missing`` for 404 and 410, else ``release-unreachable``.
-    Closes the answer."""
+    """The FleetError for a status, given back: ``release-missing`` for 404 and 410, else ``release-refused``, which
+    says nothing of other servers. Closes the answer."""
     with contextlib.suppress(OSError):
         error.close()
     gone = error.code in (http.HTTPStatus.NOT_FOUND, http.HTTPStatus.GONE)
-    return FleetError("release-missing" if gone else "release-unreachable", f"{host} answers {error.code}")
+    return FleetError("release-missing" if gone else "release-refused", f"{host} answers {error.code}")
 
 
 def _unreachable(host: str, error: Exception) -> FleetError:

@@ -15,12 +15,13 @@ from pathlib import Path
 
 @dataclass
 class ReleaseServer:
-    """``files`` by path, or where they are on the disk.
+    """``files`` by path, or where they are on the disk; ``refused`` are the statuses of paths that are refused.
 
     ``cut`` maps a path to the bytes after which the connection ends, once for each entry;
     ``asked`` are the requests, with the range that was asked for."""
 
     files: dict[str, bytes | Path] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)
     cut: dict[str, list[int]] = field(default_factory=dict)
     ranges: bool = True
     asked: list[tuple[str, str, str]] = field(default_factory=list)
@@ -54,8 +55,8 @@ def _handler(told: ReleaseServer) -> type[http.server.BaseHTTPRequestHandler]:
             asked = self.headers.get("Range") or ""
             told.asked.append((self.command, place, asked))
             content = told.files.get(place)
-            if content is None:
-                self.send_error(404)
+            if content is None or place in told.refused:
+                self.send_error(told.refused.get(place, 404))
                 return
             if isinstance(content, Path):
                 content = content.read_bytes()

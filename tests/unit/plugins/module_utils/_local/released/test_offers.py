@@ -245,6 +245,16 @@ def test_what_is_missing_is_built(place: Place, go: None, number: int) -> None:
     assert offers.resting(t.cast("offers.ReleaseOffer", offers.offer(ETCD, place.cache, {}))) == ""
 
 
+@pytest.mark.parametrize("status", [403, 429, 503])
+def test_what_one_publisher_refuses_keeps_nobody_from_asking_others(place: Place, go: None, status: int) -> None:
+    """As GitHub does for a while where it was asked too often: Kubernetes is on another server."""
+    file = publishers.release_files(ETCD, "x86_64")[0]
+    place.server.refused[file.sums] = status
+    assert (place.provide(ETCD) / "etcd").read_text() == "built\n"
+    assert f"answers {status}" in place.said[-3]
+    assert (place.provide(KUBERNETES) / "kube-apiserver").read_bytes() == program("kube-apiserver")
+
+
 def test_a_sum_that_is_none_is_refused(place: Place) -> None:
     file = publishers.release_files(ETCD, "x86_64")[0]
     for text in ("", "<html>", f"{'0' * 64}  other", '{"assets": 5}', "[" * 100_000):
