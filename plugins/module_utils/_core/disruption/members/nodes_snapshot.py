@@ -128,7 +128,9 @@ def _member(member: MemberNodes, documents: Mapping[str, t.Sequence[Document]]) 
 def _read_member(row: Mapping[str, t.Any]) -> MemberNodes:
     """The member of a row of the file. FleetErrors as of ``made_of``, ``daemon_pods`` and
     ``kept_maintenance``; KeyError, TypeError, ValueError or AttributeError for another shape."""
-    name, objects = str(row["name"]), row.get("objects") or {}
+    name, objects = str(row["name"]), row["objects"]
+    if not isinstance(objects, Mapping):
+        raise ValueError(f"objects of {name} is no mapping")
     found: dict[str, list[Object]] = {
         kind: [made_of(kind, each) for each in objects.get(kind) or ()] for kind in KINDS if kind in objects
     }

@@ -314,7 +314,9 @@ def test_what_is_written_is_read_again() -> None:
         ({"capturedAt": "soon"}, "nodes-invalid"),
         ({"capturedAt": "2030-01-01T00:00:00Z"}, "nodes-invalid"),
         ({"members": [{}]}, "nodes-invalid"),
-        ({"members": [{"name": "a"}, {"name": "a"}]}, "nodes-invalid"),
+        ({"members": [{"name": "a", "objects": {}}, {"name": "a", "objects": {}}]}, "nodes-invalid"),
+        ({"members": [{"name": "a"}]}, "nodes-invalid"),
+        ({"members": [{"name": "a", "objects": [{"kind": "Node"}]}]}, "nodes-invalid"),
         ({"members": [{"name": "a", "objects": {"Node": [{"metadata": 1}]}}]}, "undecodable"),
     ],
 )
@@ -352,7 +354,7 @@ def window(schedule: Document, **more: t.Any) -> Document:
 def test_windows_of_a_member_in_a_file_are_judged_as_on_the_member(own: t.Any) -> None:
     document = write_nodes(NodesSnapshot(captured_at=NOW, members=()))
     with pytest.raises(FleetError) as error:
-        read_nodes({**document, "members": [{"name": "a", "ownMaintenance": own}]}, "nodes.json", NOW)
+        read_nodes({**document, "members": [{"name": "a", "objects": {}, "ownMaintenance": own}]}, "nodes.json", NOW)
     assert "nodes.json a ownMaintenance" in error.value.where
 
 
