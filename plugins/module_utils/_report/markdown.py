@@ -18,7 +18,7 @@ from .._core.plan.document import (
     PRUNE,
     PlacementPlan,
 )
-from .._core.values.listed import number_of
+from .._core.values.listed import listed, number_of
 from .changes import rendered_lines, unseen_change_lines
 from .text import GOING, KINDS, standing, waves_lines
 from .widths import told_line, told_text
@@ -34,7 +34,7 @@ CELL, NOTE = 300, 1_000
 LIMIT = 60_000
 # Of these bytes, what comes before the details takes three quarters at the most.
 SUMMARY, NOTES, BEFORE = LIMIT // 2, LIMIT // 8, LIMIT * 3 // 4
-SHOWN, FEW = 200, 20
+SHOWN, FEW, NAMED = 200, 20, 12
 
 
 def plans_markdown(
@@ -146,8 +146,8 @@ def _section(plan: PlacementPlan) -> list[str]:
     lines += [escaped(standing(plan)), ""]
     changes = [(each.cluster, each.change, each.cause, each.reason) for each in plan.changes_first]
     lines += markdown_table(("cluster", "change", "cause", "reason"), changes)
-    if plan.left_out:
-        left = [(each.cluster, each.rule, each.reason) for each in plan.left_out]
+    left = [(listed(names, NAMED), rule, reason) for names, rule, reason in plan.left_out_alike(FEW)]
+    if left:
         lines += ["", *markdown_table(("not picked", "rule", "reason"), left)]
     for clusters, told in rendered_lines(plan, KINDS):
         lines += ["", f"Overridden, the same on {number_of(len(clusters), 'cluster')} ({_names(clusters, FEW)}):", ""]

@@ -38,7 +38,7 @@ from .changes import field_lines, rendered_lines, unseen_change_lines
 from .widths import columns, columns_of, padded, told_line, told_text, wrapped
 
 MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}
-SHOWN = 40
+SHOWN, FEW = 40, 12
 KINDS = 10
 GOING = {
     PRUNE: "deleted from",
@@ -104,17 +104,18 @@ def _widths(widths: list[int], indent: int) -> list[int]:
 
 
 def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | None = None) -> list[str]:
-    """In lines that fit the terminal: who gets, keeps and loses the placement, who does not get it and why, its objects
-    and which leave, overrides, waves, what changes since the last apply, how far it is, brakes that tripped, lifted
-    ones too, and notes but those of ``notes_before_plan``. With ``outcomes``, by cluster, also what was done or seen on
-    members. Long lists are cut, and the rest counted, but that of objects that leave. FleetError as of ``waves``."""
+    """In lines that fit the terminal: who gets, keeps and loses the placement, who does not get it and why (together
+    where many have one reason), its objects and which leave, overrides, waves, what changes since the last apply, how
+    far it is, brakes that tripped, lifted ones too, and notes but those of ``notes_before_plan``. With ``outcomes``, by
+    cluster, also what was done or seen on members. Long lists are cut, and the rest counted, but that of objects that
+    leave. FleetError as of ``waves``."""
     lines = folded(_headline(plan))
     outcomes = dict(sorted((outcomes or {}).items()))
     rows = [_cluster_row(each, outcomes.get(each.cluster), plan.by_run) for each in plan.changes_first]
     if rows:
         lines += table(("", "CLUSTER", "SCORE", "WHY"), first_rows(rows))
-    if plan.left_out:
-        left = [("x", each.cluster, each.rule, each.reason) for each in plan.left_out]
+    left = [("x", listed(names, 1), rule, reason) for names, rule, reason in plan.left_out_alike(FEW)]
+    if left:
         lines += table(("", "NOT PICKED", "RULE", "WHY"), first_rows(left))
     lines += [part for line in _object_lines(plan) for part in folded(line, INDENT, most=len(line))]
     lines += _rendered(plan)

@@ -260,6 +260,16 @@ class PlacementPlan:
             if each.cluster not in staying
         )
 
+    def left_out_alike(self, few: int) -> list[tuple[tuple[str, ...], str, str]]:
+        """What ``left_out`` has, as names with their rule and reason: one name in each of ``few`` or less, else all
+        names with the same rule and reason in one, in the order of the first names."""
+        if len(self.left_out) <= few:
+            return [((each.cluster,), each.rule, each.reason) for each in self.left_out]
+        alike: dict[tuple[str, str], list[str]] = {}
+        for each in self.left_out:
+            alike.setdefault((each.rule, each.reason), []).append(each.cluster)
+        return [(tuple(names), rule, reason) for (rule, reason), names in alike.items()]
+
     def going(self, way: str, but: str = "") -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
         """Objects that leave clusters by one ``way`` (``prune``, ``release``, ``leftover``), each set with all clusters
         that it leaves; those that leave most clusters first, then by the clusters' names. Clusters of the cause ``but``

@@ -67,6 +67,13 @@ def test_a_plan_reads_like_this() -> None:
     ]
 
 
+def test_many_that_are_not_picked_for_one_reason_are_one_row() -> None:
+    names = [f"m{number:03}" for number in range(100)]
+    text = plans_markdown([plan(wanted(pick_n(1)), facts(*names))], "d", "f")
+    row = next(line for line in text.splitlines() if line.startswith("| m000, m001, "))
+    assert " and 87 more | not-enough-score | " in row
+
+
 def test_what_stops_it_and_what_is_noted() -> None:
     fleet = facts("a", "b", "c")
     wish = wanted(pick_all(affinity=require({"no": "where"})), findings=(Problem("code", "message", "file.yml:1"),))

@@ -154,6 +154,15 @@ def test_a_plan_reads_like_this() -> None:
     ]
 
 
+def test_in_a_large_fleet_those_that_are_not_picked_for_one_reason_are_told_together() -> None:
+    names = [f"m{number:03}" for number in range(100)]
+    lines = plan_text(plan(wanted(pick_n(1)), facts(*names)))
+    at = lines.index(next(line for line in lines if "NOT PICKED" in line))
+    told = " ".join(" ".join(lines[at:]).split())
+    assert told.startswith("NOT PICKED RULE WHY x m000 and 98 more not-enough-score ") and "m050" not in told
+    assert fits(lines)
+
+
 def test_a_smaller_number_is_advised_only_where_the_policy_has_one() -> None:
     policies = (pick_n(2), pick_all(), pick_fixed("a", "b"), None)
     told = [" ".join(" ".join(plan_text(plan(wanted(each), facts("a", "b")))).split()) for each in policies]
