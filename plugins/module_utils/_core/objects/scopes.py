@@ -65,11 +65,11 @@ BUILT_IN: Scopes = {
 }
 
 
-def known_scopes(manifests: t.Collection[Manifest], discovered: Scopes | None = None) -> dict[GroupKind, bool]:
+def likely_scopes(manifests: t.Collection[Manifest], discovered: Scopes | None = None) -> dict[GroupKind, bool]:
     """Whether a kind is namespaced, by (group, kind); a kind of which nothing is known is not in it.
 
-    What is said later wins: whether a manifest of the kind names a namespace; CustomResourceDefinitions among the
-    manifests; Kubernetes' own kinds; what an API server's discovery said.
+    What is said later wins: whether any manifest of the kind names a namespace, which is a guess;
+    CustomResourceDefinitions among the manifests; Kubernetes' own kinds; what an API server's discovery said.
     """
     scopes: dict[GroupKind, bool] = {}
     for manifest in manifests:

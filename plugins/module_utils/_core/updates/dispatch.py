@@ -17,7 +17,7 @@ from ..values.update_states import (
     PRECONDITION_FAILED,
     RUNNING,
 )
-from .failure_threshold import over_limit, stage_over_limit
+from .failure_threshold import group_over_limit, stage_over_limit
 from .gates import cleared
 from .run import (
     Begin,
@@ -190,7 +190,7 @@ def _close_groups_over_limit(turn: DispatchContext, lanes: list[GroupSlots]) -> 
     """Closes the groups that a failed precondition has put over their limit, all of them if it is the stage's."""
     over = stage_over_limit(turn.stage, [lane.failed for lane in lanes])
     for lane in lanes:
-        lane.open = lane.open and not over and not over_limit(lane.group, turn.stage, lane.failed)
+        lane.open = lane.open and not over and not group_over_limit(lane.group, turn.stage, lane.failed)
 
 
 def _refresh(turn: DispatchContext, lane: GroupSlots) -> None:

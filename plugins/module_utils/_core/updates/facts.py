@@ -20,7 +20,7 @@ from ..values.update_states import (
     SKIPPED,
     STOPPED,
 )
-from .failure_threshold import over_limit
+from .failure_threshold import group_over_limit
 from .run import (
     GateRow,
     GroupRow,
@@ -149,7 +149,7 @@ def group_facts(group: GroupRow, stage: StageRow, count: Tally, *, stage_breache
     return GroupFacts(
         count=count,
         user_skipped=group.user_skipped or stage.user_skipped,
-        breached=over_limit(group, stage, count.failed),
+        breached=group_over_limit(group, stage, count.failed),
         stage_breached=stage_breached,
         stop=stop,
         reached=group.reached,

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``maxAllowedFailures`` of a group and of a stage: whether more have failed (Azure Fleet Manager's update
-strategies)."""
+"""``maxAllowedFailures`` of a group and of a stage: which failures count, without those of groups that a user skipped,
+and whether more have failed (Azure Fleet Manager's update strategies)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typing as t
 from .run import GroupRow, StageRow
 
 
-def over_limit(group: GroupRow, stage: StageRow, failed: int) -> bool:
+def group_over_limit(group: GroupRow, stage: StageRow, failed: int) -> bool:
     """Whether the group's latch is set, or more of it ``failed`` than it allows. Failures in a group or a stage that
     the user skipped do not count."""
     return group.breached or (failed > group.max_allowed_failures and not (group.user_skipped or stage.user_skipped))

@@ -46,7 +46,7 @@ class Outage:
             raise out_of_reach(error, error.code, f"since {write_time(at, SECONDS)}, for {span_words(ran - began)}")
 
     def answered(self, ran: timedelta) -> None:
-        """They have answered, after ``ran`` of running; said if they had not before."""
+        """They have answered, when the loop had run for ``ran`` in all; said if they had not before."""
         if self._since is not None:
             self.say(f"the records answer again, after {span_words(ran - self._since[0])}; it goes on")
         self._since = None

@@ -12,7 +12,7 @@ import typing as t
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.values.listed import listed
-from .choosing import CLUSTER_API, COMMAND, missing_settings, one_for_several
+from .choosing import CLUSTER_API, COMMAND, missing_settings, one_cluster_problems
 from .clouds.ready import DEFINITIONS
 from .cluster_api import why_not_whole
 
@@ -47,13 +47,13 @@ def command_problems(
     given: Options, members: t.Sequence[FleetMember], fleet: t.Sequence[FleetMember], where: str
 ) -> t.Iterator[Problem]:
     """Members that no options are for, ``driver-without-options``, and settings that are missing, as of
-    ``missing_settings``, or the same for others of the ``fleet``, as of ``one_for_several``; of options that are good
-    by themselves."""
+    ``missing_settings``, or the same for others of the ``fleet``, as of ``one_cluster_problems``; of options that are
+    good by themselves."""
     by_provider = given.get(PROVIDERS)
     if not by_provider:
         if given.get("definition"):
             yield from missing_settings(given, members, where)
-            yield from one_for_several(given, members, fleet, where)
+            yield from one_cluster_problems(given, members, fleet, where)
         return
     strangers = [each.name for each in members if each.spec.provider not in by_provider]
     if strangers:
@@ -65,7 +65,7 @@ def command_problems(
         mine, all_of_it = ([each for each in some if each.spec.provider == name] for some in (members, fleet))
         if options.get("definition"):
             yield from missing_settings(options, mine, f"{where}.{PROVIDERS}.{name}")
-            yield from one_for_several(options, mine, all_of_it, f"{where}.{PROVIDERS}.{name}")
+            yield from one_cluster_problems(options, mine, all_of_it, f"{where}.{PROVIDERS}.{name}")
 
 
 def not_offered(options: Options, members: t.Iterable[FleetMember], target: str) -> dict[str, str]:

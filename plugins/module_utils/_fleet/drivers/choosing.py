@@ -86,7 +86,7 @@ def missing_settings(given: Options, members: t.Iterable[FleetMember], where: st
         yield Problem("bad-option", words, f"{where}.settings.{name}", hint)
 
 
-def one_for_several(
+def one_cluster_problems(
     given: Options, members: t.Sequence[FleetMember], fleet: t.Sequence[FleetMember], where: str
 ) -> t.Iterator[Problem]:
     """``bad-option`` where all settings of a good definition, but for its pace, are the same for one of the members and
@@ -107,7 +107,7 @@ def topology_problems(
     given: Options, members: t.Sequence[FleetMember], fleet: t.Sequence[FleetMember], where: str
 ) -> t.Iterator[Problem]:
     """``bad-option`` as of ``unfit_names``, and where options ``namespace`` and ``name`` are, filled in, the same for
-    several, as of ``one_for_several``."""
+    several, as of ``one_cluster_problems``."""
 
     def place(member: FleetMember) -> tuple[t.Any, ...]:
         """Namespace and name of the Cluster."""

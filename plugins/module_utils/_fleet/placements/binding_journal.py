@@ -67,8 +67,8 @@ class BindingJournal:
         self._check()
 
     def store(self, state: RolloutState, in_flight: bool) -> bool:
-        """Writes the bindings that have changed, deletes the records of those that are gone; always True. What was
-        written before, and not answered, is gone on from.
+        """Writes the bindings that have changed, deletes the records of those that are gone; always True, as nobody
+        else writes. A write of before that had no answer is looked up first. ``in_flight`` counts for nothing here.
 
         FleetError ``lease-lost``, and ``conflict`` or ``already-exists`` where somebody wrote without one, and others
         of the records; what was written before that stays.

@@ -17,7 +17,7 @@ from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.identity import ObjectId, group_version, identify
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.objects.reading import read
-from ..._core.objects.scopes import known_scopes, sure_scopes
+from ..._core.objects.scopes import likely_scopes, sure_scopes
 from ..._core.objects.selectable import is_reserved_namespace, kind_refusal
 from ..._core.objects.staged.key import DEFINED_KINDS
 from ..._core.plan.document import Rendered
@@ -131,7 +131,7 @@ def catalogued(manifests: t.Iterable[Manifest]) -> Catalog:
     """What is to be placed among the manifests, for placements to select from. Whether a kind is namespaced is told by
     them and by what is built in."""
     documents = [each.document for each in resources_in(manifests)]
-    return catalog_of(documents, known_scopes(documents), sure_scopes(documents))
+    return catalog_of(documents, likely_scopes(documents), sure_scopes(documents))
 
 
 def resources_in(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
@@ -209,7 +209,7 @@ def selected_from_hub(
     for resource in namespaced_resources(hub, _never_placed) if namespaces else ():
         for namespace in namespaces if kind_refusal(resource.group, resource.kind) is None else ():
             objects |= _listed(hub, resource.path(namespace))
-    catalog = catalog_of(objects.values(), known_scopes((), scopes))
+    catalog = catalog_of(objects.values(), likely_scopes((), scopes))
     selected = select(placement.spec.resource_selectors, catalog, placement.namespace, credentials)
     acting = side_effects(map(identify, selected.objects))
     return opened(replace(selected, findings=(*selected.findings, *acting)), catalog.scopes, credentials)

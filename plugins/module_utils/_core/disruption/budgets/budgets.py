@@ -110,7 +110,7 @@ class Allowed:
 
     @property
     def budgets(self) -> tuple[BudgetAnswer, ...]:
-        """What each budget says and why, in the order of the list."""
+        """What each budget says and why, in the order of the list; worked out at each look."""
         return tuple(
             _answer(rule, on, self.total, self.reason) for rule, on in zip(self.rules, self.active, strict=True)
         )

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Drift of an applied object (``observedDrifts``), judged by reading alone: fields we want and do not own any more, and
-the managers that own them now.
+"""Drift of an applied object (``observedDrifts``), judged by reading its managedFields alone: fields we want and do not
+own any more, looked up from map to key and list to item, and the managers that own them now.
 
 Whoever changes a field by an update, or applies it with force, takes it away from its former owners; that is how
 Kubernetes' server-side apply records a change. A field that we still own has the value that we applied last.

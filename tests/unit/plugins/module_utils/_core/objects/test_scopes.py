@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes import BUILT_IN, known_scopes
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes import BUILT_IN, likely_scopes
 
 
 def test_kinds_of_kubernetes_are_known_without_a_server() -> None:
@@ -23,7 +23,7 @@ def test_definitions_and_discovery_add_to_them() -> None:
         "spec": {"group": "example.com", "names": {"kind": "Widget"}, "scope": "Namespaced"},
     }
     seen = {"apiVersion": "other.io/v1", "kind": "Gadget", "metadata": {"name": "g", "namespace": "web"}}
-    scopes = known_scopes([definition, seen], {("third.io", "Gizmo"): False})
+    scopes = likely_scopes([definition, seen], {("third.io", "Gizmo"): False})
     assert scopes["example.com", "Widget"]
     assert scopes["other.io", "Gadget"]
     assert not scopes["third.io", "Gizmo"]

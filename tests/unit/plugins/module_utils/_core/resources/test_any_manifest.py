@@ -21,7 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
     ClusterResourcePlacement,
     ResourceSelector,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes import known_scopes
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes import likely_scopes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import with_part_of_label
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.catalog import catalog_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.cleaning import cleaned
@@ -120,7 +120,7 @@ def test_the_order_of_manifests_does_not_matter(manifests: list[Manifest], data:
         return sorted(found, key=lambda each: hash_place(identify(each)))
 
     assert ordered(manifests) == ordered(shuffled)
-    one, other = (select(SELECTORS, catalog_of(each, known_scopes(each))) for each in (manifests, shuffled))
+    one, other = (select(SELECTORS, catalog_of(each, likely_scopes(each))) for each in (manifests, shuffled))
     assert one.objects == other.objects
     assert set(one.problems) == set(other.problems)
     assert set(one.findings) == set(other.findings)
@@ -162,7 +162,7 @@ def test_nothing_but_our_own_error_is_raised(
 ) -> None:
     objects = [each for each in (one, other, good, odd) if isinstance(each, dict)]
     for namespace in ("", "shop"):
-        selected = select(SELECTORS, catalog_of(objects, known_scopes(objects)), namespace)
+        selected = select(SELECTORS, catalog_of(objects, likely_scopes(objects)), namespace)
         side_effects([identify(each) for each in selected.objects])
         unpacked(selected.objects)
     unpacked(objects)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes import known_scopes
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes import likely_scopes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.envelopes import (
     is_envelope,
     opened,
@@ -87,7 +87,7 @@ def test_the_scope_of_a_custom_kind_comes_from_its_definition() -> None:
     spec = {"group": "example.com", "names": {"kind": "Widget"}, "scope": "Namespaced"}
     definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
     assert unpacked([clusterwide(a=widget)]).problems == ()
-    assert [each.code for each in unpacked([clusterwide(a=widget)], known_scopes([definition])).problems] == [
+    assert [each.code for each in unpacked([clusterwide(a=widget)], likely_scopes([definition])).problems] == [
         "enveloped-scope"
     ]
 
@@ -136,7 +136,7 @@ def test_a_webhook_that_could_stop_a_cluster_is_found_inside_too() -> None:
 
 
 def test_a_selection_is_opened_in_hash_order_and_knows_the_envelopes() -> None:
-    found = opened(Selected(objects=(inside(q=QUOTA), NAMESPACE)), known_scopes(()))
+    found = opened(Selected(objects=(inside(q=QUOTA), NAMESPACE)), likely_scopes(()))
     assert [str(identify(each)) for each in found.objects] == ["Namespace shop", "ResourceQuota shop/q"]
     assert {str(each): str(origin) for each, origin in found.origins.items()} == {
         "ResourceQuota shop/q": "ResourceEnvelope/shop/e data[q]"
@@ -145,17 +145,17 @@ def test_a_selection_is_opened_in_hash_order_and_knows_the_envelopes() -> None:
 
 def test_a_selection_without_envelopes_stays_as_it_is() -> None:
     plain = Selected(objects=(NAMESPACE, QUOTA))
-    assert opened(plain, known_scopes(())) == plain
+    assert opened(plain, likely_scopes(())) == plain
 
 
 def test_fields_to_ignore_are_judged_inside_envelopes_too() -> None:
     metadata = {**QUOTA["metadata"], "annotations": {"gitops.fleet/ignore": "spec..hard"}}
-    found = opened(Selected(objects=(inside(q={**QUOTA, "metadata": metadata}),)), known_scopes(()))
+    found = opened(Selected(objects=(inside(q={**QUOTA, "metadata": metadata}),)), likely_scopes(()))
     assert [(each.code, each.where) for each in found.problems] == [("bad-ignore", "ResourceQuota shop/q")]
 
 
 def test_what_is_wrong_in_an_envelope_stops_its_placement() -> None:
-    found = opened(Selected(objects=(clusterwide(a=QUOTA),)), known_scopes(()))
+    found = opened(Selected(objects=(clusterwide(a=QUOTA),)), likely_scopes(()))
     assert [(each.code, each.where) for each in found.problems] == [
         ("enveloped-scope", "ClusterResourceEnvelope/rights data[a].metadata.namespace")
     ]

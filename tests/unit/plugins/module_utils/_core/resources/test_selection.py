@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes import known_scopes
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes import likely_scopes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.catalog import catalog_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selection import Selected, select
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import (
@@ -51,7 +51,7 @@ TEAM_A = LabelSelector({"team": "a"})
 
 
 def chosen(*selectors: Choice, objects: tuple[dict[str, t.Any], ...] = OBJECTS, namespace: str = "") -> Selected:
-    return select(selectors, catalog_of(objects, known_scopes(objects)), namespace)
+    return select(selectors, catalog_of(objects, likely_scopes(objects)), namespace)
 
 
 def names(selected: Selected) -> list[str]:
@@ -229,7 +229,7 @@ def test_nobody_selects_it_from_inside_either() -> None:
 
 def test_credentials_of_members_are_left_out_of_their_namespace() -> None:
     selectors = (Choice("", "v1", "Namespace", "web"),)
-    selected = select(selectors, catalog_of(OBJECTS, known_scopes(OBJECTS)), credentials={("web", "keys")})
+    selected = select(selectors, catalog_of(OBJECTS, likely_scopes(OBJECTS)), credentials={("web", "keys")})
     assert "Secret web/keys" not in names(selected)
     assert "Secret web/keys" in [each.where for each in selected.findings]
 
