@@ -49,7 +49,7 @@ Query = t.Mapping[str, "str | int | bool"]
 @dataclass(frozen=True)
 class Timeouts:
     """Seconds: to connect; for an answer as a whole, until its last byte has come; to wait, in all for one request,
-    when the server asks for it by Retry-After; for all that is asked of it in one go (see ``KubeClient.begin``)."""
+    when the server asks for it by Retry-After; for all that is asked of it in one go (``start_time_budget``)."""
 
     connect: float = 5.0
     read: float = 30.0
@@ -108,7 +108,7 @@ class KubeClient:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def begin(self) -> None:
+    def start_time_budget(self) -> None:
         """Leaves ``timeout.whole`` seconds from now on, then ApiError ``timeout``; without it there is no such end."""
         self._end = time.monotonic() + self.timeout.whole
 

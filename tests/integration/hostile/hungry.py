@@ -25,7 +25,7 @@ WORK = {
 }
 
 with KubeClient(Connection(server=sys.argv[2]), Timeouts(read=60.0, whole=120.0)) as client:
-    client.begin()
+    client.start_time_budget()
     try:
         WORK[sys.argv[3]](client)
     except ApiError as error:

@@ -380,7 +380,7 @@ def test_the_lease_is_kept_and_given_up_when_the_time_for_everything_else_is_ove
         client = clients.get("m1")
         kept = MemberLeases(file_fleet.records, "tests").take(client, "upgrade")
         client.timeout = Timeouts(whole=0.0)
-        client.begin()
+        client.start_time_budget()
         an_hour_passes(file_fleet.servers["m1"])
         later = member_lease.running_time() + 3600
         monkeypatch.setattr(member_lease, "running_time", lambda: later)

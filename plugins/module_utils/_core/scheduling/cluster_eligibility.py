@@ -46,7 +46,7 @@ class ClusterEligibility:
 
 def eligible(index: FleetIndex) -> int:
     """The clusters that may get something at the index's instant, as a bit set by position."""
-    return index.known(NAME, lambda cluster: first_fault(cluster, index.now) is None)
+    return index.where_cached(NAME, lambda cluster: first_fault(cluster, index.now) is None)
 
 
 def first_fault(cluster: MemberCluster, now: datetime) -> ClusterBlocker | None:

@@ -85,7 +85,7 @@ class FleetIndex:
             self._properties[name, upstream] = column
         return column
 
-    def known(self, question: t.Hashable, holds: t.Callable[[MemberCluster], bool]) -> int:
+    def where_cached(self, question: t.Hashable, holds: t.Callable[[MemberCluster], bool]) -> int:
         """The clusters of which something holds, as a bit set. It is cached by ``question``, which must tell all that
         ``holds`` depends on but the cluster."""
         bits = self._known.get(question)

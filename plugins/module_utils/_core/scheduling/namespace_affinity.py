@@ -33,7 +33,7 @@ class NamespaceAffinity:
         """The clusters where the placement can be, as a bit set by position."""
         if not self.namespace:
             return self.index.everyone
-        return self.index.known((NAME, self.namespace, self.upstream), self._holds)
+        return self.index.where_cached((NAME, self.namespace, self.upstream), self._holds)
 
     def refusal(self, position: int) -> ClusterBlocker | None:
         """Why the placement cannot be on the cluster at a position; None if it can."""

@@ -153,7 +153,7 @@ class CommandDriver:
         """Runs a command to its end. FleetError with ``code`` if it cannot be started, or takes longer than
         ``timeout``; ``unsafe-argument``."""
         child = Started(filled(argv, known), self._environ(known), code, member, self.cwd)
-        done = child.ended(self.timeout)
+        done = child.wait_for_end(self.timeout)
         if done is None:
             child.kill()
             raise FleetError(code, f"{child.program} gave no answer within {self.timeout:g} s", member)

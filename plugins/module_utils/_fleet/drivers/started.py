@@ -60,7 +60,7 @@ class Started:
             if pipe is not None:
                 self._open.register(pipe, selectors.EVENT_READ, name)
 
-    def ended(self, timeout: float) -> subprocess.CompletedProcess[str] | None:
+    def wait_for_end(self, timeout: float) -> subprocess.CompletedProcess[str] | None:
         """Waits for its end, and gives the last 4 MB of what it has said; None if it has not ended within so many
         seconds, or somebody it began holds its output open."""
         end = time.monotonic() + timeout

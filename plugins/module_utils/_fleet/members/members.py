@@ -165,10 +165,10 @@ class Clients:
             self._refuse_closed(name)
             open_already = self._open.get(name)
         if open_already is not None:
-            open_already.begin()
+            open_already.start_time_budget()
             return open_already
         client = KubeClient(self.connection(name), timeout=self.timeout)
-        client.begin()
+        client.start_time_budget()
         try:
             self.identities.admit(name, client)
             if name in self.ready_first:

@@ -42,7 +42,7 @@ class MaintenanceCommands:
         known = placeholders_of(member)
         environ = allowed(self.environ, CREDENTIALS) | environment_of(known)
         child = Started(filled(argv, known), environ, "maintenance-unread", member.name)
-        done = child.ended(SECONDS)
+        done = child.wait_for_end(SECONDS)
         if done is None:
             child.kill()
             words_of = f"{child.program} gave no answer within {SECONDS:g} s"

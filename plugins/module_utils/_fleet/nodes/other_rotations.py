@@ -44,7 +44,7 @@ class OtherRotations:
         self._lease: Lease | None = None
 
     @property
-    def held(self) -> bool:
+    def has_turn(self) -> bool:
         """Whether it is our turn."""
         return self._lease is not None
 

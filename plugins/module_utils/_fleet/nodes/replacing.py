@@ -187,7 +187,7 @@ def _wait(child: Started, work: NodeWork, hands: Hands, timeout: float) -> None:
     What ``hands`` raise comes through. It is killed with any of these: whoever comes next begins it again."""
     waited = 0.0
     try:
-        while (done := child.ended(_LOOK)) is None:
+        while (done := child.wait_for_end(_LOOK)) is None:
             waited += _LOOK
             if waited >= timeout:
                 raise FleetError("command-failed", f"{child.program} did not end in {timeout:g} s", work.node)

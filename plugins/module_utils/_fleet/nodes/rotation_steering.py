@@ -156,7 +156,7 @@ class RotationSteering:
             self._others.end_turn()
             return None
         begins = any(machine.begins_node(each, decision.state.settings) for each in decision.acts)
-        if self._fresh and (self._others.held or not begins):
+        if self._fresh and (self._others.has_turn or not begins):
             return None
         if not self._fresh:
             self._read(now)

@@ -215,7 +215,7 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     )
     if due:
         attest(work.session, writer, looked, tally)
-    placement = writer.spec()
+    placement = writer.write_spec()
     if due:
         writer.event("ApplyIntended", plan_counts(current))
     writer.write_snapshots(placement["metadata"]["generation"])
@@ -377,7 +377,7 @@ def _record_status(rollout: _Rollout, state: RolloutState, work: _Work, again: b
             writer.forget(placement)
         return status, None
     status, failed = copy.write(status, previous, generation, now, writer.lease)
-    writer.status(placement or rollout.placement, status)
+    writer.write_status(placement or rollout.placement, status)
     return status, failed
 
 

@@ -161,7 +161,7 @@ def unknown_labels(plan: PlacementPlan) -> dict[str, Problem]:
     if plan.scheduled is None:
         return {}
     index = plan.scheduled.asked.index
-    lacking = index.known(RECORD_MISSING, lacks_record)
+    lacking = index.where_cached(RECORD_MISSING, lacks_record)
     return {
         each.cluster: record_missing_problem(each.cluster)
         for each in (plan.clusters if lacking else ())

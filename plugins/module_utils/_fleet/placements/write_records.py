@@ -68,7 +68,7 @@ class Writer:
     approved: str = ""
     contents: str = ""
 
-    def spec(self) -> Document:
+    def write_spec(self) -> Document:
         """Writes the placement itself, with our finalizer and marks: the intent that everything else belongs to. Gives
         the record, with the status that it had."""
         old = self.recorded.document
@@ -122,7 +122,7 @@ class Writer:
         if changed or _any_outdated(resources, RESOURCE_INDEX, index):
             self._retire(resources, RESOURCE_INDEX, index)
 
-    def status(self, placement: Document, status: PlacementStatus) -> Document:
+    def write_status(self, placement: Document, status: PlacementStatus) -> Document:
         """Writes the placement's status, and an event for each condition of ``EVENTS`` that has become True, with one
         more for a rollout that is completed as all is available. Gives the record; labels and the like that somebody
         has written meanwhile stay. FleetError ``conflict`` where the spec is another by now, ``record-damaged`` too."""

@@ -85,7 +85,7 @@ class Commands:
             raise self._unreadable("pulumi stack ls told no list of stacks")
         return any(str(each.get("name")).rpartition("/")[2] == self.stack for each in stacks)
 
-    def story(self, *arguments: str, keep: bool = False) -> Story:
+    def run_with_events(self, *arguments: str, keep: bool = False) -> Story:
         """Runs a command that runs the program, and gives what it told. With ``keep`` the engine is ended at the first
         resource that it deletes or replaces, which is ``deletions``. FleetError as of ``output_of``, ``stack-failed``
         with all that the engine says went wrong, ``stack-unreadable`` if not all of what it told is there and

@@ -149,21 +149,21 @@ def _present(where: StackPlace, options: Options, commands: Commands, check: boo
         with _elsewhere(where, commands) as other:
             return _previewed(options, _made(where, options, other))
     if not known:
-        return _report(_made(where, options, commands).story(*_UP, *_chosen(options)), commands)
+        return _report(_made(where, options, commands).run_with_events(*_UP, *_chosen(options)), commands)
     _settled(where, options, commands)
     if check:
         return _previewed(options, commands)
     if options["allow_delete"]:
-        return _report(commands.story(*_UP, *_chosen(options)), commands)
+        return _report(commands.run_with_events(*_UP, *_chosen(options)), commands)
     state = _state(commands)
-    before = commands.story("preview", *_chosen(options))
+    before = commands.run_with_events("preview", *_chosen(options))
     _refuse_deletions(before, commands.stack)
     if not (before.changed or before.has_secret_outputs):
         return _report(before, commands)
     if _state(commands) != state:
         text = "another run has changed the stack since it was previewed"
         raise FleetError("stack-moved", text, f"stack {commands.stack}", "run it again")
-    return _report(commands.story(*_UP, *_chosen(options), keep=True), commands)
+    return _report(commands.run_with_events(*_UP, *_chosen(options), keep=True), commands)
 
 
 def _state(commands: Commands) -> dict[str, t.Any]:
@@ -178,21 +178,22 @@ def _state(commands: Commands) -> dict[str, t.Any]:
 
 def _refreshed(options: Options, commands: Commands, check: bool) -> StackReport:
     """Brings the state in line with what is there; with ``check`` only tells. Outputs are the recorded ones. FleetError
-    as of ``Commands.story`` and ``stack_outputs``."""
+    as of ``Commands.run_with_events`` and ``stack_outputs``."""
     only = ("--preview-only",) if check else ("--yes", "--skip-preview")
-    return _report(commands.story("refresh", *only, *_chosen(options)), commands)
+    return _report(commands.run_with_events("refresh", *only, *_chosen(options)), commands)
 
 
 def _absent(options: Options, commands: Commands, check: bool) -> StackReport:
     """Removes its resources, and then the stack itself with its history; with targets only those of them that are
     there; with ``check`` only tells. No outputs. Unchanged where there is no stack, or no target; a whole one is a
-    change even without resources. FleetError as of ``Commands.known``, ``story`` and ``output_of``, and ``_there``."""
+    change even without resources. FleetError as of ``Commands.known``, ``run_with_events`` and ``output_of``, and
+    ``_there``."""
     known, whole = commands.known(), not options.get("targets")
     targets = _there(options["targets"], commands) if known and not whole else []
     if not known or not (whole or targets):
         return StackReport(changed=False, counts={}, steps=(), outputs={}, warnings=())
     only = ("--preview-only",) if check else ("--yes", "--skip-preview")
-    found = commands.story("destroy", *only, *_chosen({**options, "targets": targets}))
+    found = commands.run_with_events("destroy", *only, *_chosen({**options, "targets": targets}))
     if whole and not check:
         commands.output_of("stack", "rm", "--yes", "--preserve-config")
     return replace(_report(found, None), changed=whole or found.changed)
@@ -210,8 +211,8 @@ def _there(targets: t.Iterable[str], commands: Commands) -> list[str]:
 
 def _previewed(options: Options, commands: Commands) -> StackReport:
     """What would be done, without outputs. FleetError ``deletions`` unless they are allowed, and as of
-    ``Commands.story``."""
-    found = commands.story("preview", *_chosen(options))
+    ``Commands.run_with_events``."""
+    found = commands.run_with_events("preview", *_chosen(options))
     if not options["allow_delete"]:
         _refuse_deletions(found, commands.stack)
     return _report(found, None)

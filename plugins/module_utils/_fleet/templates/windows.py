@@ -52,7 +52,7 @@ def _within(now: datetime, window: Mapping[str, t.Any], place: str, kind: str) -
     FleetError as of ``within_window``."""
     if "apiVersion" in window or "kind" in window:
         found = _maintenance(window, place, "")
-        spans = calendar((found,)).open(
+        spans = calendar((found,)).startable_spans(
             MaintainedMember(name=found.name, maintenance=found.name), kind, now, now + A_MOMENT
         )
         return spans is None or _inside(spans, now)

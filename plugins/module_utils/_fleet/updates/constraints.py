@@ -97,7 +97,7 @@ class StartConstraints:
         found: list[Problem] = []
         for each in members:
             try:
-                times.open(_site(each, {}), self.run_type, *_span(now))
+                times.startable_spans(_site(each, {}), self.run_type, *_span(now))
             except FleetError as error:
                 found += error.problems
         return found
@@ -147,8 +147,8 @@ class StartConstraints:
             if isinstance(site, FleetError):
                 raise site
             obstacles.insert(0, times.freeze_blocker(site, now))
-            windows = times.open(site, self.run_type, *_span(now))
-            shut = times.shut(site, self.run_type, now)
+            windows = times.startable_spans(site, self.run_type, *_span(now))
+            shut = times.shut_by(site, self.run_type, now)
             closed = times.closed(site, self.run_type, *_span(now))
         except FleetError as error:
             obstacles.append(MemberBlocker(reason=WINDOW_CLOSED, message=error.message))

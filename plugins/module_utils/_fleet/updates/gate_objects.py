@@ -117,7 +117,9 @@ class GateKeeper:
                 raise FleetError("gate-unproven", message, f"UpdateRun/{run.name}", hint)
             self._proven.add((gate.id, gate.by))
 
-    def seen(self, run: UpdateRun, state: RunState, now: datetime) -> tuple[tuple[Approval, ...], dict[str, GateRow]]:
+    def judge_open_gates(
+        self, run: UpdateRun, state: RunState, now: datetime
+    ) -> tuple[tuple[Approval, ...], dict[str, GateRow]]:
         """The approvals that count, and open gates by id as their objects have them.
 
         A Gate with one that does not count, that stands elsewhere, or that cannot be read, is deleted, so that somebody

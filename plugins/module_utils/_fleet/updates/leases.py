@@ -157,7 +157,7 @@ class UpgradeLeases:
             self._without.discard(member)
             self._kept.pop(member, None)
 
-    def clear(self, members: t.Collection[str]) -> None:
+    def release_left_over(self, members: t.Collection[str]) -> None:
         """Gives up what an earlier conductor of the run left there, as far as it can be had now."""
         self._inherited.update(members)
         self.release_all(members)

@@ -256,7 +256,7 @@ class MemberMonitor:
             if not mark or (in_flight.get(member) != mark and mark.startswith(ours))
         }
         if self.leases:
-            self.leases.clear(left.keys() - self._claims.keys())
+            self.leases.release_left_over(left.keys() - self._claims.keys())
         for member, (mark, held) in left.items():
             if member not in self._claims:
                 unclaim(self.records, member, mark, held)

@@ -184,7 +184,7 @@ class UpdateSteering:
         and of ``ApprovalRules.since``."""
         self._sight.refresh(now)
         self._gates.prove(self.book.run, state, now)
-        approvals, shown = self._gates.seen(self.book.run, state, now)
+        approvals, shown = self._gates.judge_open_gates(self.book.run, state, now)
         return UpdateSeen(members=dict(self._sight.views), approvals=approvals, gates=shown)
 
     def decide(self, state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
@@ -241,7 +241,7 @@ class UpdateSteering:
         """Gives up the claims of members that are in flight no more; keeps whether all that is in flight waits for
         later. FleetErrors of the records."""
         flying = {each.member: each.operation for each in machine.acts_in_flight(state)}
-        self._resting = self._turns.is_whole(flying.values())
+        self._resting = self._turns.all_stand_still(flying.values())
         self._sight.keep_only(flying, operation_prefix(state))
 
     def drain_events(self, state: RunState, now: datetime) -> t.Iterator[RunChange]:
@@ -256,7 +256,7 @@ class UpdateSteering:
                 yield _nothing
             elif isinstance(event, Paused):
                 self._blocked_since.pop(event.operation, None)
-                self._turns.begins(event.operation, event.until)
+                self._turns.set_aside(event.operation, event.until)
                 self._progress.said(event.operation, event.message)
                 yield _held_up(event.operation, event.message)
             elif isinstance(event, Blocked):

@@ -128,7 +128,7 @@ class Allowed:
             if on and rule.budget.covers(self.reason) and rule.value(on, self.total) == self.limit != UNLIMITED
         )
 
-    def after(self, disrupting: int) -> int:
+    def remaining_after(self, disrupting: int) -> int:
         """What remains of the limit while that many nodes are being disrupted, never below 0; a number near
         ``UNLIMITED`` where nothing limits."""
         return max(self.limit - disrupting, 0)

@@ -44,7 +44,7 @@ class PoolAllowance:
     @property
     def allowed(self) -> int:
         """How many more nodes, never below 0; a number near ``UNLIMITED`` where nothing limits."""
-        return self.answer.after(len(self.census.disrupting))
+        return self.answer.remaining_after(len(self.census.disrupting))
 
     @property
     def writes_blocked_event(self) -> bool:

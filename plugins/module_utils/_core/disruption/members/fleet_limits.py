@@ -107,14 +107,14 @@ def window_answer(
     a date or a selector that is none.
     """
     site = _site(member)
-    spans = times.open(site, kind, now, now + AHEAD)
+    spans = times.startable_spans(site, kind, now, now + AHEAD)
     if spans is None:
         return None
     frozen = times.freeze_blocker(site, now)
     if spans and spans[0][0] <= now:
         end = spans[0][1]
         return WindowAnswer(True, "in its maintenance window", end if end < now + AHEAD else None)
-    by = times.shut(site, kind, now)
+    by = times.shut_by(site, kind, now)
     outside = "outside its maintenance windows" + (f", closed now by {' and by '.join(by)}" if by else "")
     why = frozen.message if frozen else outside
     return WindowAnswer(False, why, spans[0][0] if spans else None)
@@ -125,7 +125,7 @@ def fleet_closures(times: Calendar, member: MemberNodes, start: datetime, end: d
     start. Each freeze is a row, so that they may overlap; windows that are closed are told where no freeze is.
     FleetError ``no-such-maintenance``, ``labels-unknown``, ValueError for a zone, a date or a selector that is none."""
     site = _site(member)
-    spans = times.open(site, NODE_IMAGE_ONLY, start, end)
+    spans = times.startable_spans(site, NODE_IMAGE_ONLY, start, end)
     if spans is None:
         return ()
     freezes = [(each.words, part) for each in times.named_freezes(site) for part in cut([each.span], start, end)]

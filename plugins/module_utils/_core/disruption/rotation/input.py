@@ -160,7 +160,7 @@ class ScopeLeft:
     @property
     def left(self) -> int:
         """How many more nodes may be begun; a number near ``UNLIMITED`` where nothing limits."""
-        return self.answer.after(self.disrupting) - self.taken
+        return self.answer.remaining_after(self.disrupting) - self.taken
 
     def take(self) -> None:
         """Counts one node more that is begun under the budgets; ``blocker`` is told anew."""

@@ -68,7 +68,7 @@ class NewClaim:
         topology.record(asked, taints, demands)
         return True
 
-    def finished(self) -> Requirements:
+    def final_requirements(self) -> Requirements:
         """What it demands, in a new dict, without the hostname that it had only in thought."""
         return {key: one for key, one in self.requirements.items() if key != HOSTNAME}
 

@@ -302,7 +302,7 @@ def _spend(left: Limits, node: StateNode, sign: int) -> None:
 def _finished(name: str, claim: NewClaim) -> NewNode | str:
     """The node as it would be asked for, with the 600 cheapest types at most; or, in words, that these are too few for
     ``minValues``."""
-    demands = claim.finished()
+    demands = claim.final_requirements()
     key = ("sorted", id(claim.kinds), frozenset(each.identity for each in demands.values()))
     kinds = claim.memory.get(key)
     if kinds is None:

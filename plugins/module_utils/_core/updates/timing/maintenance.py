@@ -122,7 +122,7 @@ class Calendar:
     windows: tuple[_Window, ...] = ()
     freezes: tuple[_Frozen, ...] = ()
 
-    def open(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
+    def startable_spans(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
         """When upgrades of this type (Full, ControlPlaneOnly, NodeImageOnly) may start on the member between two
         instants, in order of time, as ``MemberView.windows`` has it; a window that reaches beyond them is not cut, the
         time around freezes of a member without windows is. What a freeze leaves of a window and lies wholly beyond
@@ -163,7 +163,7 @@ class Calendar:
         ]
         return tuple(sorted(found, key=lambda each: each.start))
 
-    def shut(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[str, ...]:
+    def shut_by(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[str, ...]:
         """Whose windows are closed at an instant, in words, for a member that has some of its own, of any kind; else
         nothing. FleetError as of ``open``."""
         sides = self._sides(site, GOVERNED_BY[run_type]) if site.own and site.own.windows else ()

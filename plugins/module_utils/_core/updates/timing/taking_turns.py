@@ -27,7 +27,7 @@ class TakingTurns:
         self._until: dict[str, datetime | None] = {}
         self._tries: dict[str, datetime] = {}
 
-    def begins(self, operation: str, until: datetime | None) -> None:
+    def set_aside(self, operation: str, until: datetime | None) -> None:
         """It stands still from now on, until the instant ``until``, or None where no instant is known."""
         self._until[operation] = until
         self._tries.pop(operation, None)
@@ -43,7 +43,7 @@ class TakingTurns:
             self._tries[operation] = now
         return found
 
-    def is_whole(self, flying: t.Collection[str]) -> bool:
+    def all_stand_still(self, flying: t.Collection[str]) -> bool:
         """Whether all that has not ended (``flying``) stands still; False where there is none."""
         return bool(flying) and self._until.keys() >= set(flying)
 

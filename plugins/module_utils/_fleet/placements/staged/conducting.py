@@ -297,7 +297,7 @@ class _Conducted:
         status = placement_status(self.plan, outcomes, placement.status, generation, now, left)
         copy = StatusInNamespace.of(records, self.session.hub is not None, placement)
         status, failed = copy.write(status, placement.status, generation, now, self.lease)
-        writer.status(document, status)
+        writer.write_status(document, status)
         if failed:
             self.session.say(f"{self.plan.name}: {failed.message}")
 

@@ -125,5 +125,5 @@ def _record_bindings(
     status = placement_status(plan, outcomes, previous, generation, now, held_back(plan))
     keeper.check_leases()
     status, failed = copy.write(status, previous, generation, now, writer.lease)
-    writer.status(placement, status)
+    writer.write_status(placement, status)
     return status, failed

@@ -78,8 +78,8 @@ def times(
     frozen = fleet.freeze_blocker(site, now)
     view = MemberView(
         name="a",
-        windows=fleet.open(site, kind, now - timedelta(days=1), horizon),
-        shut=fleet.shut(site, kind, now),
+        windows=fleet.startable_spans(site, kind, now - timedelta(days=1), horizon),
+        shut=fleet.shut_by(site, kind, now),
         obstacles=(*((frozen,) if frozen else ()), *held),
     )
     return MemberTimes(

@@ -24,18 +24,18 @@ def begun(script: str, *, merged: bool = False, **environ: str) -> Started:
 
 
 def test_it_tells_what_it_said_and_how_it_ended():
-    done = begun("echo one; echo two >&2; exit 3").ended(300)
+    done = begun("echo one; echo two >&2; exit 3").wait_for_end(300)
     assert done is not None and (done.returncode, done.stdout, done.stderr) == (3, "one\n", "two\n")
 
 
 def test_merged_both_outputs_are_one():
-    done = begun("echo one; echo two >&2", merged=True).ended(300)
+    done = begun("echo one; echo two >&2", merged=True).wait_for_end(300)
     assert done is not None and (done.stdout, done.stderr) == ("one\ntwo\n", "")
 
 
 def test_it_may_be_asked_again_and_again():
     child = begun("echo one; sleep 0.5; echo two")
-    while (done := child.ended(0.01)) is None:
+    while (done := child.wait_for_end(0.01)) is None:
         pass
     assert done.stdout == "one\ntwo\n"
 
@@ -46,7 +46,7 @@ def test_who_has_left_its_session_and_holds_its_output_keeps_nobody_waiting(tmp_
     child = begun("setsid sleep 985 & sleep 985", **{processes.MARK: mark})
     try:
         before = time.monotonic()
-        assert child.ended(0.5) is None
+        assert child.wait_for_end(0.5) is None
         child.kill()
         assert time.monotonic() - before < 60
     finally:
@@ -54,7 +54,7 @@ def test_who_has_left_its_session_and_holds_its_output_keeps_nobody_waiting(tmp_
 
 
 def test_of_a_flood_the_last_is_kept():
-    done = begun(f"yes | head -c {3 * MOST_KEPT}; echo v1.36.3").ended(300)
+    done = begun(f"yes | head -c {3 * MOST_KEPT}; echo v1.36.3").wait_for_end(300)
     assert done is not None and len(done.stdout) == MOST_KEPT and done.stdout.endswith("y\nv1.36.3\n")
 
 
@@ -67,5 +67,5 @@ def test_words_that_no_program_can_be_given_are_refused(word: str):
 
 @pytest.mark.parametrize("seconds", [1e9, 1e300])
 def test_a_time_without_end_is_one(seconds: float):
-    done = begun("echo one").ended(seconds)
+    done = begun("echo one").wait_for_end(seconds)
     assert done is not None and done.stdout == "one\n"

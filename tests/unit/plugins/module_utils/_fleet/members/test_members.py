@@ -62,7 +62,7 @@ class Client:
         self.is_open = True
         self.opened.append(self)
 
-    def begin(self) -> None:
+    def start_time_budget(self) -> None:
         pass
 
     def close(self) -> None:

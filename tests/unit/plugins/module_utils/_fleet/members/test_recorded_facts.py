@@ -109,7 +109,7 @@ def test_a_member_that_is_used_on_recorded_facts_must_say_that_it_is_ready(monke
         def __init__(self, name: str, **_options: t.Any) -> None:
             self.name = name
 
-        def begin(self) -> None:
+        def start_time_budget(self) -> None:
             pass
 
         def close(self) -> None:

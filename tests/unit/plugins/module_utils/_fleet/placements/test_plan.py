@@ -220,7 +220,7 @@ def test_labels_that_were_edited_on_the_hub_since_stay_as_they_were_edited(
     writer = Writer(
         records=records, lease=lease, plan=again, recorded=record, source=request.source, key=b"key", now=NOW
     )
-    metadata = writer.spec()["metadata"]
+    metadata = writer.write_spec()["metadata"]
     assert metadata["labels"] == {"tier": "gold"} and metadata["annotations"] == edited["annotations"]
 
 

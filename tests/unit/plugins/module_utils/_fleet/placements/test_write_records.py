@@ -52,9 +52,9 @@ def test_marks_of_a_record_that_was_read_earlier_do_not_undo_those_of_another_ru
         key=b"",
         now=NOW,
     )
-    assert writer.spec()["metadata"]["annotations"] == {**marked, "team": "b"}
+    assert writer.write_spec()["metadata"]["annotations"] == {**marked, "team": "b"}
     sourced = replace(writer, recorded=recorded_placement(records, "web"), source=Source(name="files:x", revision="c"))
-    assert sourced.spec()["metadata"]["annotations"] == {SOURCE: "files:x", REVISION: "c", "team": "b"}
+    assert sourced.write_spec()["metadata"]["annotations"] == {SOURCE: "files:x", REVISION: "c", "team": "b"}
     records.close()
 
 
@@ -107,7 +107,7 @@ def applied(
         key=b"k",
         now=NOW,
     )
-    generation = writer.spec()["metadata"]["generation"]
+    generation = writer.write_spec()["metadata"]["generation"]
     records.dies = dies
     try:
         writer.write_snapshots(generation)
@@ -173,7 +173,7 @@ def test_a_finalizer_that_somebody_adds_while_a_placement_ends_keeps_it(records:
         key=b"k",
         now=NOW,
     )
-    begun = writer.spec()
+    begun = writer.write_spec()
     metadata = {**begun["metadata"], "finalizers": [*begun["metadata"]["finalizers"], "example.org/backup"]}
     records.replace({**begun, "metadata": metadata})
     writer.forget(begun)

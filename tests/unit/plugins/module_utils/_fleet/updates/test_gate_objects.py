@@ -101,7 +101,7 @@ def approved(digest: str) -> Record:
 def test_an_approval_that_does_not_count_takes_its_gate_with_it(records: HastyRecords) -> None:
     told: list[str] = []
     shown(records, status=approved(f"sha256:{'b' * 64}"))
-    approvals, rows = GateKeeper(records, tell=told.append).seen(*run_and_state(), NOW)
+    approvals, rows = GateKeeper(records, tell=told.append).judge_open_gates(*run_and_state(), NOW)
     assert approvals == () and rows[GATE.id].state == "NotStarted" and records.get("Gate", GATE.id) is None
     assert len(told) == 1 and "does not count" in told[0]
 
@@ -114,7 +114,7 @@ def test_evidence_is_of_approvals_that_do_not_count(records: HastyRecords, statu
     """F19: who gave it, if that is named, and why; a Gate that nobody has approved leaves none."""
     found: list[UncountedGate] = []
     shown(records, f"sha256:{'b' * 64}", status or {"state": "Pending"})
-    GateKeeper(records, uncounted=found.append).seen(*run_and_state(), NOW)
+    GateKeeper(records, uncounted=found.append).judge_open_gates(*run_and_state(), NOW)
     (gate,) = found
     assert gate.by == by and gate.placed.gate.id == GATE.id
     assert ("cannot be read" if status.get("state") == "What" else "digest") in gate.why
@@ -125,7 +125,7 @@ def test_an_approval_that_comes_in_between_is_not_lost(records: HastyRecords) ->
     told: list[str] = []
     shown(records, status=approved(f"sha256:{'b' * 64}"))
     records.times, HastyRecords.status = 1, approved(DIGEST_A)
-    approvals, rows = GateKeeper(records, tell=told.append).seen(*run_and_state(), NOW)
+    approvals, rows = GateKeeper(records, tell=told.append).judge_open_gates(*run_and_state(), NOW)
     assert [each.by for each in approvals] == ["anna"] and rows[GATE.id].state == "Pending" and told == []
 
 
@@ -133,7 +133,7 @@ def test_one_that_is_written_all_the_time_is_no_endless_loop(records: HastyRecor
     shown(records, f"sha256:{'b' * 64}")
     records.times, HastyRecords.status = 100, {"state": "Pending"}
     with pytest.raises(FleetError) as refused:
-        GateKeeper(records).seen(*run_and_state(), NOW)
+        GateKeeper(records).judge_open_gates(*run_and_state(), NOW)
     assert refused.value.code == "conflict" and records.get("Gate", GATE.id) is not None
 
 
@@ -148,19 +148,19 @@ def test_the_hub_is_not_asked_every_second_for_what_it_vouches(records: HastyRec
     keeper = GateKeeper(records, since)
     shown(records, status={"state": "Pending"})
     for seconds in range(20):
-        keeper.seen(*run_and_state(), NOW + timedelta(seconds=seconds))
+        keeper.judge_open_gates(*run_and_state(), NOW + timedelta(seconds=seconds))
     assert asked == [], "a gate that nobody has touched names nobody"
     stored = records.get("Gate", GATE.id)
     assert stored is not None
     refusal = {"by": "bert", "at": "2026-08-21T11:59:00Z", "reason": "not now", "digest": DIGEST_A}
     stored = records.replace({**stored, "status": {"state": "Pending", "refusal": refusal}})
     for seconds in range(20):
-        _approvals, rows = keeper.seen(*run_and_state(), NOW + timedelta(seconds=seconds))
+        _approvals, rows = keeper.judge_open_gates(*run_and_state(), NOW + timedelta(seconds=seconds))
         assert rows[GATE.id].refused == "bert: not now"
     assert len(asked) == 1
     records.replace({**stored, "status": approved(DIGEST_A)})
     for _time in range(3):
-        (given,) = keeper.seen(*run_and_state(), NOW)[0]
+        (given,) = keeper.judge_open_gates(*run_and_state(), NOW)[0]
         assert given.verified
     assert len(asked) == 4
 
@@ -211,7 +211,7 @@ def test_whoever_conducts_without_terms_judges_by_those_that_the_run_keeps(recor
     shown(records, status=approved(DIGEST_A))
     assert with_answers(records, run, lambda: None, NOW).status.stages[0].before_gates[0].by == "anna"
     assert with_answers(records, kept, lambda: None, NOW).status.stages[0].before_gates[0].by == ""
-    approvals, _rows = GateKeeper(records, tell=told.append).seen(kept, state, NOW)
+    approvals, _rows = GateKeeper(records, tell=told.append).judge_open_gates(kept, state, NOW)
     assert approvals == () and "nothing proves that it is of anna" in told[0]
 
 
@@ -285,7 +285,7 @@ def test_a_gate_that_somebody_deletes_is_shown_again(records: HastyRecords, sche
     opened, dues = [], set()
     for second in range(8):
         now = NOW + timedelta(seconds=second)
-        approvals, gates = keeper.seen(run, state, now)
+        approvals, gates = keeper.judge_open_gates(run, state, now)
         seen = UpdateSeen(members={"a": MemberView(name="a")}, approvals=approvals, gates=gates)
         decided = decide(state, seen, now)
         opened += [second for each in decided.acts if isinstance(each, OpenGate)]

@@ -212,10 +212,10 @@ def test_a_lost_lease_is_told_of_and_asked_for_again(member: Member) -> None:
 
 
 def test_what_an_earlier_conductor_left_is_taken_and_given_up(member: Member) -> None:
-    leases(member).clear(["east"])
+    leases(member).release_left_over(["east"])
     assert member.kept[0].released
     member.error = AWAY
-    leases(member).clear(["east"])
+    leases(member).release_left_over(["east"])
 
 
 @pytest.mark.parametrize("unseen", [True, False])

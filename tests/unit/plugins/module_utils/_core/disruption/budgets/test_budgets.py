@@ -47,11 +47,11 @@ def test_the_arithmetic_is_told_d0_62() -> None:
 
 def test_a_number_may_exceed_the_total_d0_63() -> None:
     assert limit((Budget("50"),)) == 50
-    assert allowed((Budget("5"),), NOON, 20, "Empty").after(6) == 0
+    assert allowed((Budget("5"),), NOON, 20, "Empty").remaining_after(6) == 0
 
 
 def test_the_smallest_active_value_holds_and_the_subtraction_comes_once_d0_64() -> None:
-    assert allowed((Budget("20%"), Budget("5")), NOON, 30, "Empty").after(1) == 4
+    assert allowed((Budget("20%"), Budget("5")), NOON, 30, "Empty").remaining_after(1) == 4
 
 
 @pytest.mark.parametrize(("nodes", "expected"), [(19, 4), (20, 4), (21, 5), (25, 5), (26, 5), (30, 5)])
@@ -136,7 +136,7 @@ def test_reasons_restrict_a_budget_and_none_of_them_makes_it_inert_d0_78() -> No
 def test_numbers_wrap_to_32_bits_as_upstream(nodes: str, expected: int) -> None:
     answer = allowed((Budget(nodes),), NOON, 9, "Empty")
     assert answer.limit == expected
-    assert answer.after(0) == max(expected, 0)
+    assert answer.remaining_after(0) == max(expected, 0)
 
 
 def test_a_duration_that_no_client_reads_is_refused_as_a_whole() -> None:

@@ -63,20 +63,22 @@ def test_a_run_consults_the_window_of_what_it_upgrades(names: tuple[str, str, st
     weekly = configuration(names[2], startTime="03:00")
     found = fleet(maintenance(daily(names[0], "01:00"), daily(names[1], "02:00"), weekly))
     site = MaintainedMember(name="m", maintenance="standard")
-    assert hours(found.open(site, run_type, START, END)) == [(opens, opens + 4), (opens + 24, opens + 28)]
+    assert hours(found.startable_spans(site, run_type, START, END)) == [(opens, opens + 4), (opens + 24, opens + 28)]
 
 
 def test_d3_41_the_platforms_window_is_consulted_by_no_run() -> None:
     found = fleet(maintenance(configuration("default"), in_week()))
     for run_type in ("Full", "ControlPlaneOnly", "NodeImageOnly"):
-        assert found.open(MaintainedMember(name="m", maintenance="standard"), run_type, START, END) is None
+        assert found.startable_spans(MaintainedMember(name="m", maintenance="standard"), run_type, START, END) is None
 
 
 def test_windows_by_label() -> None:
     found = fleet(maintenance(daily(selector="env=prod"), daily(start="10:00", selector="eu")))
 
     def of(**labels: str) -> t.Any:
-        return hours(found.open(MaintainedMember(name="m", labels=labels), "Full", START, T0 + timedelta(days=1)))
+        return hours(
+            found.startable_spans(MaintainedMember(name="m", labels=labels), "Full", START, T0 + timedelta(days=1))
+        )
 
     assert of() is None
     assert of(env="prod") == [(1, 5)]
@@ -87,22 +89,29 @@ def test_a_window_without_labels_is_for_those_that_name_its_object() -> None:
     standard = maintenance(daily(), daily(start="10:00", selector="eu"))
     other = named(maintenance(daily(start="20:00", selector="eu")), name="other")
     found, end = fleet(standard, other), T0 + timedelta(days=1)
-    assert hours(found.open(MaintainedMember(name="m", maintenance="standard"), "Full", START, end)) == [(1, 5)]
+    assert hours(found.startable_spans(MaintainedMember(name="m", maintenance="standard"), "Full", START, end)) == [
+        (1, 5)
+    ]
     eu = {"eu": ""}
-    assert hours(found.open(MaintainedMember(name="m", labels=eu, maintenance="standard"), "Full", START, end)) == [
+    assert hours(
+        found.startable_spans(MaintainedMember(name="m", labels=eu, maintenance="standard"), "Full", START, end)
+    ) == [
         (1, 5),
         (10, 14),
     ]
-    assert hours(found.open(MaintainedMember(name="m", labels=eu, maintenance="other"), "Full", START, end)) == [
-        (20, 24)
+    assert hours(
+        found.startable_spans(MaintainedMember(name="m", labels=eu, maintenance="other"), "Full", START, end)
+    ) == [(20, 24)]
+    assert hours(found.startable_spans(MaintainedMember(name="m", labels=eu), "Full", START, end)) == [
+        (10, 14),
+        (20, 24),
     ]
-    assert hours(found.open(MaintainedMember(name="m", labels=eu), "Full", START, end)) == [(10, 14), (20, 24)]
 
 
 def test_a_maintenance_that_is_not_there_is_not_none() -> None:
     """Whether the member may be upgraded is not known, so that is no time to do it."""
     with pytest.raises(FleetError) as refused:
-        fleet(maintenance()).open(MaintainedMember(name="m", maintenance="nights"), "Full", START, END)
+        fleet(maintenance()).startable_spans(MaintainedMember(name="m", maintenance="nights"), "Full", START, END)
     (problem,) = refused.value.problems
     assert (problem.code, problem.where) == ("no-such-maintenance", "FleetMember/m spec.maintenance")
     assert "standard" in problem.hint
@@ -113,19 +122,19 @@ def test_freezes_cut_windows_of_all_members() -> None:
     day = {"start": "2026-08-18", "end": "2026-08-18"}
     found = fleet(maintenance(daily()), named(maintenance(freezes=[freeze(**day)]), name="freezes"))
     end = T0 + timedelta(days=3)
-    assert hours(found.open(MaintainedMember(name="m", maintenance="standard"), "Full", START, end)) == [
+    assert hours(found.startable_spans(MaintainedMember(name="m", maintenance="standard"), "Full", START, end)) == [
         (1, 5),
         (49, 53),
     ]
-    assert hours(found.open(MaintainedMember(name="m"), "NodeImageOnly", START, end)) == [(0, 24), (48, 72)]
+    assert hours(found.startable_spans(MaintainedMember(name="m"), "NodeImageOnly", START, end)) == [(0, 24), (48, 72)]
     # None again when no freeze lies in the asked range.
-    assert found.open(MaintainedMember(name="m"), "Full", T0 + timedelta(days=2), end) is None
+    assert found.startable_spans(MaintainedMember(name="m"), "Full", T0 + timedelta(days=2), end) is None
 
 
 def waited_for(found: Calendar, hour: int) -> str:
     """What a member with the windows of the fleet waits for at that hour, the 17th being the first day."""
     site, end = MaintainedMember(name="m", maintenance="standard"), T0 + timedelta(days=10)
-    windows, closed = (each(site, "Full", START, end) for each in (found.open, found.closed))
+    windows, closed = (each(site, "Full", START, end) for each in (found.startable_spans, found.closed))
     why = obstacle(MemberView(name="m", windows=windows, closed=closed), T0 + timedelta(hours=hour))
     return why.message if why else ""
 
@@ -133,8 +142,8 @@ def waited_for(found: Calendar, hour: int) -> str:
 def test_what_a_freeze_leaves_of_a_window_is_not_told_once_it_is_past() -> None:
     found = fleet(maintenance(daily(start="22:00"), freezes=[freeze(start="2026-08-18", end="2026-08-18")]))
     site = MaintainedMember(name="m", maintenance="standard")
-    assert hours(found.open(site, "Full", START, END)) == [(-2, 2), (22, 24)]
-    assert hours(found.open(site, "Full", START + timedelta(hours=25), END)) == []
+    assert hours(found.startable_spans(site, "Full", START, END)) == [(-2, 2), (22, 24)]
+    assert hours(found.startable_spans(site, "Full", START + timedelta(hours=25), END)) == []
 
 
 def test_who_waits_for_a_window_is_told_which_freeze_closes_one_before_it() -> None:
@@ -162,9 +171,9 @@ def test_freezes_by_label_and_zone_and_in_words() -> None:
         reason="a busy day",
     )
     found, shop = fleet(maintenance(freezes=[given])), MaintainedMember(name="m", labels={"shop": "a"})
-    assert found.open(MaintainedMember(name="m"), "Full", START, END) is None
+    assert found.startable_spans(MaintainedMember(name="m"), "Full", START, END) is None
     assert found.freeze_blocker(MaintainedMember(name="m"), T0 + timedelta(days=2)) is None
-    assert hours(found.open(shop, "Full", START, T0 + timedelta(days=4))) == [(0, 28), (76, 96)]
+    assert hours(found.startable_spans(shop, "Full", START, T0 + timedelta(days=4))) == [(0, 28), (76, 96)]
     held = found.freeze_blocker(shop, T0 + timedelta(hours=28))
     assert held and (held.reason, held.until) == (states.WINDOW_CLOSED, datetime(2026, 8, 20, 4, tzinfo=UTC))
     assert held.message == "freeze sales ends at 2026-08-20T04:00:00Z: a busy day"
@@ -175,10 +184,10 @@ def test_created_counts_as_the_first_day() -> None:
     every_third = configuration("kubernetes", {"daily": {"intervalDays": 3}})
     document = named(maintenance(every_third), creationTimestamp="2026-08-18T23:30:00Z")
     site = MaintainedMember(name="m", maintenance="standard")
-    assert hours(fleet(document).open(site, "Full", START, T0 + timedelta(days=5))) == [(25, 29), (97, 101)]
+    assert hours(fleet(document).startable_spans(site, "Full", START, T0 + timedelta(days=5))) == [(25, 29), (97, 101)]
     ahead = configuration("kubernetes", {"daily": {"intervalDays": 3}}, utcOffset="+02:00")
     document = named(maintenance(ahead), creationTimestamp="2026-08-18T23:30:00Z")
-    assert hours(fleet(document).open(site, "Full", START, T0 + timedelta(days=4))) == [(47, 51)]
+    assert hours(fleet(document).startable_spans(site, "Full", START, T0 + timedelta(days=4))) == [(47, 51)]
 
 
 # Runs by windows that were computed
@@ -190,7 +199,7 @@ def played(text: str, windows: dict[str, str]) -> Play:
     play = Play(laid(text))
     for name in play.views:
         site = MaintainedMember(name=name, labels={"m": name})
-        play.sees(name, windows=found.open(site, "Full", START, T0 + timedelta(days=7)))
+        play.sees(name, windows=found.startable_spans(site, "Full", START, T0 + timedelta(days=7)))
     return play
 
 
@@ -266,7 +275,7 @@ def test_any_document_that_is_read(seed: int) -> None:
         found = calendar([read(mutated(draw, good, draw.randrange(4))).object])
         site = MaintainedMember(name="m", labels={"a": "b"}, maintenance=draw.choice(("", "standard")))
         for run_type in ("Full", "NodeImageOnly"):
-            spans = found.open(site, run_type, START, END) or ()
+            spans = found.startable_spans(site, run_type, START, END) or ()
             assert all(opens < closes for opens, closes in spans)
         found.freeze_blocker(site, START)
     except FleetError as error:
@@ -281,20 +290,22 @@ class TestOwnWindows:
         return MaintainedMember(name="m", maintenance=maintenance, own=own)
 
     def test_alone_they_are_all_that_there_is(self) -> None:
-        found = fleet().open(self.site(daily(start="02:00")), "Full", START, END)
+        found = fleet().startable_spans(self.site(daily(start="02:00")), "Full", START, END)
         assert hours(found) == [(2, 6), (26, 30)]
-        assert fleet().open(self.site(daily("nodeImage")), "Full", START, END) is None, "not for what this upgrades"
+        assert fleet().startable_spans(self.site(daily("nodeImage")), "Full", START, END) is None, (
+            "not for what this upgrades"
+        )
 
     def test_neither_opens_what_the_other_closes(self) -> None:
         both = fleet(maintenance(daily(start="01:00")))
         site = self.site(daily(start="03:00"), maintenance="standard")
-        assert hours(both.open(site, "Full", START, END)) == [(3, 5), (27, 29)]
+        assert hours(both.startable_spans(site, "Full", START, END)) == [(3, 5), (27, 29)]
         apart = self.site(daily(start="12:00"), maintenance="standard")
-        assert hours(both.open(apart, "Full", START, END)) == []
+        assert hours(both.startable_spans(apart, "Full", START, END)) == []
 
     def test_a_freeze_of_its_own_closes_too(self) -> None:
         site = self.site(freezes=({"name": "inventory", "start": f"{T0:%Y-%m-%d}", "end": f"{T0:%Y-%m-%d}"},))
-        assert hours(fleet().open(site, "Full", START, END)) == [(24, 48)]
+        assert hours(fleet().startable_spans(site, "Full", START, END)) == [(24, 48)]
         blocked = fleet().freeze_blocker(site, at(HOUR))
         assert blocked is not None and "freeze inventory ends" in blocked.message
 
@@ -302,16 +313,18 @@ class TestOwnWindows:
         both = fleet(maintenance(daily(start="01:00")))
         site = self.site(daily(start="03:00"), maintenance="standard")
         fleets, own = "FleetMaintenance standard", "the cluster itself (annotation x)"
-        told = [both.shut(site, "Full", at(hour * HOUR)) for hour in (0, 2, 4, 6, 12)]
+        told = [both.shut_by(site, "Full", at(hour * HOUR)) for hour in (0, 2, 4, 6, 12)]
         assert told == [(fleets, own), (own,), (), (fleets,), (fleets, own)]
-        assert both.shut(MaintainedMember(name="m", maintenance="standard"), "Full", START) == (), (
+        assert both.shut_by(MaintainedMember(name="m", maintenance="standard"), "Full", START) == (), (
             "nothing of its own to tell from"
         )
 
     def test_a_run_waits_and_says_for_whom(self) -> None:
         both, site = fleet(), self.site(daily(start="03:00"))
         play = Play(laid("s{g:m}"))
-        play.sees("m", windows=both.open(site, "Full", START, END), shut=both.shut(site, "Full", START)).start()
+        play.sees(
+            "m", windows=both.startable_spans(site, "Full", START, END), shut=both.shut_by(site, "Full", START)
+        ).start()
         row = play.member("m")
         assert (row.state, row.reason) == (states.PENDING, states.WINDOW_CLOSED)
         assert row.message.endswith("closed now by the cluster itself (annotation x)")
