@@ -49,7 +49,7 @@ def test_what_goes_on_is_told_and_errors_are_named_by_their_resources(commands, 
     (tmp_path / "given").write_text("".join(json.dumps(event) + "\n" for event in events))
     said: list[str] = []
     failing = commands(f"cat {tmp_path}/given > {tmp_path}/up.events; exit 1", said)
-    found = refused(lambda: failing.story("up"))
+    found = refused(lambda: failing.run_with_events("up"))
     assert said == ["create one (a:b:C)"]
     assert [(each.code, each.message, each.where) for each in found.problems] == [
         ("stack-failed", "it is full", "stack dev: one")
@@ -61,7 +61,7 @@ def test_who_only_looks_is_not_told_that_anything_is_done(commands, tmp_path, lo
     """A look comes before each change, too: that something is deleted is not told of what is refused for it."""
     (tmp_path / "given").write_text(json.dumps({"resourcePreEvent": {"metadata": {**STEP, "op": "delete"}}}) + "\n")
     said: list[str] = []
-    refused(lambda: commands(f"cat {tmp_path}/given > {tmp_path}/{look[0]}.events", said).story(*look))
+    refused(lambda: commands(f"cat {tmp_path}/given > {tmp_path}/{look[0]}.events", said).run_with_events(*look))
     assert said == ["would delete one (a:b:C)"]
 
 
@@ -74,7 +74,7 @@ def test_who_is_told_to_end_asks_the_engine_to_end_and_waits_for_that(commands, 
     """Left alone it would go on with what it was told to do, a deletion of everything perhaps."""
     works = f"trap 'echo > {tmp_path}/ended; exit 1' INT; echo > {tmp_path}/began; while :; do sleep 0.05; done"
     came = replace(commands(works), told=lambda: "interrupted" if (tmp_path / "began").exists() else "", grace=60.0)
-    found = refused(lambda: came.story("destroy"))
+    found = refused(lambda: came.run_with_events("destroy"))
     assert (found.code, (tmp_path / "ended").exists()) == ("interrupted", True) and "asked to end" in found.message
     found = refused(lambda: replace(commands(f"echo > {tmp_path}/more"), told=lambda: "interrupted").output_of("stack"))
     assert (found.code, (tmp_path / "more").exists()) == ("interrupted", False)
@@ -175,7 +175,7 @@ def test_an_event_that_is_not_understood_is_not_passed_over(commands, tmp_path, 
     (tmp_path / "given").write_text(f"{event}\n" + json.dumps({"resourcePreEvent": {"metadata": STEP}}) + "\n")
     said: list[str] = []
     strange = commands(f"cat {tmp_path}/given > {tmp_path}/up.events; touch {tmp_path}/done", said)
-    assert refused(lambda: strange.story("up")).code == "stack-unreadable"
+    assert refused(lambda: strange.run_with_events("up")).code == "stack-unreadable"
     assert said == ["create one (a:b:C)"] and (tmp_path / "done").exists()
 
 
@@ -185,7 +185,7 @@ def test_an_event_that_is_not_understood_is_not_passed_over(commands, tmp_path, 
 def test_events_that_are_cut_short_do_not_say_that_nothing_was_done(commands, tmp_path, told):
     """The engine says that all is well, though it could not write them; what is lost could be a deletion."""
     (tmp_path / "given").write_text(f"{told}\n"[: len(told)])
-    found = refused(lambda: commands(f"cat {tmp_path}/given > {tmp_path}/up.events").story("up"))
+    found = refused(lambda: commands(f"cat {tmp_path}/given > {tmp_path}/up.events").run_with_events("up"))
     assert found.code == "stack-unreadable" and "full?" in found.hint
 
 
@@ -195,7 +195,7 @@ def test_each_resource_is_told_once_of_very_many(commands, tmp_path):
     events = [{kind: {"metadata": row}} for row in rows for kind in ("resourcePreEvent", "resOutputsEvent")]
     lines = [json.dumps(event) for event in (*events, {"summaryEvent": {"resourceChanges": {"update": len(rows)}}})]
     (tmp_path / "given").write_text("\n".join(lines) + "\n")
-    story = commands(f"cat {tmp_path}/given > {tmp_path}/up.events").story("up")
+    story = commands(f"cat {tmp_path}/given > {tmp_path}/up.events").run_with_events("up")
     assert [step.urn for step in story.steps] == [row["urn"] for row in rows] and story.changed
 
 
