@@ -269,7 +269,7 @@ def test_a_member_has_an_end_in_one_go(script):
     script.steps = [answer({"a": 1})]
     with script.client(Timeouts(whole=0.0)) as client:
         assert client.get(PATH) == {"a": 1}
-        client.begin()
+        client.start_time_budget()
         error = refused(client.get, PATH)
     assert error.code == "timeout" and "took more than 0 s in all" in error.message
     assert len(script.asked) == 1
@@ -278,7 +278,7 @@ def test_a_member_has_an_end_in_one_go(script):
 def test_a_lease_is_kept_however_long_the_work_takes(script):
     script.steps = [answer({"a": 1})]
     with script.client(Timeouts(whole=0.0)) as client:
-        client.begin()
+        client.start_time_budget()
         with client.unhurried():
             assert client.get(PATH) == {"a": 1}
         assert refused(client.get, PATH).code == "timeout"
@@ -287,7 +287,7 @@ def test_a_lease_is_kept_however_long_the_work_takes(script):
 def test_the_last_answer_in_one_go_has_what_is_left(script):
     script.steps = [dripping()]
     with script.client(Timeouts(whole=0.3)) as client:
-        client.begin()
+        client.start_time_budget()
         assert refused(client.get, PATH).code == "timeout"
 
 
