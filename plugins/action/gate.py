@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.audit.actor import user
 from ..module_utils._fleet.audit.update_runs import testify_answer
-from ..module_utils._fleet.placements.staged.answering import WishedApproval, answer, is_staged
+from ..module_utils._fleet.placements.staged.answering import WishedApproval, give_approval, is_staged
 from ..module_utils._fleet.session import Session
 from ..module_utils._fleet.updates.gate_completion import Which, approver, complete, refuse
 from ..module_utils._fleet.updates.run_record import read_run
@@ -28,8 +28,8 @@ class ActionModule(Verb):
         """Approves or refuses a gate of an update run, or approves what a staged run asks for, with evidence; in check
         mode nothing is recorded. It says who carries the run on after an approval, or why that does not count by the
         terms that the run keeps, or that the run fails all the same. FleetError as of ``is_staged``, ``complete``,
-        ``refuse`` and ``answer``, ``bad-option`` for what staged runs do not have, and for what says which gate is
-        meant and is empty: the one that happens to be open would be answered, whichever it is."""
+        ``refuse`` and ``give_approval``, ``bad-option`` for what staged runs do not have, and for what says which gate
+        is meant and is empty: the one that happens to be open would be answered, whichever it is."""
         refuse_blank(options, SELECTING, "leave the option out if any gate is meant")
         with run.open(options) as session:
             if is_staged(session.records, options["run"], options["kind"] or ""):
@@ -79,7 +79,7 @@ def _gate(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Ans
 def _approve_staged(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Answer, str]:
     """The answer after what a staged run asks for was approved, and that was recorded, with ``write``; and a sentence
     of why that is in vain, empty if it is not. FleetError ``bad-option`` for a refusal and for ``id``, ``group`` or
-    ``name``, and as of ``answer``."""
+    ``name``, and as of ``give_approval``."""
     if options["state"] == REFUSED:
         hint = "stop the run (state stopped of gitops.fleet.staged_update_run)"
         raise FleetError("bad-option", "what a staged run asks for cannot be refused", "state", hint)
@@ -95,7 +95,7 @@ def _approve_staged(session: Session, options: dict[str, t.Any], write: bool) ->
         reason=options["reason"],
         self_approval=options["allow_self_approval"],
     )
-    done = answer(session, asked, user(session), write=write)
+    done = give_approval(session, asked, user(session), write=write)
     data = {
         "id": done.request.name,
         "where": done.request.position,

@@ -27,7 +27,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.answering import (
     WishedApproval,
-    answer,
+    give_approval,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.carrying import staged_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import StagedOptions
@@ -184,7 +184,7 @@ def test_an_approval_is_told_with_its_reason_between_what_came_before_and_after(
     assert staged(fleet) == "Waiting"
     run = f"{fleet.name}-first"
     asked_for = WishedApproval(run=run, stage="all", timing="Before", reason="ticket 7 {{ 7 * 7 }} \x1b[2J")
-    answer(fleet.session(environ={"USER": "ann"}), asked_for, fleet.user, write=True)
+    give_approval(fleet.session(environ={"USER": "ann"}), asked_for, fleet.user, write=True)
     assert staged(fleet) == "Succeeded"
     told = asked(fleet, about=f"ClusterStagedUpdateRun/{run}")
     assert [each.action for each in told] == ["RunDefined", "StageApproved", "RunConducted"]

@@ -19,7 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes imp
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.answering import (
     WishedApproval,
-    answer,
+    give_approval,
     is_staged,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.carrying import staged_run
@@ -101,7 +101,7 @@ def approve(fleet: Fleet, run: str, stage: str, digest: str = "") -> bool:
     """As ``gate`` does it."""
     session = fleet.session(environ=dict(os.environ))
     assert is_staged(session.records, run, "")
-    return answer(
+    return give_approval(
         session, WishedApproval(run=run, stage=stage, timing="Before", digest=digest), fleet.user, write=True
     ).changed
 

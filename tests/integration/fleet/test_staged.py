@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approva
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.answering import (
     WishedApproval,
-    answer,
+    give_approval,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.carrying import staged_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import (
@@ -170,7 +170,7 @@ def test_check_mode_tells_the_stages_without_any_cluster(fleet: Fleet) -> None:
 def approve(fleet: Fleet, name: str, timing: str, reason: str = "", digest: str = "") -> t.Any:
     session = fleet.session(environ=dict(os.environ))
     asked = WishedApproval(run=f"{fleet.name}-first", stage=name, timing=timing, reason=reason, digest=digest)
-    return answer(session, asked, fleet.user, write=True)
+    return give_approval(session, asked, fleet.user, write=True)
 
 
 def requests(fleet: Fleet) -> list[str]:
@@ -519,9 +519,9 @@ def test_whoever_made_a_run_may_be_kept_from_approving_it(file_fleet: Fleet) -> 
     maker = recorded["metadata"]["annotations"][MADE_BY]
     asked = WishedApproval(run=f"{fleet.name}-first", self_approval=False)
     with pytest.raises(FleetError) as own:
-        answer(fleet.session(environ=dict(os.environ)), asked, maker, write=True)
+        give_approval(fleet.session(environ=dict(os.environ)), asked, maker, write=True)
     assert own.value.code == "self-approval" and "let somebody else approve it" in str(own.value)
-    assert answer(fleet.session(environ=dict(os.environ)), asked, f"not {maker}", write=True).changed
+    assert give_approval(fleet.session(environ=dict(os.environ)), asked, f"not {maker}", write=True).changed
     staged(fleet)
     assert images(fleet) == on("m1")
 

@@ -29,7 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.rights
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.answering import (
     WishedApproval,
-    answer,
+    give_approval,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.approvals import (
     RUN_DIGEST,
@@ -106,7 +106,7 @@ class HubUser:
         options = {"type": "hub", "kubeconfig": str(self.kubeconfig)}
         records = open_records(options, {}, lambda: fleet.now)
         session = fleet.session(records=records, hub=self.client, environ=dict(os.environ))
-        return answer(session, WishedApproval(run=run), user(session), write=True)
+        return give_approval(session, WishedApproval(run=run), user(session), write=True)
 
 
 @pytest.fixture(params=["", "inside"], ids=["of no namespace", "of a namespace"])
@@ -275,9 +275,9 @@ def test_whoever_made_the_run_does_not_approve_it_under_four_eyes(asked: Asked, 
     asked.waits(FOUR_EYES)
     session = asked.fleet.session(environ=dict(os.environ))
     with pytest.raises(FleetError) as refused:
-        answer(session, WishedApproval(run=str(asked.key), self_approval=False), made, write=True)
+        give_approval(session, WishedApproval(run=str(asked.key), self_approval=False), made, write=True)
     assert refused.value.code == "self-approval"
-    assert answer(session, WishedApproval(run=str(asked.key)), made, write=True).own
+    assert give_approval(session, WishedApproval(run=str(asked.key)), made, write=True).own
     asked.waits(FOUR_EYES)
     assert any(f"{made} made or started the run, and self-approval is not allowed" in line for line in asked.fleet.said)
     (told,) = fleet_history(session, HistoryRequest(about=str(asked.key), action="Approved")).rows
@@ -325,7 +325,7 @@ def test_whoever_started_a_run_is_held_by_the_hub_and_does_not_approve_it_under_
         assert "gitops.fleet/started-by is whoever told the run to run first" in refused.value.message
     started = "kubernetes-admin"
     session = asked.fleet.session(environ=dict(os.environ))
-    assert answer(session, WishedApproval(run=str(asked.key)), started, write=True).own
+    assert give_approval(session, WishedApproval(run=str(asked.key)), started, write=True).own
     asked.waits(FOUR_EYES)
     assert any(f"{started} made or started the run, and self-approval" in line for line in asked.fleet.said)
     anna.approves(asked.fleet, str(asked.key))

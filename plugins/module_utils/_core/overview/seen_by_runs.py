@@ -54,9 +54,9 @@ def seen_by_runs(charts: t.Iterable[RunChart]) -> dict[str, SeenByRun]:
     return found
 
 
-def last_read_at(cluster: MemberCluster, member: FleetMember | None) -> datetime | None:
-    """The last instant at which facts of the cluster were read, or could not be, as far as that is recorded: that a
-    member is silent keeps the instant of the first read that failed. None where neither is recorded."""
+def last_tried_at(cluster: MemberCluster, member: FleetMember | None) -> datetime | None:
+    """The last instant at which facts of the cluster were read, or could not be, as far as that is recorded: of reads
+    that failed one after another only the first. None where neither is recorded."""
     agent = next((each for each in cluster.status.agent_status if each.type == AGENT), None)
     told = [
         find_condition(agent.conditions, "Healthy") if agent else None,

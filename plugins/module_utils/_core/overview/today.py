@@ -35,7 +35,7 @@ from .clusters import (
 )
 from .drift import DriftKnown, DriftRow
 from .run_needs import RunNeed
-from .seen_by_runs import SeenByRun, last_read_at
+from .seen_by_runs import SeenByRun, last_tried_at
 from .upkeep import CertificateEnd, Kubelets, images_in_all, version_of
 
 SILENT, TO_READ = "silent", "to be read"
@@ -253,7 +253,7 @@ def member_today(
     read, but not of a cluster that was never read or is leaving. A heartbeat from the future has age 0."""
     row = cluster_row(cluster, member, now=now)
     state, why = _state(cluster, member, row.state, row.why)
-    last = last_read_at(cluster, member)
+    last = last_tried_at(cluster, member)
     newer = seen if seen and last and seen.at > last and state != LEAVING else None
     if newer:
         state, why = _since(newer, state, why)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Scheduling as plans do it: holders that could not be read (out of reach), or whose MemberCluster is missing, keep the
 placement under a changed policy until they can be (``kept-unreadable``); holders that would not be picked today
-(``would-not-be-picked``).
+(``would-not-be-picked``); which faults make a cluster one out of reach.
 
 KubeFleet's scheduler drops them when the policy changes, as its filter ClusterEligibility refuses them. Ours keeps
 them beside the clusters that the policy asks for, never instead of one that could be read, and has them judged when

@@ -36,7 +36,7 @@ _TOLD = {RUN: RUN_STARTED, STOP: RUN_STOPPED}
 
 def deed_of_command(run: ClusterStagedUpdateRun, new: bool, approved: str) -> Deed:
     """The deed of recording the run, for the caller to testify: RUN_DEFINED if it is ``new`` or told neither to run nor
-    to stop, else RUN_STARTED or RUN_STOPPED."""
+    to stop, else RUN_STARTED or RUN_STOPPED. ``approved`` is the digest that had been approved, empty for none."""
     return Deed(
         action=RUN_DEFINED if new else _TOLD.get(run.spec.state, RUN_DEFINED),
         kind=run.key.kinds.run,

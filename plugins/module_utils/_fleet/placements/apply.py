@@ -41,7 +41,7 @@ from .reported.in_namespace import StatusInNamespace
 from .reported.mirror import mirror_statuses
 from .rollout import MemberAct, Reach, RolloutSteering
 from .rollout_words import RolloutTelling, Waiting, available_words, plan_counts
-from .staged.hand_over import clusters_to_look_at, hand_over, held_back
+from .staged.hand_over import awaiting_staged_run, clusters_to_look_at, hand_over
 from .write_records import Writer
 
 # The plan made anew under the lease, with its records; FleetError if it is not the one looked at (``plan_again``).
@@ -386,7 +386,7 @@ def _status(plan: PlacementPlan, outcomes: Outcomes, fleet: FleetPlan, work: _Wo
     records."""
     document = fleet.recorded[plan.name].document
     generation, previous = document["metadata"]["generation"] if document else 1, plan.placement.status
-    status = placement_status(plan, outcomes, previous, generation, work.request.now, held_back(plan))
+    status = placement_status(plan, outcomes, previous, generation, work.request.now, awaiting_staged_run(plan))
     copy = StatusInNamespace.of(work.session.records, work.session.hub is not None, plan.placement)
     return copy.expected(status, previous, generation, work.request.now)
 

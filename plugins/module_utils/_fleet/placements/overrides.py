@@ -120,11 +120,12 @@ def together(files: LoadedOverrides, hub: LoadedOverrides) -> LoadedOverrides:
 DIFFERS = "the file counts; apply it to the hub, or take one of them away"
 
 
-def concerning(
+def overrides_concerning(
     loaded: LoadedOverrides, placement: ClusterResourcePlacement, objects: t.Collection[ObjectId]
 ) -> tuple[Override, ...]:
-    """The overrides of one placement in order of precedence, the strongest last; FleetError where one that may concern
-    it cannot be read, two of one kind name one object, or there are too many of a kind (``check_overrides``)."""
+    """The overrides of one placement, which selects ``objects``, in order of precedence, the strongest last; FleetError
+    where one that may concern it cannot be read, two of one kind name one object, or there are too many of a kind
+    (``check_overrides``)."""
     namespaces = {"", *(each.namespace for each in objects)}
     problems = [one for each in loaded.unreadable if each.namespace in namespaces for one in each.problems]
     found = attached(loaded.overrides, placement, objects)

@@ -37,7 +37,7 @@ from ..session import Session
 from .history.older import older_revision, overrides_lacking, records_moved, unknown_revision
 from .history.roll_back import forward_again
 from .holdings import remembered
-from .overrides import LoadedOverrides, concerning
+from .overrides import LoadedOverrides, overrides_concerning
 from .recorded import (
     SOURCE,
     RecordedPlacement,
@@ -331,7 +331,7 @@ def _wanted(
     return WantedPlacement(
         placement=as_recorded(sourced.placement, old, sourced.of_record),
         objects=objects,
-        overrides=concerning(request.overrides, sourced.placement, [each.id for each in objects]),
+        overrides=overrides_concerning(request.overrides, sourced.placement, [each.id for each in objects]),
         sealing=sealing,
         findings=(*sourced.findings, *_limits(sourced.placement, hub, request), *located(own, sourced)),
         older_source=_older(name, record, request),
@@ -350,9 +350,9 @@ def _rolled_back(
     request: PlanRequest,
 ) -> WantedPlacement:
     """What was selected then is what is placed, with the overrides of today. FleetError ``overrides-missing``,
-    ``fleet-credentials`` for what the fleet has come to live on since, and as of ``concerning``."""
+    ``fleet-credentials`` for what the fleet has come to live on since, and as of ``overrides_concerning``."""
     ids = [each.id for each in earlier.objects]
-    overrides = concerning(request.overrides, sourced.placement, ids)
+    overrides = overrides_concerning(request.overrides, sourced.placement, ids)
     refused = (
         *(() if overrides else overrides_lacking(record)),
         *now_credentials(ids, request.credentials),

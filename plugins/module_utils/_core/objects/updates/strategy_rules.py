@@ -61,7 +61,7 @@ def check_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Found]:
 def warn_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Finding]:
     """What is given in the stages and groups of an update strategy, and has no effect: limits that none can reach
     (``concurrency-above-stage``, ``group-limit-stricter``, ``group-limit-looser``), a wait that no stage follows
-    (``wait-not-served``)."""
+    (``wait-not-served``). ``path`` as of ``check_sequence``."""
     for index, stage in enumerate(strategy.stages):
         place = _stage_path(path, index)
         for at, group in enumerate(stage.groups):

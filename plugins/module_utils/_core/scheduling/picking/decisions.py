@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scheduling decisions, one line for a cluster: what a cycle saw and refused, and the limited list (1000, and 20 that
+"""Scheduling decisions, one line for a cluster: what a cycle saw, the one reason for which it refused a cluster that
+several rules refuse, and the limited list (1000, and 20 that
 were not picked) that KubeFleet puts into the status of a policy snapshot."""
 
 from __future__ import annotations

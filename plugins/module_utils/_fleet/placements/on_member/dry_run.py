@@ -22,7 +22,8 @@ from .fresh_groups import defined_group
 def dry_run(
     client: KubeClient, steps: t.Sequence[MemberStep], live: t.Mapping[ObjectKey, t.Mapping[str, t.Any]], force: bool
 ) -> tuple[ObjectFailure, ...]:
-    """What the server would refuse of these steps, which write, over what is ``live``. Not tried are deletions, and
+    """What the server would refuse of these steps, all of which write, over what is ``live``; ``force`` takes fields
+    over. Not tried are deletions, and
     what is in a namespace that these steps create: a dry run creates none, so that the server would refuse all of it.
     For that reason an unknown kind is no failure in a group of which they define kinds. ApiError if the member as a
     whole fails."""

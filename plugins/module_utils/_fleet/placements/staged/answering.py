@@ -70,10 +70,10 @@ def is_staged(records: Records, run: str, kind: str) -> bool:
     return there == [own]
 
 
-def answer(session: Session, asked: WishedApproval, who: str, *, write: bool) -> GivenApproval:
+def give_approval(session: Session, asked: WishedApproval, who: str, *, write: bool) -> GivenApproval:
     """Gives the approval as ``who``, which a hub compares with whom it sees, and testifies that; without ``write`` it
-    only says what would be. FleetError as of ``read_run``, ``run_ground``, ``vouched_since`` and ``approve``;
-    ``forbidden`` for another name."""
+    only says what would be. ``useless`` says so where a newer run stands in its way. FleetError as of ``read_run``,
+    ``run_ground``, ``vouched_since`` and ``approve``; ``forbidden`` for another name."""
     run = read_run(session.records, asked.run)
     ground = run_ground(session.records, run, StagedManifests())
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))

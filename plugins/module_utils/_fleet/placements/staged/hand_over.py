@@ -41,8 +41,8 @@ class HandOver:
     ended: str = ""
 
 
-def held_back(plan: PlacementPlan) -> dict[str, NotBegun]:
-    """Clusters that hold something else than they shall, or nothing, by the plan's bindings, by name; none where the
+def awaiting_staged_run(plan: PlacementPlan) -> dict[str, NotBegun]:
+    """The clusters of the plan's bindings that wait for a staged run, by name, as of ``not_begun``; none where the
     placement is not changed by staged runs."""
     if not plan.by_run:
         return {}
@@ -68,7 +68,7 @@ def _was_given(plan: PlacementPlan, each: RolloutBinding) -> bool:
 
 def clusters_to_look_at(plan: PlacementPlan) -> frozenset[str] | None:
     """The clusters that tell how the placement is: those that hold what they shall; None for all of them."""
-    return frozenset(each.cluster for each in plan.clusters) - held_back(plan).keys() if plan.by_run else None
+    return frozenset(each.cluster for each in plan.clusters) - awaiting_staged_run(plan).keys() if plan.by_run else None
 
 
 def repair_drifted(plan: PlacementPlan, looked: Outcomes, reach: Reach) -> Outcomes:
@@ -122,7 +122,7 @@ def _record_bindings(
     journal = BindingJournal(writer.records, writer.lease, keeper.check_leases, plan, writer.recorded.bindings)
     journal.store(journal.state, in_flight=False)
     previous = plan.placement.status
-    status = placement_status(plan, outcomes, previous, generation, now, held_back(plan))
+    status = placement_status(plan, outcomes, previous, generation, now, awaiting_staged_run(plan))
     keeper.check_leases()
     status, failed = copy.write(status, previous, generation, now, writer.lease)
     writer.write_status(placement, status)

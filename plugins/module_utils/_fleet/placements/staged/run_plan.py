@@ -32,7 +32,7 @@ from ...session import Session
 from ..explaining import recorded_index
 from ..history.kept import kept_snapshots
 from ..history.roll_back import RollBack, add_by_key, content_of, require_whole
-from ..overrides import concerning, overrides_on, together
+from ..overrides import overrides_concerning, overrides_on, together
 from ..rollout_words import NAMED
 from ..sources import now_credentials
 from .sources import StagedManifests
@@ -57,7 +57,7 @@ def planned(
     FleetError where the content is not known any more (``snapshot-gone``, ``snapshot-not-whole``; if it ``sends``,
     those of ``content_of`` and ``read_manifests``), where it holds what a member is reached with by now
     (``fleet-credentials``), where an override cannot be carried out, of the records, and as of ``kept_snapshots``,
-    ``overrides_on`` and ``concerning``.
+    ``overrides_on`` and ``overrides_concerning``.
     """
     placement, policy = ground.placement, ground.policy
     if placement is None or policy is None:
@@ -72,7 +72,7 @@ def planned(
     wanted = WantedPlacement(
         placement=placement,
         objects=objects,
-        overrides=concerning(loaded, placement, ids),
+        overrides=overrides_concerning(loaded, placement, ids),
         sealing=Sealing(key=known_digest_key(session.records), source=f"git:{kept.revision}" if kept.revision else ""),
         findings=loaded.findings,
         prune_kinds=prune_kinds,

@@ -17,7 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.overrides import (
     LoadedOverrides,
     Unreadable,
-    concerning,
+    overrides_concerning,
     overrides_in,
     overrides_on,
     together,
@@ -94,30 +94,30 @@ def test_a_file_counts_before_one_on_the_hub_that_cannot_be_read() -> None:
 
 def test_only_what_names_an_object_of_the_placement_concerns_it() -> None:
     loaded = read(override(), resource_override())
-    assert names(concerning(loaded, PLACEMENT, [WEB])) == ["web"]
-    assert names(concerning(loaded, PLACEMENT, [WEB, ROLE])) == ["roles", "web"]
+    assert names(overrides_concerning(loaded, PLACEMENT, [WEB])) == ["web"]
+    assert names(overrides_concerning(loaded, PLACEMENT, [WEB, ROLE])) == ["roles", "web"]
     other = read(resource_override(placement={"name": "other"}))
-    assert concerning(other, PLACEMENT, [WEB]) == ()
+    assert overrides_concerning(other, PLACEMENT, [WEB]) == ()
 
 
 def test_two_of_one_kind_for_one_object_are_refused_where_both_concern_the_placement() -> None:
     again = resource_override()
     again["metadata"] = {**again["metadata"], "name": "again"}
     with pytest.raises(FleetError) as refused:
-        concerning(read(resource_override(), again), PLACEMENT, [WEB])
+        overrides_concerning(read(resource_override(), again), PLACEMENT, [WEB])
     assert refused.value.code == "overridden-twice"
     again["spec"] = {**again["spec"], "placement": {"name": "other"}}
-    assert names(concerning(read(resource_override(), again), PLACEMENT, [WEB])) == ["web"]
+    assert names(overrides_concerning(read(resource_override(), again), PLACEMENT, [WEB])) == ["web"]
 
 
 def test_one_that_cannot_be_read_stops_what_it_may_concern() -> None:
     problems = tuple(read_problems(patched(path="/kind")))
     loaded = LoadedOverrides(unreadable=(Unreadable("shop", problems),))
-    assert concerning(loaded, PLACEMENT, [ROLE]) == ()
+    assert overrides_concerning(loaded, PLACEMENT, [ROLE]) == ()
     with pytest.raises(FleetError):
-        concerning(loaded, PLACEMENT, [WEB])
+        overrides_concerning(loaded, PLACEMENT, [WEB])
     with pytest.raises(FleetError):
-        concerning(LoadedOverrides(unreadable=(Unreadable("", problems),)), PLACEMENT, [ROLE])
+        overrides_concerning(LoadedOverrides(unreadable=(Unreadable("", problems),)), PLACEMENT, [ROLE])
 
 
 def read_problems(document: dict[str, t.Any]) -> t.Iterable[t.Any]:

@@ -14,8 +14,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document i
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import REPAIR, MemberStep
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.hand_over import (
+    awaiting_staged_run,
     clusters_to_look_at,
-    held_back,
     repair_drifted,
 )
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
@@ -72,14 +72,14 @@ def test_nobody_is_gone_to_where_nothing_drifted():
 
 def test_a_cluster_that_got_something_else_since_the_look_is_left_to_its_run():
     newer, reach = external(given(), (OBJECTS[0], rendered(CONFIG, "2"))), Reached()
-    assert held_back(newer).keys() == {"a", "b"} and clusters_to_look_at(newer) == frozenset()
+    assert awaiting_staged_run(newer).keys() == {"a", "b"} and clusters_to_look_at(newer) == frozenset()
     assert repair_drifted(newer, DRIFTED, reach) is DRIFTED and not reach.names
 
 
 def test_another_apply_strategy_is_for_runs_to_bring():
     forced = {"type": "ServerSideApply", "serverSideApplyConfig": {"force": True}}
-    assert held_back(external(given(), applyStrategy=forced)).keys() == {"a", "b"}
-    assert not held_back(external(given()))
+    assert awaiting_staged_run(external(given(), applyStrategy=forced)).keys() == {"a", "b"}
+    assert not awaiting_staged_run(external(given()))
 
 
 def test_what_a_run_has_only_begun_is_for_a_run_to_end():
@@ -90,4 +90,4 @@ def test_what_a_run_has_only_begun_is_for_a_run_to_end():
         else each
         for each in known.bindings
     ]
-    assert held_back(external(replace(known, bindings=tuple(begun)))).keys() == {"a"}
+    assert awaiting_staged_run(external(replace(known, bindings=tuple(begun)))).keys() == {"a"}
