@@ -16,7 +16,7 @@ from .._core.disruption.budgets.lint import ERROR, NOTE, WARNING
 from .._core.errors import Problem
 from .._core.lint.belonging import belongs, is_template, may_belong, meant_for_us
 from .._core.lint.document import Judged, judge_document, mend
-from .._core.lint.fleet import across, is_related
+from .._core.lint.fleet import across, is_compared
 from .._core.lint.remark import (
     LEVELS,
     LintProblem,
@@ -103,7 +103,7 @@ def lint(
         found = mend(one, consent)
         if found is not None:
             mended.append(Mended(where=f"{each.path}:{each.line}", object=one.object, document=found))
-        if is_related(each.value):
+        if is_compared(each.value):
             related.append((each, one))
     rows = [(document.value, one.object) for document, one in related]
     for index, remark in across(rows, tuple(f"{document.path}:{document.line}" for document, _one in related)):

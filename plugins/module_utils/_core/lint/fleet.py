@@ -33,7 +33,7 @@ Row = tuple[t.Any, str]
 """A document, and its kind and name."""
 
 
-def is_related(document: t.Any) -> bool:
+def is_compared(document: t.Any) -> bool:
     """Whether ``across`` can have anything to say about a document: it is of a kind that is known here, or a
     NodePool."""
     kind = document.get("kind") if isinstance(document, Mapping) else None
@@ -54,7 +54,7 @@ def _twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[i
     once for each environment. Only named ones of kinds that are known here count, whatever their version."""
     first: dict[tuple[str, str, str, str], int] = {}
     for index, (document, title) in enumerate(rows):
-        if not is_related(document) or "/" not in title:
+        if not is_compared(document) or "/" not in title:
             continue
         metadata = document["metadata"]
         group = str(document.get("apiVersion")).rpartition("/")[0]

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which Kubernetes object a manifest describes: group, version, kind, namespace and name (else ``unnamed-object``), as
-text too (``namespace/name``); its metadata, labels and annotations; why one with ``generateName`` cannot be placed; our
-own namespaces."""
+text too (``namespace/name``); its metadata, labels and annotations; why one with ``generateName`` cannot be placed; the
+names of placements and staged runs, with the ``metadata`` of their records; our own namespaces."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ class ScopedName:
         return cls(namespace, name)
 
     def metadata(self, name: str) -> dict[str, t.Any]:
-        """``metadata`` of a record of its own: the name that is given, and its namespace if it has one."""
+        """``metadata`` of a record that belongs to it: the name that is given, and its namespace if it has one."""
         return {"name": name, **({"namespace": self.namespace} if self.namespace else {})}
 
     def record(self, name: str) -> str:
-        """The name by which ``Records`` know a record of its own: ``namespace/name``, or the name alone."""
+        """The name by which ``Records`` know a record that belongs to it: ``namespace/name``, or the name alone."""
         return str(replace(self, name=name))
 
     def __str__(self) -> str:

@@ -271,7 +271,8 @@ class WorkerHands:
     closing: threading.Event
 
     def client(self) -> KubeClient:
-        """The member's, once it is held. Halted if this is to end; FleetError as of ``MemberHolds.client``."""
+        """The member's client, once its lease is held. Halted if this was to end before the lease was asked for;
+        FleetError as of ``MemberHolds.client``."""
         self._check()
         return self.holds.client(self.member)
 

@@ -179,8 +179,8 @@ def _readable(text: str | bytes) -> str | bytes:
 
 
 def as_json(value: t.Any) -> t.Any:
-    """A value of such a document as JSON has it: keys are texts, and so is what JSON does not have (days, bytes); sets
-    and tuples are lists. Numbers that are infinite or none stay."""
+    """A value of such a document as JSON has it: keys are texts, what JSON does not have (days, bytes) is what ``str``
+    makes of it, sets and tuples are lists. Infinite numbers and NaN stay."""
     if isinstance(value, dict):
         return {str(key): as_json(each) for key, each in value.items()}
     if isinstance(value, (list, tuple, set)):
