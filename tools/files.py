@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`make files`: writes docs/files.md, what each file below plugins/module_utils and plugins/plugin_utils is for, by the
-first sentence of its docstring."""
+"""`make files`: writes docs/files.md, what each file below plugins/module_utils, plugins/plugin_utils and
+plugins/action is for, by the first sentence of its docstring, or of that of the verb in it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "files.md"
 PLUGINS = ROOT / "plugins"
-FOLDERS = ("module_utils", "plugin_utils")
+FOLDERS = ("module_utils", "plugin_utils", "action")
 HEAD = """# Which file does what
 
 Every file of the rooms in a sentence, to be searched for the words of a task; [architecture.md](architecture.md) shows
@@ -33,8 +33,10 @@ _END = re.compile(r"(?<=[\w)`]{2})\.(?=\s+[A-Z`])|\.$")
 
 
 def purpose(source: str) -> str:
-    """The first sentence of a module's docstring, on one line. ValueError if it has none."""
-    told = ast.get_docstring(ast.parse(source))
+    """The first sentence of a module's docstring, or of its last class, on one line. ValueError if neither has one."""
+    module = ast.parse(source)
+    classes = [each for each in module.body if isinstance(each, ast.ClassDef)]
+    told = ast.get_docstring(module) or (ast.get_docstring(classes[-1]) if classes else None)
     if not told:
         raise ValueError("it says nothing of what it is for")
     paragraph = " ".join(told.partition("\n\n")[0].split())

@@ -26,6 +26,10 @@ def test_a_purpose_is_the_first_sentence(docstring: str, told: str) -> None:
     assert files.purpose(f'"""{docstring}"""\n') == told
 
 
+def test_a_verb_is_told_by_its_class() -> None:
+    assert files.purpose('class ActionModule(Verb):\n    """Our CRDs. And more."""\n') == "Our CRDs"
+
+
 def test_a_file_without_a_purpose_is_an_error() -> None:
     with pytest.raises(ValueError):
         files.purpose("import os\n")
