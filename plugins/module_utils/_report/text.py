@@ -14,7 +14,7 @@ from .._core.cluster.facts.snapshot import FactsSnapshot
 from .._core.errors import Problem
 from .._core.foreign import LINE
 from .._core.objects.clusters.member_cluster import MemberCluster
-from .._core.objects.placements.policy import PICK_ALL, PICK_N
+from .._core.objects.placements.policy import PICK_N
 from .._core.overview.clusters import UNREADABLE
 from .._core.plan.document import (
     GAINED,
@@ -142,7 +142,7 @@ def waves_lines(plan: PlacementPlan) -> list[str]:
         return [by_run] if waiting else []
     at_once = reached_at_once(plan)
     if at_once:
-        return [FIRST_APPLY.format(at_once, OR_FEWER if _kind(plan) == PICK_N else "")]
+        return [FIRST_APPLY.format(at_once, OR_FEWER if plan.placement.spec.placement_type == PICK_N else "")]
     found = waves(plan)
     if len(found) < 2:
         return []
@@ -315,12 +315,7 @@ def standing(plan: PlacementPlan) -> str:
         picked = f"{plan.picked:,} of {number_of(plan.wanted, 'cluster')}, not fulfilled"
     if plan.unread:
         beside = f", {plan.unread} more could not be read and keep it"
-    return f"{_kind(plan)}: {picked}{beside}"
-
-
-def _kind(plan: PlacementPlan) -> str:
-    """The placement type; that of a placement without a policy is ``PickAll``."""
-    return plan.placement.spec.policy.placement_type if plan.placement.spec.policy else PICK_ALL
+    return f"{plan.placement.spec.placement_type}: {picked}{beside}"
 
 
 def _cluster_row(each: ClusterPlan, outcome: MemberOutcome | None, by_run: bool) -> tuple[str, str, str, str]:

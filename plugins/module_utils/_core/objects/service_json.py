@@ -81,10 +81,15 @@ class ServiceResource:
         return name.rpartition("/")[2] if isinstance(name, str) and not EXPRESSION.fullmatch(name) else ""
 
     @property
+    def _id(self) -> re.Match[str] | None:
+        """The parts of its id; None where that is not given, or of another form."""
+        return _ID.search(str(self.value.get("id") or ""))
+
+    @property
     def owner(self) -> str:
         """The name of the fleet or the cluster that it belongs to, by its id, or else what stands before the last slash
         of its name; empty where that is not told, or computed."""
-        found = _ID.search(str(self.value.get("id") or ""))
+        found = self._id
         name = str(self.value.get("name") or "")
         if found:
             return found["owner"]
@@ -94,9 +99,8 @@ class ServiceResource:
     def owner_id(self) -> str:
         """Which of all fleets and clusters ``owner`` is, in lower case: its id, or else its name; empty where neither
         is told."""
-        given = str(self.value.get("id") or "")
-        found = _ID.search(given)
-        return (given[: found.end("owner")] if found else self.owner).lower()
+        found = self._id
+        return (found.string[: found.end("owner")] if found else self.owner).lower()
 
     @property
     def named(self) -> bool:
@@ -112,7 +116,7 @@ class ServiceResource:
         metadata: dict[str, t.Any] = {"name": self.name or (_SOME_ID if self.kind == GATE else _SOME_NAME)}
         if self.kind == MAINTENANCE:
             usual = "default" if spec.get("timeInWeek") else "aksManagedAutoUpgradeSchedule"
-            found = _ID.search(str(self.value.get("id") or ""))
+            found = self._id
             metadata = {"name": _name_of(self.owner) or _SOME_NAME}
             spec = {"windows": [{"name": self.name or (found["name"] if found else usual), **spec}]}
         if self.kind == MEMBER:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from ..errors import Problem
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement, PlacementStatus
-from ..objects.placements.policy import PICK_ALL
 from ..plan.document import GAINED, KEPT, LOST, PlacementPlan
 from ..plan.waves import waves
 from ..scheduling.cycle import Scheduled
@@ -115,7 +114,7 @@ def decided_column(
         cells.append(Cell(state, why))
     return PlacementColumn(
         name=str(placement.key),
-        policy=_policy(placement),
+        policy=placement.spec.placement_type,
         wanted=plan.wanted if plan else outcome.wanted,
         count=plan.picked if plan else outcome.count,
         fulfilled=plan.fulfilled if plan else outcome.fulfilled,
@@ -137,7 +136,7 @@ def undecided_column(
     why = f"is undecided: {problems[0].message}" if problems else "is undecided"
     return PlacementColumn(
         name=str(placement.key),
-        policy=_policy(placement),
+        policy=placement.spec.placement_type,
         wanted=0,
         count=0,
         fulfilled=False,
@@ -215,8 +214,3 @@ def _state(verdict: Verdict) -> str:
     if verdict.picked:
         return GAINS if verdict.change in (CREATED, RESTORED) else HOLDS
     return LOSES if verdict.change == DROPPED else NOT_PICKED
-
-
-def _policy(placement: ClusterResourcePlacement) -> str:
-    """The placement type; PickAll without a policy."""
-    return placement.spec.policy.placement_type if placement.spec.policy else PICK_ALL

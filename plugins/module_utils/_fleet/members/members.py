@@ -41,6 +41,7 @@ from .member_lease import Keep, MemberLeases
 
 # For how long what the records say of the fleet is good where something may begin by it.
 LIST_AFTER = timedelta(seconds=15)
+NO_MEMBER = "it is no member of the fleet"
 SECRET_PATH = "/api/v1/namespaces/{namespace}/secrets/{name}"
 
 
@@ -86,11 +87,18 @@ def no_members(records: Records, hint: str = "join some: gitops.fleet.join") -> 
     return FleetError("no-members", "no cluster has joined the fleet", records.place, hint)
 
 
-def no_such_member(name: str, there: t.Collection[str], why: str = "it is no member of the fleet") -> Problem:
+def no_such_member(name: str, there: t.Collection[str], why: str = NO_MEMBER) -> Problem:
     """The problem ``no-such-member``; its hint is the name that is most like it, or else the first of those that are
     ``there``."""
     known = sorted(there)
     return Problem("no-such-member", why, name, did_you_mean(name, known) or f"there are: {listed(known) or 'none'}")
+
+
+def refuse_strangers(names: t.Iterable[str], there: t.Collection[str], why: str = NO_MEMBER) -> None:
+    """FleetError with a ``no-such-member`` for each of the names that is not ``there``, in their order."""
+    problems = [no_such_member(name, there, why) for name in names if name not in there]
+    if problems:
+        raise FleetError.of(problems)
 
 
 def identified_members(session: Session, write: bool) -> dict[str, Member]:

@@ -71,11 +71,12 @@ class NodeReport:
     def answers_of(self, nodes: t.Collection[str]) -> tuple[NodeAnswer, ...]:
         """The answers about nodes of these names, all without any. FleetError ``unknown-node`` for each name that no
         node has; what could not be read is told with it."""
-        missing = [name for name in sorted(set(nodes)) if name not in {each.node for each in self.answers}]
+        wanted = set(nodes)
+        missing = sorted(wanted - {each.node for each in self.answers})
         if missing:
             unknown = (Problem("unknown-node", "no member that was read has it", name) for name in missing)
             raise FleetError.of([*unknown, *self.problems])
-        return tuple(each for each in self.answers if not nodes or each.node in nodes)
+        return tuple(each for each in self.answers if not wanted or each.node in wanted)
 
     @property
     def tables(self) -> dict[str, tuple[SafeguardRow, ...]]:

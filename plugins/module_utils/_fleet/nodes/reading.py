@@ -42,7 +42,7 @@ from ..._kube.lists import read_each
 from ..._kube.parallel import in_parallel
 from ..._kube.paths import BUILT_IN, Resource
 from ..files import json_file, path_option
-from ..members.members import Clients, Member, no_members, no_such_member, open_clients, recorded_members
+from ..members.members import Clients, Member, no_members, open_clients, recorded_members, refuse_strangers
 from ..session import Session
 
 KARPENTER_API = "karpenter.sh/v1"
@@ -85,7 +85,7 @@ def members_in_file(snapshot: NodesSnapshot, names: t.Sequence[str]) -> list[Mem
     """The members of these names, or all, of a snapshot, in its order; one that could not be read when it was written
     gives nothing. FleetError ``no-such-member`` for each name that is not in the snapshot at all."""
     there = {each.name for each in snapshot.members} | snapshot.failed.keys()
-    _refuse_unknown(no_such_member(name, there, "it is not in the snapshot") for name in names if name not in there)
+    refuse_strangers(names, there, "it is not in the snapshot")
     return [each for each in snapshot.members if not names or each.name in names]
 
 
@@ -110,15 +110,8 @@ def wanted_members(session: Session, names: t.Sequence[str]) -> dict[str, Member
     members = recorded_members(session.records)
     if not members:
         raise no_members(session.records)
-    _refuse_unknown(no_such_member(name, members) for name in names if name not in members)
+    refuse_strangers(names, members)
     return {name: members[name] for name in names} if names else members
-
-
-def _refuse_unknown(unknown: t.Iterable[Problem]) -> None:
-    """FleetError with these problems, if there are any."""
-    problems = list(unknown)
-    if problems:
-        raise FleetError.of(problems)
 
 
 def read_members(

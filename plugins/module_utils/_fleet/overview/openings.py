@@ -27,7 +27,7 @@ from ..._core.values.instants import parse_time
 from ..._store.records import Record, Records
 from ..given import keep
 from ..members.evacuation import evacuated_names
-from ..members.members import no_members, no_such_member
+from ..members.members import no_members, refuse_strangers
 from ..nodes.reading import members_in_file, nodes_file
 from ..nodes.sources import NodeManifests, with_recorded
 from ..session import Session
@@ -131,9 +131,7 @@ def _members(records: Records, names: t.Sequence[str]) -> dict[str, Record]:
     there = {each["metadata"]["name"]: each for each in records.list("FleetMember")}
     if not there:
         raise no_members(records)
-    unknown = sorted(set(names) - there.keys())
-    if unknown:
-        raise FleetError.of(no_such_member(name, there) for name in unknown)
+    refuse_strangers(sorted(set(names)), there)
     return {name: there[name] for name in sorted(names or there)}
 
 

@@ -51,6 +51,11 @@ class PlacementSpec:
         "Where status can be read.", default="ClusterScopeOnly", enum=("ClusterScopeOnly", "NamespaceAccessible")
     )
 
+    @property
+    def placement_type(self) -> str:
+        """That of the policy; PickAll without one."""
+        return (self.policy or PlacementPolicy()).placement_type
+
 
 @dataclass(frozen=True, kw_only=True)
 class EnvelopeIdentifier:

@@ -15,7 +15,7 @@ from ...schema.rules import Found
 from .cluster_resource_placement import ClusterResourcePlacement
 from .disruption_budget import ClusterResourcePlacementDisruptionBudget
 from .eviction import ClusterResourcePlacementEviction
-from .policy import PICK_ALL, PICK_FIXED, PlacementPolicy
+from .policy import PICK_ALL, PICK_FIXED
 
 
 def check_eviction(eviction: ClusterResourcePlacementEviction) -> t.Iterator[Found]:
@@ -52,7 +52,7 @@ def check_budget_for(
     """The problem ``budget-for-pick-all`` of a budget that gives the PickAll placement which it guards maxUnavailable,
     or minAvailable as text (KubeFleet's admission webhook); none for other placements, and for a budget without
     limits."""
-    if _type_of(placement) != PICK_ALL:
+    if placement.spec.placement_type != PICK_ALL:
         return
     hint = "write minAvailable as a number"
     if budget.spec.max_unavailable is not None:
@@ -66,12 +66,7 @@ def check_budget_for(
 def check_eviction_from(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
     """The problem ``eviction-from-pick-fixed`` of an eviction if the placement, which it names, is PickFixed
     (KubeFleet's admission webhook)."""
-    if _type_of(placement) == PICK_FIXED:
+    if placement.spec.placement_type == PICK_FIXED:
         message = f"{placement.name} names its clusters"
         hint = "take the cluster off the list of the placement"
         yield Found("eviction-from-pick-fixed", "spec.placementName", message, hint)
-
-
-def _type_of(placement: ClusterResourcePlacement) -> str:
-    """The placement type; PickAll for a placement without a policy."""
-    return (placement.spec.policy or PlacementPolicy()).placement_type

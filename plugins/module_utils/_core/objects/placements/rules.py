@@ -82,7 +82,7 @@ def check_placement_update(old: ClusterResourcePlacement, new: ClusterResourcePl
     before, after = old.spec, new.spec
     if before.policy and not after.policy:
         yield Found("policy-removed", POLICY, "a policy cannot be taken away again", "write the policy out")
-    types = [spec.policy.placement_type if spec.policy else PICK_ALL for spec in (before, after)]
+    types = [spec.placement_type for spec in (before, after)]
     if types[0] != types[1]:
         message = f"the placement type is {types[0]} and cannot become {types[1]}"
         yield Found("placement-type-changed", f"{POLICY}.placementType", message, "make a new placement")
