@@ -16,14 +16,25 @@ from ..._core.errors import FleetError
 from .connection import Connection
 
 
+class _SharedContext(ssl.SSLContext):
+    """A context for connections of many threads: ``set_alpn_protocols`` does nothing, as ``tls_context`` has done it.
+    urllib3 asks for it at every connection, which frees the list that OpenSSL may be copying for another thread: that
+    one's ClientHello carried whatever the memory held by then, and the server refused it (``decode error``)."""
+
+    def set_alpn_protocols(self, alpn_protocols: t.Iterable[str]) -> None:
+        """Nothing."""
+
+
 def tls_context(connection: Connection, cert: bytes = b"", key: bytes = b"") -> ssl.SSLContext:
-    """A context that trusts the cluster's authorities only, for TLS 1.2 and newer; an ``insecure`` connection checks
-    nothing. ``cert`` and ``key`` are PEM; without ``key`` it is taken to be in ``cert``.
+    """A context that trusts the cluster's authorities only, for TLS 1.2 and newer, HTTP/1.1 and many threads at once;
+    an ``insecure`` connection checks nothing. ``cert`` and ``key`` are PEM; without ``key`` it is taken to be in
+    ``cert``.
 
     The system's authorities are read only where the connection names none: loading them costs a hundred times as much
     as one cluster CA. Raises FleetError ``kubeconfig-invalid`` for a CA, certificate or key that cannot be loaded.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context = _SharedContext(ssl.PROTOCOL_TLS_CLIENT)
+    ssl.SSLContext.set_alpn_protocols(context, ["http/1.1"])
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if connection.insecure:
         context.check_hostname = False

@@ -40,6 +40,17 @@ def test_bad_certificates(tmp_path, monkeypatch, ca, cert, message):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_connection_does_not_change_the_protocols_of_the_others():
+    """Python hands OpenSSL a new list in place of one that it may be copying for another thread."""
+    context = tls_context(Connection("https://a", insecure=True))
+    context.set_alpn_protocols(["foreign"])
+    hello = ssl.MemoryBIO()
+    with pytest.raises(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), hello).do_handshake()
+    sent = hello.read()
+    assert b"\x08http/1.1" in sent and b"foreign" not in sent
+
+
 def forbidden(*_arguments: object) -> t.NoReturn:
     raise PermissionError
 
