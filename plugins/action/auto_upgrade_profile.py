@@ -9,6 +9,7 @@ from dataclasses import replace
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.audit.actor import user
 from ..module_utils._fleet.audit.maintenance import record_with_evidence
+from ..module_utils._fleet.files import refuse_empty
 from ..module_utils._fleet.updates.automatic.profiles import delete_profile, evaluate_profiles, record_profiles
 from ..module_utils._fleet.updates.sources import update_manifests
 from ..module_utils._report.profiles_text import profiles_text
@@ -23,11 +24,12 @@ class ActionModule(Verb):
         ``generated`` then make the runs that those in ``names``, or all, want now, and ``evaluate_profiles`` starts
         them. ``absent`` only deletes those in ``names``. In check mode nothing is written. The outcome is ``waiting``
         while somebody else evaluates, ``partial`` where a profile failed. FleetError ``nothing-asked`` for ``absent``
-        without names, and as of ``update_manifests``, ``record_profiles`` and ``evaluate_profiles``."""
+        without names, ``bad-option`` for empty ones, and as of ``update_manifests``, ``record_profiles`` and ``evaluate_profiles``."""
         given = update_manifests(options["src"], options["definition"], options["strict"])
-        names, state, write = options["names"], options["state"], not run.check_mode
+        names, state, write = options["names"] or (), options["state"], not run.check_mode
         if state == "absent" and not names:
             raise FleetError("nothing-asked", "state absent needs the names of profiles", "names")
+        refuse_empty(options, "names")
         with run.open(options) as session:
             if state == "absent":
                 gone = [delete_profile(session.records, name, write) for name in names]

@@ -75,12 +75,13 @@ def _came_to(outcome: str, report: Report) -> str:
 
 def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRequest:
     """What the options ask for; ``approved`` is the digest that the plan must have, empty for any. FleetError
-    ``bad-option``, also for an empty ``evacuate`` or ``readmit``, ``nothing-asked`` for ``absent`` and ``rolled_back``
+    ``bad-option``, also for empty ``names``, ``evacuate`` or ``readmit``, ``nothing-asked`` for ``absent`` and ``rolled_back``
     without names or with an empty one, ``unwritable-file``, and as of ``facts_file``."""
     refuse_empty(options, "src", "resources")
-    named = options["names"] and all(each.strip() for each in options["names"])
-    if options["state"] in ENDING and not named:
+    names = tuple(dict.fromkeys(options["names"] or ()))
+    if options["state"] in ENDING and not (names and all(each.strip() for each in names)):
         raise FleetError("nothing-asked", f"state {options['state']} needs the names of the placements", "names")
+    refuse_empty(options, "names")
     blank = [each for each in ("evacuate", "readmit") if options[each] is not None and not options[each].strip()]
     if blank:
         raise FleetError("bad-option", "it selects no cluster", ", ".join(blank), "leave it out if that is meant")
@@ -95,7 +96,7 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
     return PlacementRequest(
         src=tuple(options["src"] or ()),
         definition=options["definition"],
-        names=tuple(dict.fromkeys(options["names"])),
+        names=names,
         absent=options["state"] == "absent",
         roll_back=back,
         evacuate=options["evacuate"] or "",

@@ -37,10 +37,11 @@ options:
     choices: [present, evaluated, generated, absent]
     default: present
   names:
-    description: Only these profiles; all of them if empty, but with O(state=absent).
+    description:
+      - Only these profiles; all of them without it, but with O(state=absent). An empty list is refused, as of a variable
+        that lost its content.
     type: list
     elements: str
-    default: []
   src:
     description:
       - Files and folders with manifests of C(AutoUpgradeProfile), and of the C(UpdateStrategy), C(ReleaseCatalog) and

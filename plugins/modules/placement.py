@@ -79,10 +79,9 @@ options:
     description: One placement's manifest, in place of O(src), and never with O(state=rolled_back).
     type: dict
   names:
-    description: Only placements of these names. A C(ResourcePlacement) is called C(namespace/name).
+    description: Only placements of these names, C(namespace/name) a C(ResourcePlacement); all without it. Empty is refused.
     type: list
     elements: str
-    default: []
   resources:
     description:
       - Files and folders with the resources to select from. Without it resources are selected on the hub.

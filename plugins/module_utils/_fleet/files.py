@@ -117,13 +117,13 @@ def approved_plan(path: str) -> Approved:
 
 
 def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
-    """Raises FleetError with a problem ``bad-option`` for each of these options (lists of paths, or None) that is a
-    list without any path, or of empty ones: that is not the same as None, for it comes from a variable that lost its
+    """Raises FleetError with a problem ``bad-option`` for each of these options (lists of texts, or None) that is an
+    empty list, or one of empty texts: that is not the same as None, for it comes from a variable that lost its
     content."""
     empty = [name for name in names if options[name] is not None and not any(options[name])]
     if empty:
         hint = "leave the option out if that is meant"
-        raise FleetError.of(Problem("bad-option", f"{name} names no path", name, hint) for name in empty)
+        raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in empty)
 
 
 def refuse_unwritable(*paths: str | None) -> None:

@@ -253,7 +253,8 @@ OPTIONS = (
         approved_plan="{folder}/plan-types.json",
     ),
     placed("max_object_removals in words", "bad-option", "max_object_removals", "many", max_object_removals="many"),
-    placed("a list without a path", "bad-option", "resources names no path", resources=[]),
+    placed("a list without a path", "bad-option", "resources is empty", resources=[]),
+    placed("names that nothing is left of", "bad-option", "names is empty", names=[]),
     placed("the brake on removals", "brake-max-removals", "2 of 2", "max_removals: 2", state="absent", names=["shop"]),
     placed(
         "the brake on emptiness",
@@ -305,6 +306,7 @@ OPTIONS = (
         ("a.b/v1", "plural"),
     ),
     Bad("rights without a subject", "fleet_rbac_info", {}, "bad-option", ("subject",)),
+    Bad("profiles of no name", "auto_upgrade_profile", {"state": "evaluated", "names": []}, "bad-option", ("names",)),
     Bad("a lint of nothing", "lint", {}, "bad-option", ("src",)),
     Bad(
         "a lint from an instant that is none",

@@ -53,10 +53,18 @@ def test_too_few_clusters_for_a_policy_take_no_command_away_by_which_the_rest_go
 @pytest.mark.parametrize("option", ["evacuate", "readmit"])
 def test_an_evacuation_whose_clusters_were_lost_on_the_way_is_no_apply(option: str) -> None:
     """As ``-e evacuate=$REGION`` where nobody has set that."""
-    options = defaultdict(lambda: None, state="present", names=[], facts="read")
+    options = defaultdict(lambda: None, state="present", facts="read")
     with pytest.raises(FleetError) as refused:
         _asked(options | {option: " "}, Run(check_mode=False, say=print, environ={}), "")
     assert (refused.value.code, refused.value.where) == ("bad-option", option)
+
+
+@pytest.mark.parametrize("names", [[], [""]])
+def test_names_of_which_nothing_is_left_are_not_all_placements(names: list[str]) -> None:
+    options = defaultdict(lambda: None, state="present", names=names, facts="read")
+    with pytest.raises(FleetError) as refused:
+        _asked(options, Run(check_mode=False, say=print, environ={}), "")
+    assert (refused.value.code, refused.value.where) == ("bad-option", "names")
 
 
 @pytest.mark.parametrize("state", ["absent", "rolled_back"])
