@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`make files`: writes docs/files.md, what each file below plugins/module_utils, plugins/plugin_utils and
-plugins/action is for, by the first sentence of its docstring, or of that of the verb in it."""
+"""`make files`: writes docs/files.md, what each file below plugins but for the modules' documentation is for, by the
+first sentence of its docstring, or of that of the verb in it, or by the short description of a skin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "files.md"
 PLUGINS = ROOT / "plugins"
-FOLDERS = ("module_utils", "plugin_utils", "action")
+SKINS = ("filter", "test", "lookup", "inventory", "callback")
+FOLDERS = ("module_utils", "plugin_utils", "action", "doc_fragments", *SKINS)
 HEAD = """# Which file does what
 
 Every file of the rooms in a sentence, to be searched for the words of a task; [architecture.md](architecture.md) shows
@@ -28,15 +29,19 @@ Where is a subject? From a checkout:
 grep -i "server-side apply" docs/files.md
 ```
 """
+_SHORT = re.compile(r"^short_description: (.+)$", re.MULTILINE)
 # Where a sentence ends: behind a word of two letters or more, so that "e.g." goes on.
 _END = re.compile(r"(?<=[\w)`]{2})\.(?=\s+[A-Z`])|\.$")
 
 
 def purpose(source: str) -> str:
-    """The first sentence of a module's docstring, or of its last class, on one line. ValueError if neither has one."""
+    """The first sentence of a module's docstring, the short description in it, or the first sentence of its last
+    class, on one line. ValueError if it has none of them."""
     module = ast.parse(source)
     classes = [each for each in module.body if isinstance(each, ast.ClassDef)]
-    told = ast.get_docstring(module) or (ast.get_docstring(classes[-1]) if classes else None)
+    short = _SHORT.search(source)
+    told = ast.get_docstring(module) or (short and short[1])
+    told = told or (ast.get_docstring(classes[-1]) if classes else None)
     if not told:
         raise ValueError("it says nothing of what it is for")
     paragraph = " ".join(told.partition("\n\n")[0].split())

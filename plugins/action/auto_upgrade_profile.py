@@ -24,7 +24,8 @@ class ActionModule(Verb):
         ``generated`` then make the runs that those in ``names``, or all, want now, and ``evaluate_profiles`` starts
         them. ``absent`` only deletes those in ``names``. In check mode nothing is written. The outcome is ``waiting``
         while somebody else evaluates, ``partial`` where a profile failed. FleetError ``nothing-asked`` for ``absent``
-        without names, ``bad-option`` for empty ones, and as of ``update_manifests``, ``record_profiles`` and ``evaluate_profiles``."""
+        without names, ``bad-option`` for empty ones, and as of ``update_manifests``, ``record_profiles`` and
+        ``evaluate_profiles``."""
         given = update_manifests(options["src"], options["definition"], options["strict"])
         names, state, write = options["names"] or (), options["state"], not run.check_mode
         if state == "absent" and not names:

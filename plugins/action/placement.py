@@ -75,8 +75,8 @@ def _came_to(outcome: str, report: Report) -> str:
 
 def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRequest:
     """What the options ask for; ``approved`` is the digest that the plan must have, empty for any. FleetError
-    ``bad-option``, also for empty ``names``, ``evacuate`` or ``readmit``, ``nothing-asked`` for ``absent`` and ``rolled_back``
-    without names or with an empty one, ``unwritable-file``, and as of ``facts_file``."""
+    ``bad-option``, also for empty ``names``, ``evacuate`` or ``readmit``, ``nothing-asked`` for ``absent`` and
+    ``rolled_back`` without names or with an empty one, ``unwritable-file``, and as of ``facts_file``."""
     refuse_empty(options, "src", "resources")
     names = tuple(dict.fromkeys(options["names"] or ()))
     if options["state"] in ENDING and not (names and all(each.strip() for each in names)):

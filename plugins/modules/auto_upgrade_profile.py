@@ -38,8 +38,8 @@ options:
     default: present
   names:
     description:
-      - Only these profiles; all of them without it, but with O(state=absent). An empty list is refused, as of a variable
-        that lost its content.
+      - Only these profiles; all of them without it, but with O(state=absent). An empty list is refused, as of a
+        variable that lost its content.
     type: list
     elements: str
   src:

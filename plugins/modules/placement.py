@@ -79,7 +79,7 @@ options:
     description: One placement's manifest, in place of O(src), and never with O(state=rolled_back).
     type: dict
   names:
-    description: Only placements of these names, C(namespace/name) a C(ResourcePlacement); all without it. Empty is refused.
+    description: Only placements of these names, C(namespace/name) for a C(ResourcePlacement). An empty list is refused.
     type: list
     elements: str
   resources:

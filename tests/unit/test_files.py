@@ -30,6 +30,10 @@ def test_a_verb_is_told_by_its_class() -> None:
     assert files.purpose('class ActionModule(Verb):\n    """Our CRDs. And more."""\n') == "Our CRDs"
 
 
+def test_a_skin_is_told_by_its_short_description() -> None:
+    assert files.purpose('DOCUMENTATION = """\nname: a\nshort_description: What it is\n"""\n') == "What it is"
+
+
 def test_a_file_without_a_purpose_is_an_error() -> None:
     with pytest.raises(ValueError):
         files.purpose("import os\n")

@@ -68,7 +68,7 @@ def test_a_run(monkeypatch: pytest.MonkeyPatch, records: Records, is_refused: bo
 def test_a_profile(monkeypatch: pytest.MonkeyPatch, records: Records, is_refused: bool) -> None:
     if is_refused:
         monkeypatch.setattr(auto_upgrade_profile, "record_with_evidence", refused)
-    options = {"src": None, "definition": [FREEZE, PROFILE], "strict": False, "names": [], "state": "present"}
+    options = {"src": None, "definition": [FREEZE, PROFILE], "strict": False, "names": None, "state": "present"}
     run = mock.MagicMock(spec=Run, check_mode=False)
     run.open.return_value.__enter__.return_value = Session(records=records, holder="tests", clock=now, environ={})
     run.open.return_value.__exit__.return_value = None
