@@ -19,8 +19,8 @@ DEPTH, FEWEST = 4, 2
 
 @dataclass(frozen=True)
 class PlacementWork:
-    """What is done for one placement, on ``members``: ``run`` is called once, in a thread, and what it raises keeps
-    others from beginning."""
+    """What is done for one placement, on ``members``: ``run`` is called at most once, in a thread, and what it raises
+    keeps others from beginning."""
 
     members: t.Collection[str]
     run: t.Callable[[], None]
@@ -32,10 +32,10 @@ def abreast(
     """Runs the courses, each in a thread, until all have ended; gives the places of those that were not begun, in
     order.
 
-    With ``ordered`` a course begins when every earlier one that shares a member with it has ended. As many run at once
-    as give ``threads`` threads enough to do, or as the machine starts threads for: FleetError ``no-workers`` where it
-    starts none. Once ``stops``, or one of them raises, none begins any more; what was raised first is raised again when
-    the others have ended.
+    With ``ordered`` a course begins when every earlier one that shares a member with it has ended. Two may run at once
+    in any case; more, up to ``threads``, while all that run have at most four members (DEPTH) for each thread, and as
+    the machine starts threads for: FleetError ``no-workers`` where it starts none. Once ``stops``, or one of them
+    raises, none begins any more; what was raised first is raised again when the others have ended.
     """
     waiting = dict(enumerate(_masks(courses, ordered)))
     running: dict[int, int] = {}

@@ -53,8 +53,9 @@ Recorded = tuple[PlacementStatus, t.Optional[FleetError]]  # noqa: UP045  # pyli
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyResult:
-    """``changed`` speaks of placements, members and mirrored statuses; ``outcomes`` are by placement and cluster,
-    ``statuses`` the placements' status after the run. ``waits`` are rollouts that have not come to their end, and what
+    """``changed``: something that was due on members or in what the records decide was begun, whatever came of it, or a
+    status was mirrored; a new status of a placement does not count. ``outcomes`` are by placement and cluster,
+    ``statuses`` the placements' own after the run. ``waits`` are rollouts that have not come to their end, and what
     they wait for. ``stopped`` says which placements were left alone, or cut short and what had been written of them,
     because another run works on them or this one had to end, and which statuses could not be written."""
 

@@ -152,8 +152,8 @@ def taken_up(
     binding: ClusterResourceBinding, generation: int, strategy: ApplyStrategy | None
 ) -> ClusterResourceBinding:
     """The binding at the start of a run, with conditions that count for ``generation``; without a ``strategy`` it keeps
-    its own. Of a cluster where a write was begun and did not end nothing is known but that. An unscheduled one whose
-    removal was begun is being removed (``deletion_timestamp``)."""
+    its own. Of a cluster where a write was begun and did not end (HELD_BEFORE) nothing is known but that: only
+    ``RolloutStarted`` stays. An unscheduled one whose removal was begun is being removed (``deletion_timestamp``)."""
     conditions = tuple(replace(each, observed_generation=generation) for each in binding.status.conditions)
     if HELD_BEFORE in binding.metadata.annotations:
         conditions = tuple(each for each in conditions if each.type == ROLLOUT_STARTED)

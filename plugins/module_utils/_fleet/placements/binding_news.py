@@ -45,8 +45,8 @@ def with_changes(held: RolloutState, changes: t.Mapping[str, t.Sequence[BindingC
 
 
 def holds_wanted(plan: PlacementPlan, each: RolloutBinding) -> bool:
-    """Whether the binding already says what the plan wants on the cluster; whether it was written is another
-    question."""
+    """Whether the binding is Bound, not being removed, and says just the content that the plan wants on its cluster;
+    whether that was written is another question."""
     return each.state == BOUND and not each.deleting and each.content == plan.content.of(each.cluster)
 
 
@@ -72,7 +72,8 @@ def after_write(
 
 def after_look(plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome, now: datetime) -> RolloutBinding:
     """The binding with what was seen of the content that its cluster holds. A look that failed tells nothing new, but
-    of a cluster of which nothing was known. A period that was to begin later than clocks may differ begins now."""
+    of a cluster of which nothing was known. A transition of ``Applied`` or ``Available`` that lies further ahead of
+    ``now`` than clocks may differ becomes ``now``."""
     binding = each.binding
     known = any(one.type in (APPLIED, AVAILABLE, DIFF_REPORTED) for one in binding.status.conditions)
     if outcome.error and known:
@@ -99,7 +100,8 @@ def marked(each: RolloutBinding, before: str) -> RolloutBinding:
 
 
 def marked_unavailable(each: RolloutBinding, now: datetime) -> RolloutBinding:
-    """Available no more: it keeps no place of the surge, and is nothing that must stay."""
+    """The binding with ``Available`` False, for the reason ``Evacuated``: it keeps no place of the surge, and is
+    nothing that must stay."""
     binding = each.binding
     row = (FALSE, "Evacuated", "the cluster is evacuated, and cannot be reached or holds nothing")
     conditions = set_condition(binding.status.conditions, AVAILABLE, row, binding.metadata.generation, now)
@@ -107,12 +109,14 @@ def marked_unavailable(each: RolloutBinding, now: datetime) -> RolloutBinding:
 
 
 def is_emptied(each: RolloutBinding, seen: MemberOutcome | None) -> bool:
-    """Whether its cluster is evacuated, loses it, and was seen without an error to hold nothing of it."""
+    """Whether its cluster is evacuated, loses it, and was seen without an error to hold nothing of it; False where
+    nobody looked."""
     leaves = each.state == UNSCHEDULED and EVACUATED in each.binding.metadata.annotations
     return leaves and seen is not None and seen.error is None and not seen.steps
 
 
 def without_removal_mark(each: RolloutBinding) -> RolloutBinding:
-    """Being removed no more: not everything has left its cluster."""
+    """The binding as one that is not being removed any more (``deletion_timestamp``): not everything has left its
+    cluster."""
     metadata = replace(each.binding.metadata, deletion_timestamp=None)
     return RolloutBinding(binding=replace(each.binding, metadata=metadata))

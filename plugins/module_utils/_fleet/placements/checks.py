@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Before a plan is carried out: brakes (``brake-max-removals``), ``digest-mismatch``, ``unfulfilled``,
-``became-ineligible``, records without members; after it: what failed (``not-applied``, ``not-gone``), what is only out
-of reach, what evacuated clusters keep, ``counted-as-recorded``."""
+``became-ineligible``, records without members (``nothing-recorded``); after it: what failed (``not-applied``,
+``not-gone``), what is only out of reach, what evacuated clusters keep, ``counted-as-recorded``."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ READ_ANEW = "ansible-playbook gitops.fleet.facts -e dest=facts.json reads them a
 
 
 def failures(outcomes: t.Mapping[str, Outcomes]) -> tuple[Problem, ...]:
-    """Everything that failed (``not-applied``, ``not-gone``, ``refused-on-member``) or could not be reached, by
-    placement and cluster; without what this run itself left when it had to end, which is told as a whole elsewhere."""
+    """Everything that failed (``not-applied``, ``not-gone``, ``refused-on-member``) or could not be reached, each at
+    ``cluster (placement)``, in the order of ``outcomes``; without what this run itself left when it had to end, which
+    is told as a whole elsewhere."""
     found = []
     for placement, by_cluster in outcomes.items():
         for cluster, outcome in by_cluster.items():
@@ -103,8 +104,9 @@ def with_silence_told(plan: FleetPlan, outcomes: t.Mapping[str, Outcomes], unrea
 
 
 def unrecorded(place: str, members: t.Container[str], facts: FactsSnapshot | None) -> tuple[Problem, ...]:
-    """One problem where a plan is made from ``facts`` of a fleet of which the records at ``place`` know no member, and
-    which do not carry what is held: what it says of gains and losses is not true of the fleet. Else none."""
+    """One problem ``nothing-recorded`` where a plan is made from ``facts`` of a fleet of which the records at ``place``
+    know no member, and which do not carry what is held: what it says of gains and losses is not true of the fleet. Else
+    none."""
     if members or facts is None or facts.held is not None:
         return ()
     text = (

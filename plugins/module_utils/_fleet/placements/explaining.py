@@ -38,8 +38,9 @@ ALL = "*"
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Which placement and which clusters; without a ``name`` all placements of ``src``, or all that are recorded where
-    neither ``src`` nor ``definition`` is given."""
+    """Which placement and which clusters (``*`` for all of them); without a ``name``, which counts for nothing beside a
+    ``definition``, all placements of ``src``, or all that are recorded where neither ``src`` nor ``definition`` is
+    given. Without ``facts`` members are as they are recorded."""
 
     name: str
     clusters: tuple[str, ...] = ()
@@ -62,7 +63,8 @@ class Supposed:
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """What is decided on: the fleet, what holds what, and what is to be told of them."""
+    """What is decided on: the fleet (``index``), each placement by name with what is recorded of it (``known``), and
+    what is to be told of the facts (``told``)."""
 
     index: FleetIndex
     known: t.Mapping[str, tuple[ClusterResourcePlacement, RecordedState]]
@@ -112,7 +114,7 @@ def _read_at(index: FleetIndex, cluster: str) -> str:
 def suppositions(
     session: Session, question: Question, supposed: t.Mapping[str, t.Any]
 ) -> tuple[tuple[Supposed, ...], tuple[Problem, ...]]:
-    """What would become of each placement, but for those that end, if the fleet were as ``supposed``
+    """What would become of each placement, by name, but for those that end, if the fleet were as ``supposed``
     (``read_overlay``); and what to tell of the facts. FleetError ``no-such-placement``, ``bad-option`` for a number of
     clusters that is supposed of several placements, all that is wrong with ``supposed``, and as of ``ground_of`` and
     ``what_if``."""

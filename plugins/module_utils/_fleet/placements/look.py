@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Going to the members of a plan, side by side, to see object by object what it would do or to do it: by whose threads,
-with which options (``ApplyOptions``), from which look of before; clusters whose labels are not known."""
+with which options (``ApplyOptions``), from which look of before (not older than 60 s); clusters whose labels are not
+known (``record-missing``)."""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ class ApplyOptions:
 @dataclass(frozen=True, kw_only=True)
 class Writing:
     """``permit`` raises where there is to be no further write; ``window`` tells other processes for how long it would
-    not. ``barred`` are clusters that must not be written to, each with the reason."""
+    not. ``say`` tells people a line. ``barred`` are clusters that must not be written to, each with the reason."""
 
     permit: t.Callable[[], None] = always
     window: PermitWindow | None = None
@@ -113,15 +114,15 @@ def on_members(
     only: t.Container[str] | None = None,
     runners: MemberRunners | None = None,
 ) -> Outcomes:
-    """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. A member that cannot be reached
-    hides no other, those that left the fleet have none, barred ones and those of ``unknown_labels`` their problem.
-    ``uid`` is the recorded one, empty for none. ``only`` are the clusters to go to, None for all. ``runners`` are those
-    that placements share; None: threads of its own.
+    """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. What goes wrong on a member is
+    the ``error`` of its outcome, and hides no other; those that left the fleet have none, barred ones and those of
+    ``unknown_labels`` their problem. ``uid`` is the recorded one, empty for none. ``only`` are the clusters to go to,
+    None for all. ``runners`` are those that placements share; None: threads of its own.
 
     On clusters in ``due`` something is surely to be written: a look passes over them, and they are held before they are
     looked at. A look puts what it saw of the others into ``seen``; ``writing`` takes it out and does not look again for
-    ``SIGHT_SECONDS``: what was there when a wave hours ago began says nothing of what is available now.
-    FleetError ``no-workers``.
+    ``SIGHT_SECONDS``: what was there when a wave hours ago began says nothing of what is available now. FleetError
+    ``no-workers``.
     """
     how = writing or Writing()
     barred = {**unknown_labels(plan), **how.barred}
@@ -225,8 +226,8 @@ def on_one_member(clients: Clients, task: MemberTask) -> MemberOutcome:
 
 
 def settled(name: str, answer: MemberOutcome | FleetError, progress: MemberProgress) -> MemberOutcome:
-    """The answer of a member as an outcome: a FleetError becomes one with its first problem, which says what was
-    written there before, for it stands."""
+    """The answer of a member as an outcome: a FleetError becomes one with its first problem, and with what was written
+    there before, by ``progress``, for that stands."""
     if isinstance(answer, FleetError):
         error, written = answer.problems[0], tuple(progress.written)
         return MemberOutcome(cluster=name, error=error, written=written, doubtful=progress.underway)

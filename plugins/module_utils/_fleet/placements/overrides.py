@@ -79,9 +79,9 @@ def overrides_in(manifests: t.Iterable[Manifest], strict: bool) -> LoadedOverrid
 
 
 def overrides_on(hub: KubeClient) -> LoadedOverrides:
-    """The overrides on the hub, without findings. One that breaks a rule is ``unreadable``, and stops the placements
-    that it may concern, and no others. FleetError where the hub cannot be asked: nothing may be placed as if there were
-    none."""
+    """The overrides on the hub, without findings; none of a kind that it does not serve. One that breaks a rule is
+    ``unreadable``, and stops the placements that it may concern, and no others. FleetError where the hub cannot be
+    asked: nothing may be placed as if there were none."""
     found: list[Override] = []
     broken: list[Unreadable] = []
     for name in KINDS:

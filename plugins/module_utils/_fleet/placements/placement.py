@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """ClusterResourcePlacements and ResourcePlacements, the whole way: read from files, inline or the hub, planned on
-facts, looked at, carried out, reported (``waits``, ``left_behind``, ``availability``); brake limits out of a verb's
-options."""
+facts, looked at, carried out, reported (``waits``, ``left_behind``, ``availability``, ``waves``); brake limits out of a
+verb's options."""
 
 from __future__ import annotations
 
@@ -80,11 +80,13 @@ APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementRequest:
-    """What a run is asked to do. ``facts`` is a loaded snapshot; without one recorded facts are used that are young
-    enough, and all other members are read, with ``read`` all of them, as for a ResourcePlacement: namespaces come and
-    go. ``write`` carries the plan out, ``look`` compares with the members; a plan on ``facts`` alone needs no member.
-    ``render`` is a cluster of which all that it gets is told; ``evacuate`` and what follows is of ``evacuation``.
-    ``absent``: the placements of these ``names`` are to end. ``timeout`` is seconds to connect."""
+    """What a run is asked to do. ``facts`` is a loaded snapshot; without one recorded facts at most ``max_facts_age``
+    old (None: 10 minutes) are used, and other members are read, with ``read`` all, as for a ResourcePlacement:
+    namespaces come and go. ``resources`` None: they are selected on the hub. ``write`` carries the plan out, which has
+    the digest ``approved`` unless that is empty; ``look`` compares with members; a plan on ``facts`` alone needs no
+    member. ``render`` is a cluster of which all that it gets is told; ``evacuate`` and what follows is of
+    ``evacuation``. No ``names``: all placements; ``absent``: those of these ``names`` are to end. ``timeout`` is
+    seconds to connect."""
 
     src: tuple[str, ...] = ()
     definition: t.Mapping[str, t.Any] | None = None
@@ -139,8 +141,8 @@ class Report:
 
     @property
     def together(self) -> tuple[SilentGroup, ...]:
-        """Members that do not answer, neither when their facts were read nor now, as far as a label is common to them
-        and to no other."""
+        """Members that do not answer now, or did not when their facts were read, in groups by a label that is common to
+        them and to no other."""
         silent = {name for outcomes in self.outcomes.values() for name, each in outcomes.items() if each.silent}
         return silent_together(silent | self.unread, self.plan.facts.index.clusters)
 
@@ -178,7 +180,7 @@ class Report:
 
 
 def brake_limits(options: t.Mapping[str, t.Any]) -> BrakeLimits:
-    """Limits from a verb's options, which have all of them; FleetError ``bad-option``."""
+    """Limits from a verb's options, which have all of them but the age of facts; FleetError ``bad-option``."""
     return BrakeLimits(
         max_removals=removal_limit(options["max_removals"], "max_removals"),
         allow_empty=options["allow_empty"],
@@ -189,7 +191,7 @@ def brake_limits(options: t.Mapping[str, t.Any]) -> BrakeLimits:
 
 
 def removal_limit(text: str, option: str) -> int | str:
-    """A number, or a percentage as text, from an option; FleetError ``bad-option`` where it is neither."""
+    """A whole number, or a percentage up to 100 as text; FleetError ``bad-option`` for anything else."""
     share = text.removesuffix("%")
     most = 100 if share != text else 2**31 - 1
     if not (share.isascii() and share.isdigit() and len(share) <= 10 and int(share) <= most):

@@ -204,10 +204,10 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
 def plan_again(
     session: Session, request: PlanRequest, fleet: FleetPlan, before: PlacementPlan
 ) -> tuple[PlacementPlan, RecordedPlacement]:
-    """One placement's plan, which is one of the ``fleet``, on what is recorded of it now, on the facts that the plan of
-    the fleet was made on. It is decided again only if its records have moved. FleetError ``records-moved`` if that
-    gives another plan, if a brake stops it now, if it would be carried out over a spec that is neither the one planned
-    on nor the wanted one, or if it was read from the records and is gone; and as of ``make_plans``."""
+    """The plan of one placement (``before``, one of the ``fleet``) on what is recorded of it now, with that record, on
+    the facts of the fleet's plan. It is decided again only if its records have moved. FleetError ``records-moved`` if
+    that gives another plan, if a brake stops it now, if it would be carried out over a spec that is neither the one
+    planned on nor the wanted one, or if it was read from the records and is gone; and as of ``make_plans``."""
     record = recorded_placement(session.records, before.name)
     planned_on, sourced = fleet.recorded[before.name], fleet.wanted.get(before.name)
     if sourced and sourced.of_record and _is_edited(record, sourced):

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The records of placements read and typed: names, status, bindings, snapshots; our own annotations on a placement told
-apart from its author's; ``no-such-placement``, ``recovery-unfinished``; a binding or snapshot deleted; which clusters
-still hold what they lose."""
+"""The records of placements read and typed: names, status, bindings, snapshots (``records-damaged``); our own
+annotations on a placement told apart from its author's; ``no-such-placement``, ``recovery-unfinished``; a binding or
+snapshot deleted; which clusters still hold what they lose."""
 
 from __future__ import annotations
 
@@ -179,8 +179,8 @@ def all_bindings(records: Records, name: str = "") -> list[Document]:
 
 
 def held_by_bindings(bindings: t.Iterable[Document]) -> dict[str, set[str]]:
-    """Clusters that these records of bindings are for, by placement (``name``, or ``namespace/name``). FleetError as of
-    ``cluster_of``."""
+    """Clusters that these records of bindings are for, by placement (``name``, or ``namespace/name``; an empty text for
+    records that name none). FleetError as of ``cluster_of``."""
     held: dict[str, set[str]] = {}
     for each in bindings:
         held.setdefault(str(PlacementKey.of_parent(each)), set()).add(cluster_of(each))

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A placement's rollout while it is conducted: members written by waves, looked at again, tried again, not come to."""
+"""A placement's rollout while it is conducted: clusters written by waves (``wave 2: a, b``), looked at again every 2 or
+30 s while others wait for them, tried again every 10 s, silent ones too (``answers again``), and those not come to."""
 
 from __future__ import annotations
 
@@ -89,9 +90,8 @@ class _News:
 
 class RolloutSteering:
     """Steers one rollout for the conductor. All clusters of a wave are worked on at once, in ``wait``. ``looked`` is
-    what was seen before the lease was taken: clusters seen with an error are not begun. ``applied_only`` lets a
-    cluster count as ready once everything is applied and the waiting period is over; ``to_the_end`` waits for the last
-    ones too. ``told`` says why this run is to end."""
+    what was seen before the lease was taken: clusters seen with an error are not begun. ``applied_only`` and
+    ``to_the_end`` are as of ``RolloutOptions``. ``told`` says why this run is to end."""
 
     def __init__(
         self,

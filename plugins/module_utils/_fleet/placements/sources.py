@@ -43,7 +43,7 @@ EVICTION, BUDGET = "ClusterResourcePlacementEviction", "ClusterResourcePlacement
 
 @dataclass(frozen=True, kw_only=True)
 class EarlierContent:
-    """The content of an earlier snapshot, which a placement is rolled back to."""
+    """The content of an earlier snapshot, which a placement is rolled back to; ``of`` is its index and revision."""
 
     objects: tuple[Rendered, ...]
     of: RolledBack
@@ -135,7 +135,8 @@ def catalogued(manifests: t.Iterable[Manifest]) -> Catalog:
 
 
 def resources_in(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """The manifests to be placed: envelopes, and those that are not of our own kinds."""
+    """The manifests to be placed, in their order: all that are not of KubeFleet's API groups or our own, and
+    envelopes."""
     return tuple(each for each in manifests if not _ours(each.document))
 
 
@@ -253,8 +254,8 @@ def located(problems: t.Iterable[Problem], sourced: LoadedPlacement) -> tuple[Pr
 
 
 def rendered(selected: Selected, sealing: Sealing) -> tuple[Rendered, ...]:
-    """The selected objects as members get them, in hash order. Without a key hashes do not cover what Secrets hold:
-    such a plan may be published, and its digest is no other run's."""
+    """The selected objects as members get them, in the order given, which is that of hashes. Without a key hashes do
+    not cover what Secrets hold: such a plan may be published, and its digest is no other run's."""
     return tuple(as_placed(each, sealing, selected.origins.get(identify(each))) for each in selected.objects)
 
 

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Writing the records of one placement under its lease: spec with our marks, policy and resource snapshots (the latest
-mark, ``revisionHistoryLimit``), status, journal; and deleting them at its end. A record that would not change is not
-written."""
+mark, ``revisionHistoryLimit``), status, journal (``PlacementRolloutCompleted``); and deleting them at its end. A record
+that would not change is not written."""
 
 from __future__ import annotations
 

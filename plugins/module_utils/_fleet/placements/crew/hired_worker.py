@@ -24,7 +24,7 @@ _NUMBERS = count(1)
 
 
 class SeenElsewhere:
-    """What a worker saw and keeps as long as this is there."""
+    """Stands for what a worker saw on a member, and keeps for a later task as long as this object is there."""
 
     def __init__(self, worker: HiredWorker, number: int) -> None:
         self.worker, self.number = worker, number
@@ -44,7 +44,8 @@ class GivenTask:
 
 
 class HiredWorker:
-    """Safe to use from threads. What it has under way when it ends is lost, and so is whatever it is given later."""
+    """A worker process, for the one that hired it. Safe to use from threads. ``dropped`` are numbers of looks that
+    nobody needs any more. What it has under way when it ends is lost, and so is whatever it is given later."""
 
     def __init__(self, pid: int, pipe: MessagePipe) -> None:
         self.pid, self.pipe = pid, pipe
@@ -80,7 +81,7 @@ class HiredWorker:
         return end.outcome
 
     def given(self, number: int) -> GivenTask | None:
-        """The task of the number, if somebody waits for its end."""
+        """The task of the number, if somebody waits for its end; else None."""
         with self._lock:
             return self._given.get(number)
 

@@ -83,7 +83,8 @@ class EvictionRequest:
 @dataclass(frozen=True, kw_only=True)
 class EvictionReport:
     """``changed``: whether anything in the records or on members is another now, or would be; leases, journal and
-    evidence do not count. ``problems`` name what failed."""
+    evidence do not count. ``results`` are by placement, first those that were over before. ``problems`` name what
+    failed."""
 
     results: tuple[EvictionResult, ...]
     changed: bool

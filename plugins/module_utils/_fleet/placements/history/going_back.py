@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What can be done after a run over placements, to go on or back, by what it reports; which staged run comes next."""
+"""What can be done after a run over placements, to go on or back, put together from its report, the records and files:
+with the staged run, recorded or written, that comes next."""
 
 from __future__ import annotations
 

@@ -51,9 +51,10 @@ class RollBack:
 
 
 def earlier_placements(session: Session, names: t.Sequence[str], asked: RollBack) -> tuple[LoadedPlacement, ...]:
-    """The recorded placements, in the order of ``names``, each with the content that it is rolled back to. FleetError
-    with every problem of all of them: ``no-such-placement``, ``placement-deleting``, ``no-such-snapshot``,
-    ``snapshot-not-whole``, and those of ``recorded_placement`` and ``content_of``."""
+    """The recorded placements, in the order of ``names``, each with the content that it is rolled back to and the
+    findings ``rolls-back`` and ``applies-forward``. FleetError with every problem of all of them:
+    ``no-such-placement``, ``placement-deleting``, ``no-such-snapshot``, ``snapshot-not-whole``, and those of
+    ``recorded_placement`` and ``content_of``."""
     found, problems = [], list[Problem]()
     for name in names:
         try:

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a placement's parent (ApplySet) on a member says that is held there, its inventory: before steps are carried
-out, and after them."""
+out, and after them; whether these are its author's ``originals``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from .observe import Observed
 
 
 def identity_with(asked: ApplySet, observed: Observed) -> ApplySet:
-    """The ApplySet as ``asked`` for; what was put on its author's own objects once is not deleted later either."""
+    """The ApplySet as ``asked`` for, with ``originals`` also where the recorded one has it: what was put on its
+    author's own objects once is not deleted later either."""
     return replace(asked, originals=asked.originals or bool(observed.recorded and observed.recorded.originals))
 
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Carrying out a placement on one member, or only looking: observe, write the intent, apply by waves, remove, write the
-outcome; what is due, refused, available or lacking there."""
+"""Carrying out a placement on one member, or only looking (``ReportDiff`` too): observe, write the intent, apply by
+waves, remove, write the outcome; what is due, refused, available or lacking there."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ class MemberProgress:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberTask:
-    """What one member is to hold. ``identity`` is the ApplySet without its inventory.
+    """What one member is to hold. ``identity`` is the ApplySet without its inventory; without ``write`` it is only
+    looked at, and ``progress`` is written into.
 
     ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
     ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``moves`` are objects that go

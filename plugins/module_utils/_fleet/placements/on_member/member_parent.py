@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The parent of a placement's ApplySet on a member: written and deleted, but not over what another run wrote there
-since (``member-moved``)."""
+"""The parent of a placement's ApplySet on a member, and our namespace with it: written and deleted, but not over what
+another run wrote there since (``member-moved``)."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ class WishedApproval:
 
 
 def is_staged(records: Records, run: str, kind: str) -> bool:
-    """Whether the run is a staged one; ``kind`` is empty where nobody said.
+    """Whether the run is a staged one, False where none of the name is there; ``kind`` is empty where nobody said, else
+    it alone decides and nothing is read.
 
     Runs of a kind that the account may not read are none that it could answer. FleetError ``ambiguous-run``, and
     ``forbidden`` where it may read neither, ``bad-option`` where no run of the kind can be called so, and others of the

@@ -49,7 +49,9 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class PlacedRequest:
-    """An approval of a run and where it stands; ``name`` is that of its request among all of that kind."""
+    """An approval of a run and where it stands: before or after which stage (``timing`` ``Before`` or ``After``),
+    whether it was asked for (``reached``), and whether the run has taken it (``accepted``); ``name`` is that of its
+    request among all of that kind."""
 
     name: str
     stage: str
@@ -84,10 +86,11 @@ class UncountedRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class GivenApproval:
-    """What became of an approval. ``verified`` is whether this call gave it and the hub vouches for the name; ``own``
-    whether the approver made or started the run. ``uncounted`` is why it does not count by the terms that the run
-    keeps, empty if it does, as far as these tell; ``useless`` that a newer run has superseded this one, so that it
-    fails all the same, empty if not."""
+    """What became of an approval. ``state`` is ``Completed``, as that of a gate; ``by`` is who gave it, empty where
+    that is not known; ``changed``: it was not given before. ``verified`` is whether this call gave it and the hub
+    vouches for the name; ``own`` whether the approver made or started the run. ``uncounted`` is why it does not count
+    by the terms that the run keeps, empty if it does, as far as these tell; ``useless`` that a newer run has superseded
+    this one, so that it fails all the same, empty if not."""
 
     request: PlacedRequest
     state: str
@@ -195,7 +198,7 @@ def seen_requests(
     """The requests that count, by name. One that was made for another run of this name, or for other work, counts for
     nothing and is deleted, so that it is asked for anew; so is one that cannot be read, and one whose approval does not
     count. ``tell`` is told of each before it is deleted, as it was judged: one that somebody writes meanwhile is left
-    to the next look. Without it nothing is. FleetError of the records, and what ``judge`` raises."""
+    to the next look. Without ``tell`` none is deleted. FleetError of the records, and what ``judge`` raises."""
     key = run.key
     kind = key.kinds.approval
     documents = {record_name(each): each for each in records.list(kind, key.labels, key.namespace)}

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a state of a staged update run takes: rehearsed, refused before it is recorded, its stages laid out, carried on
-under the placement's lease; answers to its approval requests and labels of members read anew, the placement's status at
-the end."""
+under the placement's lease; answers to its approval requests (every 5 s) and labels of members (15 s) read anew, the
+placement's status at the end."""
 
 from __future__ import annotations
 

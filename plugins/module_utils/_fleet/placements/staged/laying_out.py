@@ -36,8 +36,8 @@ Members = t.Mapping[str, Member]
 
 @dataclass(frozen=True, kw_only=True)
 class Laid:
-    """A run decided on once: what it is decided on, and what it gives to clusters; None where it could not begin.
-    ``beside`` warns of others that are open when it begins."""
+    """A run decided on once: what it is decided on, and what it gives to clusters (``plan``, None where it could not
+    begin). ``beside`` warns of others that are open when it begins."""
 
     ground: RunGround
     decision: StagedDecision
@@ -127,6 +127,6 @@ def ended(laid: Laid, given: StagedManifests, changed: bool) -> StagedReport:
 
 
 def newer_of(run: ClusterStagedUpdateRun, ground: RunGround) -> RunStanding | None:
-    """How the run after this one stands, as of ``newer_run``."""
+    """How the run after this one stands, as of ``newer_run``; None if there is none."""
     newer = newer_run(run, ground.runs)
     return standing_of(newer) if newer else None

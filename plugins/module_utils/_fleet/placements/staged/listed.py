@@ -71,9 +71,8 @@ def runs_upset(
 ) -> tuple[Problem, ...]:
     """A warning, by placement and name, for each run that has begun and not ended, and that fails when it goes on,
     since by these plans its placement gets other clusters or another policy, or finds fewer clusters than that asks for
-    (KubeFleet's staged runs refuse all three).
-    Damaged runs are passed over. ``recorded`` has each placement of ``plans``. FleetError where runs cannot be
-    listed."""
+    (KubeFleet's staged runs refuse all three). Damaged runs are passed over. ``recorded`` has each placement of
+    ``plans``. FleetError where runs cannot be listed."""
     moved = {each.name: each for each in plans if each.by_run and _moves(each, recorded[each.name])}
     found = [
         standing_of(run)
