@@ -44,7 +44,8 @@ class PermitPage:
             return PermitWindow(page=self, number=self._given - 1)
 
     def stop(self) -> None:
-        """From now on nothing is permitted, for good."""
+        """From now on ``permits`` is False for all windows, for good; the ends and the sign of life noted here stay,
+        and so does what ``holds`` says."""
         self._cells[_STOPPED] = 1.0
 
     def beat(self) -> None:
@@ -56,8 +57,8 @@ class PermitPage:
         self._cells[_FIRST + window] = end
 
     def holds(self, window: int) -> bool:
-        """Whether the leases behind the window are good by what is noted here; True for ``NO_WINDOW``, of which nothing
-        is."""
+        """Whether the leases behind the window are good by the end that is noted here, whether or not all was stopped;
+        True for ``NO_WINDOW``, of which nothing is."""
         return window == NO_WINDOW or self._clock() < self._cells[_FIRST + window]
 
     def permits(self, window: int) -> bool:

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Any object out of the records as its dataclass, judged by the rules for manifests or only decoded; refused where
-others have damaged it; deleted as it was read."""
+others have damaged it (``record-damaged``); deleted as it was read."""
 
 from __future__ import annotations
 

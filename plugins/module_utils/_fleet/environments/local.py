@@ -31,8 +31,9 @@ _RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 @dataclass(frozen=True, kw_only=True)
 class LocalFleet:
     """Outcomes in the order asked for; ``kubeconfig`` is the path of a file with a context for each cluster, which is
-    not there before one was made; empty without any outcome. ``kubectl`` is that of a program, empty where none is at
-    hand or is wanted. ``others`` are names of clusters in the same folder that were not asked for."""
+    not there before one was made; empty without any outcome. ``kubectl`` is the path of one, empty where none is at
+    hand, and for clusters that are stopped or absent. ``others`` are names of clusters in the same folder that were not
+    asked for."""
 
     outcomes: tuple[LocalOutcome, ...]
     kubeconfig: str

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A kubeconfig file for a service account of a member, and why it has to be made again, as when its token ends soon or
-its API server is another: its token goes from the API server into the file, and nowhere else. Which stack it was made
-for stands in the file, and those of others are refused (``login-of-others``)."""
+"""A kubeconfig file for a service account of a member, which stack it was made for (else ``login-of-others``), and why
+it has to be made again, as when its token ends soon or its API server is another: its token goes from the API server
+into the file, and nowhere else."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Joining members (MemberClusters), or the contexts of a kubeconfig as members (``no-context-matches``): each is
-reached once before anything is recorded (``no-connection``, ``rebuilt``), and told from all others; labels that its
-nodes tell."""
+"""Joining members (MemberClusters; ``duplicate-member``), or the contexts of a kubeconfig as members
+(``no-context-matches``): each is reached once before anything is recorded (``no-connection``, ``rebuilt``), and told
+from all others; labels that its nodes tell."""
 
 from __future__ import annotations
 
@@ -87,8 +87,9 @@ class Joined:
 
 
 def wishes_of_contexts(kubeconfig: str, pattern: str) -> tuple[MemberSpec, ...]:
-    """One wish for every context of the kubeconfig that matches the shell pattern, named after it. FleetError
-    ``no-context-matches`` (with those there are), and those of the kubeconfig."""
+    """What is wanted of a member for every context of the kubeconfig that matches the shell pattern, upper and lower
+    case told apart; each is named after its context, in the order of these names. FleetError ``no-context-matches``
+    (with those there are), and those of the kubeconfig."""
     found = contexts(kubeconfig)
     names = [each for each in found if fnmatch.fnmatchcase(each, pattern)]
     if not names:

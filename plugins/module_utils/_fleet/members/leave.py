@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members that leave: what was placed there is released or removed, under the brakes (``max_removals``,
-``member-busy``), and then they are forgotten, with ``forget_unreachable`` also those that do not answer."""
+"""Members that leave: what was placed there is released or removed (``not-removed``), under the brakes
+(``max_removals``, ``member-busy``), and then they are forgotten, with ``forget_unreachable`` also those that do not
+answer."""
 
 from __future__ import annotations
 
@@ -64,10 +65,10 @@ class LeaveRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Left:
-    """Outcomes by member and placement; ``unreachable`` members were forgotten with what is on them, and ``doubles``
-    because their cluster is a member under another name. ``others`` are placements of other records, left alone;
-    ``failed`` says why members stayed, ``strangers`` are names that are no members.
-    """
+    """``left`` are names of members that went, or would go; outcomes are by member and placement; ``unreachable``
+    members were forgotten with what is on them, and ``doubles`` because their cluster is a member under another name.
+    ``others`` are placements of other records, left alone; ``failed`` says why members stayed, ``strangers`` are names
+    that are no members."""
 
     left: tuple[str, ...] = ()
     outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]] = field(default_factory=dict)

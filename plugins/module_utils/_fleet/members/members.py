@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The members of a fleet as the records hold them, and connections to them by their kubeconfigs, in files or in Secrets
-on the hub (``secret-without-hub``); ``no-members``, ``not-a-member``, ``not-ready``; how far servers' clocks are
-ahead."""
+on the hub (``secret-without-hub``, ``secret-without-key``); ``no-members``, names that are none (``no-such-member``),
+``not-a-member``, ``not-ready``; how far servers' clocks are ahead."""
 
 from __future__ import annotations
 

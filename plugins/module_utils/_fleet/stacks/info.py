@@ -40,7 +40,7 @@ class StackInfo:
 
 def info(options: Options, environ: t.Mapping[str, str], say: Say) -> StackInfo:
     """All that is known of the stack; the backend is only read. One that is not there, or has no state, is no error and
-    gives an empty one. FleetError ``stack-unreadable``, and as of ``place``, ``opened_stack`` and
+    gives an empty one. FleetError ``stack-unreadable``, and as of ``place``, ``project_name``, ``opened_stack`` and
     ``Commands.output_of``."""
     where = place(options)
     try:

@@ -40,7 +40,8 @@ _UP = ("up", "--yes", "--skip-preview")
 
 @dataclass(frozen=True, kw_only=True)
 class StackReport:
-    """``counts`` are resources by operation; ``outputs`` are those of the stack, secrets masked by the engine."""
+    """``counts`` are resources by operation; ``outputs`` are those of the stack, secrets masked by the engine, none
+    after a preview and of a stack that is taken down."""
 
     changed: bool
     counts: t.Mapping[str, int]

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kubernetes quantities as numbers in a unit, for templates (``invalid-quantity``)."""
+"""Kubernetes quantities as numbers in a unit (filter ``quantity``), whole ones or floats, for templates
+(``invalid-quantity``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decisions for a placement that nothing holds yet, and why for one cluster, from a manifest and a facts snapshot. No
-cluster is asked."""
+"""Decisions for a placement that nothing holds yet (rows of the filter ``placement_decisions``: ``rule``, ``reason``,
+``affinityScore``), and why for one cluster (``explain_placement``), from a manifest and a facts snapshot. No cluster is
+asked."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What budgets of Karpenter NodePools allow now, when they open within days, and what is wrong with them (lint);
-whether a pod, a node or a NodePool may be disrupted. All offline."""
+"""What budgets of Karpenter NodePools allow now (filter ``allowed_disruptions``), when they open within days
+(``disruption_openings``), and what is wrong with them (``lint_budgets``); whether a pod, a node or a NodePool may be
+disrupted (test ``disruptable``). All offline."""
 
 from __future__ import annotations
 
@@ -47,8 +48,8 @@ class Budgeted:
 def allowed_disruptions(
     pools: t.Any, nodes: t.Any, reason: str | None = None, node_claims: t.Any = None, now: t.Any = None
 ) -> list[Row]:
-    """A row for each pool, in the order given, and reason: what may be disrupted now, the arithmetic, and the next
-    change within a year, None if none comes.
+    """A row for each pool, in the order given, and reason: what may be disrupted now (``allowed``, None where no budget
+    limits it), the arithmetic, and the next change within a year, None if none comes.
 
     ``nodes`` is a number of nodes that count, or their manifests; then those that are leaving or not Ready are
     subtracted. Without ``node_claims`` each node with the label of a pool counts as having one; a pool without a name

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a cluster is selected: by labels (text or label selector), or by terms of labels and properties as placements
-have them (``sorter-in-required``)."""
+"""Whether a cluster is selected (test ``selected_by``): by labels (text as of ``kubectl -l``, ``byLabel``, label
+selector), or by terms of labels and properties as placements have them (``sorter-in-required``)."""
 
 from __future__ import annotations
 

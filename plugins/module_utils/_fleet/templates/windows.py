@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether an instant is in a window: one with a schedule, a maintenance window, those of a FleetMaintenance."""
+"""Whether an instant is in a window (test ``within_window``): one with a ``schedule`` and a ``duration``, a maintenance
+window (``startTime``, ``durationHours``) or its configuration (``timeInWeek``), those of a FleetMaintenance with its
+freezes, by what they govern."""
 
 from __future__ import annotations
 
@@ -33,10 +35,11 @@ def within_window(at: t.Any, windows: t.Any, governs: str = KUBERNETES) -> bool:
 
     A window has ``schedule`` and ``duration`` as budgets have them, with ``timeZone`` and ``nth`` if wanted (``nodes``
     and ``reasons`` are passed over); or it is a maintenance window (``schedule.weekly`` and the like, ``startTime``,
-    ``durationHours``), alone or in its named configuration; or a FleetMaintenance, of which those windows count that
-    govern ``kubernetes`` or ``nodeImage`` (without one it is any time), and its freezes. FleetError ``bad-argument``
-    without any window, for another ``governs`` and for another object of ours, ``invalid-time``, or with all problems
-    of the first window that cannot be read (``unknown-kind`` among them), although the instant is in another.
+    ``durationHours``), alone or in its named configuration, which may also have ``timeInWeek``; or a FleetMaintenance,
+    of which those windows count that govern ``kubernetes`` or ``nodeImage`` (without one it is any time), and its
+    freezes. FleetError ``bad-argument`` without any window, for another ``governs`` and for another object of ours,
+    ``invalid-time``, or with all problems of the first window that cannot be read (``unknown-kind`` among them),
+    although the instant is in another.
     """
     now = given_instant(at, "input")
     kind = GOVERNED[one_of(governs, tuple(GOVERNED), "governs")]
