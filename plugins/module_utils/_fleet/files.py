@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Files that verbs are given to read (facts, looks for drift, prices, plans, other JSON; ``facts-missing``,
 ``prices-invalid``) and to write (``unwritable-file``); a path as an option in a printed command, its ``~`` replaced by
-the home; list options with no text in them, refused."""
+the home; list options with no text in them, refused (``bad-option``)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Local clusters as a verb asks for them, several at once or all of a ``fleet``, from plain options, with the range of
-their ports (``bad-port-range``); what of others is left."""
+their ports (``bad-port-range``); one ``kubeconfig`` for all and a ``kubectl``; what of others is left."""
 
 from __future__ import annotations
 

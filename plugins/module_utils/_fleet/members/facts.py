@@ -78,12 +78,14 @@ def read_fleet(
     namespaces: bool = False,
 ) -> FleetReading:
     """The facts of all members at ``now``; with ``pods`` also what pods request in all, with ``namespaces`` their
-    names. A member that cannot be read keeps its older facts, is unhealthy, and is in ``failed``; one that is there for
-    a failure of this machine (``NotAsked``) keeps its health too.
+    names; windows by ``commands``, costs by ``prices``. A member that cannot be read keeps its older facts, is
+    unhealthy, and is in ``failed``; one that is there for a failure of this machine (``NotAsked``) keeps its health
+    too.
 
     ``threads`` is for each of the processes, of which there are ``workers``. FleetError ``no-workers`` where this
     machine starts not all of the processes, or no thread in this one; if it starts none in another, the members of that
-    were not asked."""
+    were not asked.
+    """
 
     def read(clients: Clients, names: t.Iterable[str]) -> Answers[_MemberAnswer]:
         """What each of these members says, through these clients, or why it could not be read."""

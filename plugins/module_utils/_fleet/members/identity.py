@@ -90,7 +90,8 @@ class Identities:
         self._note_names(recorded_uids(self.members) | self.seen)
 
     def welcome(self, members: t.Mapping[str, FleetMember]) -> None:
-        """Adds members that have joined since."""
+        """Adds members that have joined since, with their recorded UIDs. Nobody is asked, and nothing is refused: that
+        two are one cluster is told by ``admit`` and ``notes``."""
         with self._lock:
             self.members = {**self.members, **members}
             self._note_names(recorded_uids(members))

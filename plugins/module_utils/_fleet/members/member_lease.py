@@ -54,7 +54,7 @@ class KeptLease:
 
     @property
     def due(self) -> bool:
-        """Whether a third of its time is over."""
+        """Whether a third of its time is over since it was taken or last renewed here."""
         return running_time() >= self._renewed + self._lease.seconds / 3
 
     def keep(self) -> None:

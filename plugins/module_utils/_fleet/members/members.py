@@ -187,7 +187,8 @@ class Clients:
             raise
 
     def welcome(self, members: t.Mapping[str, FleetMember]) -> None:
-        """Adds those that it does not have, who have joined since it was made; what it has of others stays."""
+        """Adds those that it does not have, who have joined since it was made; what it has of others stays. Nobody is
+        asked."""
         with self._lock:
             new = {name: each for name, each in members.items() if name not in self.members}
             if new:

@@ -83,7 +83,8 @@ def left_behind(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outco
 
 
 def seen(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outcomes]) -> Looked:
-    """What a look that wrote nothing comes to; that an evacuated cluster cannot be reached is no news of it."""
+    """What a look that wrote nothing comes to, as of ``looked_at``; that an evacuated cluster cannot be reached is no
+    news of it."""
     return looked_at(outcomes, {(each.placement, each.cluster) for each in left_behind(plans, outcomes)})
 
 
@@ -125,7 +126,7 @@ def check_brakes(plan: FleetPlan) -> None:
 
 
 def stopping(plan: FleetPlan) -> list[Problem]:
-    """The brakes for which an apply is refused, each with the option that lifts it."""
+    """The brakes for which an apply of this plan is refused, as of ``braked``."""
     return braked(plan.plans)
 
 
@@ -241,5 +242,6 @@ def _is_as_begun(plan: PlacementPlan, recorded: RecordedPlacement) -> bool:
 
 
 def in_reach(problems: t.Iterable[Problem]) -> list[Problem]:
-    """The problems without those that only say that a member, or a part of one, is out of reach for now."""
+    """The problems but for ``partly-read`` and those of a code in OUT_OF_REACH, which only say that a member, or a part
+    of one, is out of reach for now."""
     return [each for each in problems if each.code not in (*OUT_OF_REACH, "partly-read")]

@@ -39,7 +39,8 @@ class Unreadable:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedOverrides:
-    """All overrides there are, of whatever placement; ``findings`` are repairs and warnings."""
+    """All overrides there are, of whatever placement; ``unreadable`` are those on the hub that break a rule,
+    ``findings`` repairs and warnings."""
 
     overrides: tuple[Override, ...] = ()
     unreadable: tuple[Unreadable, ...] = ()

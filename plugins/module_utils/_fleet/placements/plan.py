@@ -103,7 +103,7 @@ class PlanRequest:
 
     @property
     def kinds(self) -> Scopes:
-        """What files say for sure of kinds; nothing where resources are selected on the hub."""
+        """Which kinds are namespaced, as far as files say for sure; nothing where resources are selected on the hub."""
         return self.resources.sure if self.resources else {}
 
 

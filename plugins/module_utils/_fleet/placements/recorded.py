@@ -53,7 +53,8 @@ Document = dict[str, t.Any]
 
 
 def unmarked(annotations: t.Mapping[str, str]) -> dict[str, str]:
-    """The annotations of a placement that are its author's."""
+    """The annotations of a placement that are its author's: without our own of its source, its approval and a
+    recovery."""
     return {name: each for name, each in annotations.items() if name not in _MARKS}
 
 

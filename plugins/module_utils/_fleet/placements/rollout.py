@@ -130,7 +130,7 @@ class RolloutSteering:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody is to be written or looked at just now."""
+        """Whether nobody is to be written or looked at just now, and every answer has been taken in."""
         return not (self._queue or self._retries or self._looks or self._news)
 
     def taken_up(self, state: RolloutState, now: datetime) -> RolloutState:

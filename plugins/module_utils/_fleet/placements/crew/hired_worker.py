@@ -86,7 +86,8 @@ class HiredWorker:
             return self._given.get(number)
 
     def heard(self, message: TaskEnd | TaskNews) -> None:
-        """Takes in what it says of a task: how it ended, or what it has written by now."""
+        """Takes in what it says of a task: how it ended, or what it has written by now; nothing where nobody waits for
+        that any more."""
         given = self.given(message.number)
         if given is None:
             return

@@ -93,7 +93,8 @@ class EvictionReport:
 
     @property
     def refused(self) -> tuple[Problem, ...]:
-        """A problem for each eviction that is not permitted; its code is ``eviction-`` and the reason."""
+        """A problem for each eviction that was judged now and is not permitted; its code is ``eviction-`` and the
+        reason."""
         return tuple(
             Problem(f"eviction-{each.verdict.why}", each.verdict.message, f"{each.cluster} ({each.placement})")
             for each in self.results

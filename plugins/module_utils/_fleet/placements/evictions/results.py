@@ -43,7 +43,8 @@ def result_over(asked: RequestedEviction) -> EvictionResult:
 
 
 def failures_of(results: t.Iterable[EvictionResult]) -> t.Iterator[Problem]:
-    """What keeps evictions that are underway from coming to their end, as problems."""
+    """What keeps evictions that are underway from coming to their end: the error of the member, then a problem
+    ``not-gone`` for each object that failed there."""
     for each in results:
         outcome, where = each.outcome, f"{each.cluster} ({each.placement})"
         if outcome is None or each.state != UNDERWAY:

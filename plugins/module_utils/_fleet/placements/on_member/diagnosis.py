@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why a workload on a member is not available: up to 50 pods of each of the first three are asked what ails them. Reads
-only."""
+"""Why a workload on a member is not available: up to 50 pods of each of the first three are asked what ails them, told
+in at most 500 characters. Reads only."""
 
 from __future__ import annotations
 

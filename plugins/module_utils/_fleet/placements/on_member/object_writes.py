@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One write to one object on a member (apply, adopt, prune, release), by server-side apply, on the very state that the
-step was decided on (``member-moved``, ``conflict``); whether others' fields are taken over."""
+"""One write to one object on a member (apply, adopt, prune, release), by server-side apply, in up to 5 attempts, on the
+very state that the step was decided on (``member-moved``, ``conflict``); whether others' fields are taken over."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Rebuilding the records of lost placements from the ApplySets on all members: placement, policy, snapshots and
-bindings; a recovery that was killed goes on from what it wrote. Placed objects are never touched."""
+bindings, the ApplySets taken over under the new uid, with digests of Secrets under our key; a recovery that was killed
+goes on from what it wrote. Placed objects are never touched."""
 
 from __future__ import annotations
 

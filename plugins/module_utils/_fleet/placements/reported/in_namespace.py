@@ -34,7 +34,8 @@ class StatusInNamespace:
 
     @classmethod
     def of(cls, records: Records, on_hub: bool, placement: ClusterResourcePlacement) -> StatusInNamespace:
-        """That of a placement, whose records are ``on_hub`` or in a file."""
+        """That of a placement; without a namespace where its records are not ``on_hub``, or it does not ask for a
+        copy."""
         return cls(records=records, name=placement.name, namespace=placement.reporting_namespace if on_hub else "")
 
     def expected(

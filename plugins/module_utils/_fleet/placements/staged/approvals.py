@@ -104,7 +104,7 @@ class GivenApproval:
 
 
 def requests_of(run: ClusterStagedUpdateRun) -> t.Iterator[PlacedRequest]:
-    """Every approval of the run in the order in which they are reached."""
+    """Every approval of the run in the order in which they are reached; none before its stages are recorded."""
     for stage in run.status.stages_status:
         for timing, tasks in ((BEFORE, stage.before_stage_task_status), (AFTER, stage.after_stage_task_status)):
             yield from (_placed(run.key, each, stage.stage_name, timing) for each in tasks if each.type == TASK)

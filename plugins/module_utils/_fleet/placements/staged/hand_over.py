@@ -67,7 +67,8 @@ def _was_given(plan: PlacementPlan, each: RolloutBinding) -> bool:
 
 
 def clusters_to_look_at(plan: PlacementPlan) -> frozenset[str] | None:
-    """The clusters that tell how the placement is: those that hold what they shall; None for all of them."""
+    """The clusters that tell how the placement is: where staged runs change it those that hold what they shall, else
+    None, for all of them."""
     return frozenset(each.cluster for each in plan.clusters) - awaiting_staged_run(plan).keys() if plan.by_run else None
 
 

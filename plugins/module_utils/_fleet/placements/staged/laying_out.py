@@ -113,7 +113,7 @@ def notes_of(laid: Laid, given: StagedManifests) -> tuple[Problem, ...]:
 
 
 def ended(laid: Laid, given: StagedManifests, changed: bool) -> StagedReport:
-    """The report of a run that is not carried on."""
+    """The report of a run that is not carried on; ``changed``: whether its record is another one by now."""
     return StagedReport(
         run=laid.run,
         digest=laid.digest,
