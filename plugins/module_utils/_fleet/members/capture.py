@@ -67,8 +67,8 @@ def capture(
     is held, and the notes say so.
 
     ``timeout`` is seconds to connect, ``threads`` are for each of the ``workers``, which are processes. FleetError
-    ``no-members``, ``record-damaged`` for a member's record, as of ``read_fleet``, or the problems of all when none can
-    be read.
+    ``no-members``, ``record-damaged`` for a member's record, others of the records, as of ``read_fleet``, or the
+    problems of all when none can be read.
     """
     members = recorded_members(session.records)
     if not members:

@@ -76,7 +76,8 @@ def evacuation(
 def record_marks(session: Session, wanted: Evacuation) -> None:
     """Records the marks that are news, with evidence, so that every later run decides by them. FleetError
     ``lease-held`` where somebody changes one of these members just now, ``conflict`` where somebody did,
-    ``not-a-member`` where one has left, ``record-damaged``; marks recorded before that stay."""
+    ``not-a-member`` where one has left, ``record-damaged``, and others of the records; marks recorded before that
+    stay."""
     for action, names in ((EVACUATED_MEMBERS, wanted.evacuated), (READMITTED, wanted.readmitted)):
         news = sorted(wanted.news & names)
         if not news:
@@ -114,7 +115,7 @@ def evacuated_names(clusters: t.Iterable[Record]) -> list[str]:
 def still_held(records: Records, wanted: Evacuation, planned: t.Container[str]) -> tuple[Problem, ...]:
     """A problem ``not-moved-yet`` for each placement that is bound to evacuated clusters, but for bindings that are
     Unscheduled, and not among those ``planned``, which are ``PlacementKey`` as text; in their order. FleetError
-    ``record-damaged``."""
+    ``record-damaged``, and others of the records."""
     if not wanted.evacuated:
         return ()
     found: dict[PlacementKey, list[str]] = {}

@@ -193,7 +193,7 @@ def record_uids(records: Records, members: t.Mapping[str, FleetMember], seen: t.
     ``members``.
 
     What another run records meanwhile stands; a member that is written at that moment stays without until next time.
-    FleetError ``record-damaged``.
+    FleetError ``record-damaged``, and others of the records.
     """
     for name, uid in seen.items():
         document = None if members[name].spec.cluster_uid else records.get("FleetMember", name)

@@ -107,9 +107,9 @@ def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joine
     that are new or rebuilt, or have a new connection, are reached first; if one of them cannot be, if it is a member
     under another name, or if a wish is malformed, no member is recorded. With ``write`` UIDs of known members and keys
     of the records are kept, too. FleetError ``duplicate-member``, ``no-connection``, ``double-member``,
-    ``server-too-old``, ``record-damaged``, ``no-workers``, those of connections and of windows on the cluster, and as
-    of ``read`` for a malformed wish or record; ``lease-held``, ``lease-lost``, ``already-exists`` and ``conflict``
-    leave members before that one recorded."""
+    ``server-too-old``, ``record-damaged``, ``no-workers``, those of connections, of the records and of windows on the
+    cluster, and as of ``read`` for a malformed wish or record; ``lease-held``, ``lease-lost``, ``already-exists`` and
+    ``conflict`` leave members before that one recorded."""
     records = session.records
     _refuse_repeated(wishes)
     wanted = {wish.name: _documents(records, wish) for wish in wishes}

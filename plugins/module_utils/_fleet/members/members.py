@@ -74,7 +74,8 @@ class Member:
 
 def recorded_members(records: Records) -> dict[str, Member]:
     """All joined members, each FleetMember in the order of their names; one whose MemberCluster is missing has one that
-    says so (``without_record``). FleetError ``record-damaged``: a member that cannot be read has not left the fleet."""
+    says so (``without_record``). FleetError ``record-damaged``, for a member that cannot be read has not left the
+    fleet, and others of the records."""
     fleet = all_decoded(FleetMember, records.list("FleetMember"))
     clusters = all_decoded(MemberCluster, records.list("MemberCluster"))
     return {

@@ -141,8 +141,8 @@ class Report:
 
     @property
     def together(self) -> tuple[SilentGroup, ...]:
-        """Members that do not answer now, or did not when their facts were read, in groups by a label that is common to
-        them and to no other."""
+        """Members that do not answer now, or did not when their facts were read, in groups as of ``silent_together``: a
+        label is common to them and to no other."""
         silent = {name for outcomes in self.outcomes.values() for name, each in outcomes.items() if each.silent}
         return silent_together(silent | self.unread, self.plan.facts.index.clusters)
 
@@ -165,7 +165,7 @@ class Report:
 
     @property
     def waves(self) -> dict[str, list[list[str]]]:
-        """Clusters by wave for each placement, as results have them."""
+        """Clusters by wave for each placement, as results have them. FleetError as of ``plan.waves.waves``."""
         return {each.name: [list(wave) for wave in waves(each)] for each in self.plan.plans}
 
     def of(self, placement: str) -> t.Mapping[str, MemberOutcome]:

@@ -255,7 +255,8 @@ def located(problems: t.Iterable[Problem], sourced: LoadedPlacement) -> tuple[Pr
 
 def rendered(selected: Selected, sealing: Sealing) -> tuple[Rendered, ...]:
     """The selected objects as members get them, in the order given, which is that of hashes. Without a key hashes do
-    not cover what Secrets hold: such a plan may be published, and its digest is no other run's."""
+    not cover what Secrets hold: such a plan may be published, and its digest is no other run's. FleetError as of
+    ``as_placed``, such as ``object-too-large``."""
     return tuple(as_placed(each, sealing, selected.origins.get(identify(each))) for each in selected.objects)
 
 

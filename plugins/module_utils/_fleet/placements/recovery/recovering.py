@@ -29,7 +29,7 @@ def recover_records(session: Session, asked: PlacementRequest, former: t.Collect
     """Rebuilds the records of the placements that ``asked`` describes; without ``write`` it only says which. ``former``
     are uids that placements had in records which are given up. FleetError ``no-members``, all problems of what the
     placements select, of the records, and as of ``members_to_write`` (without ``write`` ``recorded_members``),
-    ``resources_from_files``, ``wanted_placements``, ``selected_for`` and ``recover``."""
+    ``resources_from_files``, ``wanted_placements``, ``selected_for``, ``rendered`` and ``recover``."""
     members = members_to_write(session) if asked.write else recorded_members(session.records)
     if not members:
         raise no_members(session.records, "join the members again first")
