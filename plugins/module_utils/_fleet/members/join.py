@@ -7,6 +7,7 @@ from all others; labels that its nodes tell."""
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import typing as t
 from dataclasses import dataclass, replace
@@ -359,4 +360,5 @@ def _write(session: Session, name: str, old: t.Mapping[str, Document | None], mo
         words = "" if action == JOINED else _changes(old, moved)
         testify(session, Deed(action=action, kind="MemberCluster", name=name, members=(name,), message=words))
     finally:
-        records.release(lease)
+        with contextlib.suppress(FleetError):  # what cannot be given back runs out
+            records.release(lease)

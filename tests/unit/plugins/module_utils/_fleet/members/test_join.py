@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.audit.a
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import join as joining
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import IDENTITY, MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
-from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease, Record
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 NOW = datetime(2026, 11, 25, 20, 12, 58, tzinfo=UTC)
@@ -46,6 +46,19 @@ def test_the_entry_of_a_changed_member_says_what_was_and_what_is(session: Sessio
     (entry,) = entries(session)
     assert entry["action"] == MEMBER_CHANGED
     assert entry["message"] == "label env test -> prod, driver local -> command, group none -> canary"
+
+
+def test_a_lease_that_cannot_be_given_back_hides_nothing(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs out by itself, and the member has joined."""
+
+    def refuse(_self: SqliteRecords, _lease: Lease) -> t.NoReturn:
+        raise FleetError("unreachable", "the records do not answer")
+
+    monkeypatch.setattr(SqliteRecords, "release", refuse)
+    wish = MemberSpec(name="prod-1", labels={"env": "prod"})
+    assert join(session, [wish], write=True).changed == ("prod-1",)
+    (entry,) = entries(session)
+    assert entry["message"] == "label env test -> prod"
 
 
 @pytest.mark.parametrize("value", [None, True, 1, 1.5, ["a"]])
