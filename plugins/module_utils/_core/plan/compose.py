@@ -98,9 +98,10 @@ class Facts:
 @dataclass(frozen=True, kw_only=True)
 class WantedPlacement:
     """``objects`` in hash order. ``deleting`` is empty, or why the placement ends (``deleted``, ``source-gone``).
-    ``prune_kinds`` are deleted although they may hold more than ours. ``respecified``: another spec is recorded.
-    ``overrides`` are those attached, in their order; what they make is sealed by ``sealing``, too. ``rolled_back``: the
-    objects are those of an earlier snapshot. ``empty_first`` as of ``PlacementPlan``. ``kinds``: more scopes."""
+    ``older_source``: the brake ``allow_older``, None where no revision is compared. Objects of ``prune_kinds`` are
+    deleted although they may hold more than ours. ``respecified``: another spec is recorded. ``overrides`` are those
+    attached, in their order; what they make is sealed by ``sealing``, too. ``rolled_back``: the objects are those of an
+    earlier snapshot. ``empty_first`` as of ``PlacementPlan``. ``kinds``: more scopes."""
 
     placement: ClusterResourcePlacement
     objects: tuple[Rendered, ...] = ()

@@ -177,7 +177,8 @@ class PlacementPlan:
     """Everything that one placement's next apply would do.
 
     ``objects`` are those of the snapshot; ``overrides`` names what acts on them on a cluster, and ``rendered`` holds
-    what a cluster gets where that is not just ``objects``; ``renderings`` tell the difference.
+    what a cluster gets where that is not just ``objects``; ``renderings`` tell the difference. ``bindings`` are those
+    that scheduling leaves, ``clusters`` are by name; ``brakes`` are all that were asked, tripped or not.
 
     ``wanted`` is how many clusters the policy asks for, ``fulfilled`` whether it found them all. ``deleting`` marks the
     end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked for, is None, as it is in
