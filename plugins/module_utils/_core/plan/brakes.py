@@ -18,9 +18,9 @@ from ..values.listed import number_of
 
 @dataclass(frozen=True, kw_only=True)
 class BrakeLimits:
-    """``max_removals`` is a number of clusters or a percentage of the clusters that a placement holds,
-    ``max_object_removals`` likewise of the objects that it holds on one cluster. A percentage is a text such as
-    ``30%``. An ``allow_*`` lifts the brake of that name."""
+    """``max_removals`` is a number of clusters or a percentage of those that hold a placement, ``max_object_removals``
+    likewise of the objects that one cluster holds of it. A percentage is a text such as ``30%``. An ``allow_*`` lifts
+    the brake of that name; facts that are exactly ``max_facts_age`` old are fresh enough."""
 
     max_removals: int | str = "30%"
     allow_empty: bool = False

@@ -146,9 +146,10 @@ def decide_member(
     wave by identity, then removals in reverse. Nothing is read or written.
 
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member, and they have
-    passed ``check_managed_fields``; ``recorded`` None is an empty inventory. What leaves is released or deleted as
-    ``stays`` says, by ``prune_kinds`` and ``abandon``, and as of ``moves``; what has an owner there is always released.
-    With ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID of the placement's ApplySet: what
+    passed ``check_managed_fields``; ``recorded`` None is an empty inventory. ``strategy`` is how the placement is
+    applied: what becomes of drift and of objects that others hold. What leaves is released or deleted as ``stays``
+    says, by ``prune_kinds`` and ``abandon``, and as of ``moves``; what has an owner there is always released. With
+    ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID of the placement's ApplySet: what
     leaves gets no step where it is gone, or does not bear that ID any more, or where it is the very object (by its uid)
     that is wanted under another name of its place.
     """

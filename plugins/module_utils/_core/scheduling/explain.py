@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Why one cluster is picked or not (``explain``), with every number that led there, or each cluster of the fleet in a
-sentence: read from the scheduling itself."""
+sentence: read from the scheduling itself; and which cluster cannot be explained (``unknown-cluster``)."""
 
 from __future__ import annotations
 

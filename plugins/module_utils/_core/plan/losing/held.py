@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a cluster holds of a placement, by its binding and the recorded snapshots: what is known to be there, what
 writes that did not end may have put there (``leftover``), and how much of it a plan takes away, for the brake on
-objects."""
+objects (``max_object_removals``)."""
 
 from __future__ import annotations
 
