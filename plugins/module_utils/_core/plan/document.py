@@ -161,7 +161,8 @@ NO_MOVES = Moves()
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A cluster that is not picked, and the rule that refused it (``not-enough-score`` when it lost on score)."""
+    """A cluster that is not picked, and the rule that refused it: the name of a plugin of the scheduler, ``PickFixed``
+    for a name that is not found, or of PickN ``not-enough-score`` or ``not-needed``."""
 
     cluster: str
     rule: str

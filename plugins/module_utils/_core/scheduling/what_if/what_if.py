@@ -143,8 +143,8 @@ def what_if(
 
 
 def supposed_fleet(index: FleetIndex, overlay: Overlay) -> FleetIndex:
-    """The fleet as ``overlay`` supposes it, at the instant of its index; one for all placements, whose columns are
-    shared."""
+    """The fleet as ``overlay`` supposes it, at the instant of ``index``; one for all placements, whose columns are
+    shared. KeyError as of ``overlaid``."""
     return FleetIndex(overlaid(index.clusters, overlay, index.now), index.now)
 
 
