@@ -37,7 +37,8 @@ class StatePool:
     of the controller that looks. From outside nobody sees which controllers run: there every pool counts as managed,
     each by its own.
 
-    ``instance_types`` None: the catalogue is not known, which is not the same as empty.
+    ``node_class`` None: it is not known. ``instance_types`` None: the catalogue is not known, which is not the same as
+    empty.
     """
 
     pool: NodePool
@@ -87,9 +88,9 @@ def class_reference(pool: NodePool) -> NodeClassReference:
 
 @dataclass(frozen=True)
 class ClusterState:
-    """``nodes`` are sorted by name, ``pending`` are pods without a node, ``daemons`` one pod of each DaemonSet, for the
-    room that they take on new nodes. ``overlooked`` are Nodes that Karpenter does not look at before they say more,
-    with their pods and without NodeClaims."""
+    """``nodes`` are sorted by name, ``pools`` are by name, ``pending`` are pods without a node, ended ones too,
+    ``daemons`` one pod of each DaemonSet, for the room that they take on new nodes. ``overlooked`` are Nodes that
+    Karpenter does not look at before they say more, with their pods and without NodeClaims."""
 
     nodes: tuple[StateNode, ...] = ()
     pools: t.Mapping[str, StatePool] = field(default_factory=dict, hash=False)

@@ -45,9 +45,9 @@ class DaemonPods:
 
     def of(self, daemon_sets: t.Iterable[Document]) -> tuple[Pod, ...]:
         """One pod for each of the DaemonSets, in their order: the newest that was seen, else one made of the template's
-        spec, without labels and owners. If the template has a required node affinity, that stands for the pod's, where
-        the controller puts the name of its node. FleetError as of ``read_pod``, ValueError for parts of another
-        type."""
+        spec, without labels and owners, its limits standing for requests that it lacks. If the template has a required
+        node affinity, that stands for the pod's, where the controller puts the name of its node. FleetError as of
+        ``read_pod``, ValueError for parts of another type."""
         return tuple(_pod(each, self._newest.get(str(mapping(each, "metadata").get("uid")))) for each in daemon_sets)
 
 

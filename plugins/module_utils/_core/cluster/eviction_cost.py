@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What disrupting a node costs (Karpenter, ``pkg/utils/disruption``): costs of pods (``pod-deletion-cost``, priority)
-and nodes, emptiness, what is left of a lifetime (``expireAfter``), and the price for the cost."""
+and nodes, emptiness, what is left of a lifetime (``expireAfter``), and the price divided by the cost, by which nodes
+are tried first."""
 
 from __future__ import annotations
 

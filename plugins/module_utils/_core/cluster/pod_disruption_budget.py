@@ -23,7 +23,8 @@ ALWAYS_ALLOW = "AlwaysAllow"
 
 @dataclass(frozen=True, kw_only=True)
 class PodDisruptionBudget:
-    """``allowed`` is how many pods may go now (``status.disruptionsAllowed``); without a selector it covers nothing."""
+    """``allowed`` is how many pods may go now (``status.disruptionsAllowed``); without a selector it covers nothing;
+    ``unhealthy`` is its ``unhealthyPodEvictionPolicy``."""
 
     name: str
     namespace: str = "default"

@@ -53,8 +53,8 @@ def pod_requests(
 
 def manifest_requests(pods: t.Iterable[t.Mapping[str, t.Any]]) -> Amounts:
     """What core/v1 Pods as a member sent them (manifests) take together, in 10^-9 of each resource's unit, whatever
-    their phase; they are not counted as ``pods``. ValueError if a part of one is of another type than a Pod's, or an
-    amount no quantity.
+    their phase; they are not counted as ``pods``. ValueError if a part of one is of another type than a Pod's, or its
+    amounts are refused as of ``read_amounts``.
 
     Most pods of a cluster are replicas: those that ask for the same are counted, and read once.
     """

@@ -38,7 +38,7 @@ UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Node:
     """``capacity`` (empty: as allocatable) and ``allocatable`` are in 10^-9 of each resource's unit; ``ready`` is the
-    status of its condition, empty if missing."""
+    status of its condition, empty if missing; ``image`` is the name of its operating system (``osImage``)."""
 
     name: str
     uid: str = ""

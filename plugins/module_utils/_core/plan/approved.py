@@ -43,7 +43,8 @@ AGAIN = "plan again with write_plan, and have that approved"
 
 @dataclass(frozen=True, kw_only=True)
 class Approved:
-    """``digest`` was computed from what the file shows; ``changes`` has a line for each placement: ``a: b lost``."""
+    """``digest`` was computed from what the file shows; ``changes`` has a line for each placement, with all its
+    clusters, kept ones too, in the order of the file: ``web: west lost, east kept``."""
 
     digest: str
     changes: tuple[str, ...]

@@ -18,9 +18,9 @@ from ..values.listed import number_of
 
 @dataclass(frozen=True, kw_only=True)
 class BrakeLimits:
-    """``max_removals`` is a number of clusters or a percentage of the clusters that a placement holds,
-    ``max_object_removals`` likewise of the objects that it holds on one cluster. A percentage is a text such as
-    ``30%``. An ``allow_*`` lifts the brake of that name."""
+    """``max_removals`` is a number of clusters or a percentage of those that hold a placement, ``max_object_removals``
+    likewise of the objects that one cluster holds of it. A percentage is a text such as ``30%``. An ``allow_*`` lifts
+    the brake of that name; facts that are exactly ``max_facts_age`` old are fresh enough."""
 
     max_removals: int | str = "30%"
     allow_empty: bool = False
@@ -108,7 +108,8 @@ def object_removals_brake(placement: str, losses: t.Iterable[ObjectLoss], limit:
     """The brake ``max_object_removals``, over clusters that do not lose the placement: trips if one of them loses more
     objects than the default or ``limit`` permits; a ``limit`` above the default that permits every loss lifts it. The
     message tells of the cluster with the greatest share, among those that lose more than ``limit`` permits if there are
-    any, and counts the others; the option permits every loss. ValueError as of ``permitted``."""
+    any, and counts the others; the option permits every loss, and is 0 where ``limit`` stops none. ValueError as of
+    ``permitted``."""
     losses = list(losses)
     found = [each for each in losses if each.exceeds(DEFAULT_OBJECT_REMOVALS) or each.exceeds(limit)]
     stopped = [each for each in found if each.exceeds(limit)]

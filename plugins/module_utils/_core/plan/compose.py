@@ -1,9 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Composes one placement's plan from specs, records and facts: rows of clusters gained, kept and lost with ``cause``,
-the objects that leave each (``prune``, ``release``, ``leftover``), changes since the last apply, the next policy and
-resource snapshot, and which brakes are asked. Pure: the same inputs give the same bytes."""
+"""Composes one placement's plan from specs, records and facts: rows of clusters gained, kept and lost with ``cause``
+(``picked``, ``content-changed``, ``unchanged``), the objects that leave each (``prune``, ``release``, ``leftover``),
+changes since the last apply, the next policy and resource snapshot, and which brakes are asked.
+
+Pure: the same inputs give the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -98,9 +101,10 @@ class Facts:
 @dataclass(frozen=True, kw_only=True)
 class WantedPlacement:
     """``objects`` in hash order. ``deleting`` is empty, or why the placement ends (``deleted``, ``source-gone``).
-    ``prune_kinds`` are deleted although they may hold more than ours. ``respecified``: another spec is recorded.
-    ``overrides`` are those attached, in their order; what they make is sealed by ``sealing``, too. ``rolled_back``: the
-    objects are those of an earlier snapshot. ``empty_first`` as of ``PlacementPlan``. ``kinds``: more scopes."""
+    ``older_source``: the brake ``allow_older``, None where no revision is compared. Objects of ``prune_kinds`` are
+    deleted although they may hold more than ours. ``respecified``: another spec is recorded. ``overrides`` are those
+    attached, in their order; what they make is sealed by ``sealing``, too. ``rolled_back``: the objects are those of an
+    earlier snapshot. ``empty_first`` as of ``PlacementPlan``. ``kinds``: more scopes."""
 
     placement: ClusterResourcePlacement
     objects: tuple[Rendered, ...] = ()
@@ -353,9 +357,10 @@ def leaving_objects(
     cause: str,
     contents: t.Iterable[Rendered],
 ) -> dict[str, t.Any]:
-    """What leaves a cluster, by ``prune``, ``release`` and ``leftover``, and what is ``begun``; empty
+    """What leaves a cluster, by ``prune``, ``release`` (as of ``stays``) and ``leftover``, and what is ``begun``; empty
     without a recorded binding ``old``, if unchanged, for one that keeps or gets a placement which only reports, and for
-    one that has left the fleet, where all stays. ``contents`` is what one that keeps or gets it is to hold."""
+    one that has left the fleet, where all stays. ``contents`` is what one that keeps or gets it is to hold. Objects are
+    in the order of the snapshots, without those that are still wanted."""
     only_reports = wanted.placement.spec.strategy.apply_strategy
     if old is None or cause in ("left-the-fleet", "unchanged"):
         return {}

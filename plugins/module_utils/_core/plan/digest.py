@@ -54,7 +54,8 @@ def plan_digest(
 
 def document_digest(plan: t.Mapping[str, t.Any]) -> str:
     """The digest of a placement's plan out of what ``PlacementPlan.as_dict`` wrote, the digest in it not looked at:
-    equal to its ``plan_digest``. KeyError or TypeError for a document of another form."""
+    equal to its ``plan_digest``. KeyError or TypeError for a document of another form, FleetError ``not-json`` for a
+    text that is not Unicode."""
     clusters = plan["clusters"]
     some_get = any(row["change"] != LOST for row in clusters)
     apart = [

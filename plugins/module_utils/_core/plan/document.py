@@ -161,7 +161,8 @@ NO_MOVES = Moves()
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A cluster that is not picked, and the rule that refused it (``not-enough-score`` when it lost on score)."""
+    """A cluster that is not picked, and the rule that refused it: the name of a plugin of the scheduler, ``PickFixed``
+    for a name that is not found, or of PickN ``not-enough-score`` or ``not-needed``."""
 
     cluster: str
     rule: str
@@ -177,7 +178,8 @@ class PlacementPlan:
     """Everything that one placement's next apply would do.
 
     ``objects`` are those of the snapshot; ``overrides`` names what acts on them on a cluster, and ``rendered`` holds
-    what a cluster gets where that is not just ``objects``; ``renderings`` tell the difference.
+    what a cluster gets where that is not just ``objects``; ``renderings`` tell the difference. ``bindings`` are those
+    that scheduling leaves, ``clusters`` are by name; ``brakes`` are all that were asked, tripped or not.
 
     ``wanted`` is how many clusters the policy asks for, ``fulfilled`` whether it found them all. ``deleting`` marks the
     end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked for, is None, as it is in

@@ -61,10 +61,12 @@ class Deletable:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberStep:
-    """One object's step. ``reason`` says why it is refused or differs: upstream's manifest reason (``NotTakenOver``,
-    ``FoundDrifts``), or ours (``NotPlanned``, ``NotGoneYet``). ``manifest`` is None, and ``hash`` empty, for what
-    leaves. ``missing`` says that an object which was applied, or is reported on, is not there. ``changes`` are the
-    fields that an update changes or gives up, where they were asked for."""
+    """One object's step. ``action`` is one of ``WRITES``, or unchanged, refused or differs; ``reason`` says why it is
+    refused or differs: upstream's manifest reason (``NotTakenOver``, ``FoundDrifts``), or ours (``NotPlanned``,
+    ``NotGoneYet``). ``manifest`` is None, and ``hash`` empty, for what leaves. ``drifts`` are fields that others
+    changed, removed or added, ``diffs`` those in which a takeover or a report found other values. ``missing`` says that
+    an object which was applied, or is reported on, is not there. ``changes`` are the fields that an update or a
+    takeover changes or gives up, where they were asked for."""
 
     id: ObjectId
     action: str
@@ -144,10 +146,12 @@ def decide_member(
     wave by identity, then removals in reverse. Nothing is read or written.
 
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member, and they have
-    passed ``check_managed_fields``. What leaves is released or deleted as ``stays`` says, by ``prune_kinds`` and
-    ``abandon``, and as of ``moves``. With ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID
-    of the placement's ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more, or where
-    it is the very object (by its uid) that is wanted under another name of its place.
+    passed ``check_managed_fields``; ``recorded`` None is an empty inventory. ``strategy`` is how the placement is
+    applied: what becomes of drift and of objects that others hold. What leaves is released or deleted as ``stays``
+    says, by ``prune_kinds`` and ``abandon``, and as of ``moves``; what has an owner there is always released. With
+    ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID of the placement's ApplySet: what
+    leaves gets no step where it is gone, or does not bear that ID any more, or where it is the very object (by its uid)
+    that is wanted under another name of its place.
     """
     held = {each.id.key: each for each in recorded.inventory} if recorded else {}
     wanted = {each.id.key for each in desired}

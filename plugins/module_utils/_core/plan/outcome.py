@@ -37,7 +37,8 @@ class ObjectFailure:
 @dataclass(frozen=True, kw_only=True)
 class MemberOutcome:
     """``error`` is set when the member as a whole could not be read or written; then ``steps`` is empty, and
-    ``written`` names the objects that were written before, and ``doubtful`` one of which that is not known.
+    ``written`` names the objects that were written before, and ``doubtful`` one of which that is not known. Without
+    one, ``failures`` are the objects that were refused, could not be written, or are not gone.
 
     ``availability`` holds upstream's availability reason of each object that is there, ``lacks`` in words what those
     that are not available lack, ``statuses`` the status of each object where it is to be mirrored. ``done`` says that

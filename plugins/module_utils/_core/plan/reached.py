@@ -20,7 +20,8 @@ from .outcome import MemberOutcome
 class Reached:
     """Numbers of clusters: those that are to hold the placement, those that hold all of it now, and those of them where
     everything is available. ``waiting`` are the objects that are not, by cluster. ``replacing`` says that a new version
-    takes the place of an old one; ``keeping`` are the clusters where nothing of the new one was written yet."""
+    takes the place of an old one; ``keeping`` are clusters that were looked at and where nothing of the new one was
+    written yet."""
 
     clusters: int
     applied: int
@@ -87,7 +88,7 @@ def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Rea
 
 def awaited(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> bool:
     """Whether something that was applied is not available yet, which a rollout that waits to the end stays for. False
-    for a plan whose clusters staged runs change."""
+    for a plan whose clusters staged runs change, and where ``reached`` has None."""
     far = None if plan.by_run else reached(plan, outcomes)
     return far is not None and bool(far.waiting)
 

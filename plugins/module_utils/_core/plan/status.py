@@ -108,7 +108,8 @@ def placement_status(
     times change only where a status changes.
 
     ``outcomes`` are by cluster; one that has none is Unknown. ``previous`` may have been written by an older release of
-    KubeFleet. ``not_begun`` are clusters to which the rollout has not come yet, by name.
+    KubeFleet. ``generation`` is the placement's. ``not_begun`` are clusters to which the rollout has not come yet, by
+    name. No cluster is asked, and nothing is written.
     """
     previous = with_todays_conditions(previous)
     rules = (*RULES[:3], DIFF_RULE) if plan.reports_only else RULES

@@ -124,8 +124,8 @@ def reached_at_once(plan: PlacementPlan) -> int:
 
 def gap(plan: PlacementPlan) -> tuple[Problem, ...]:
     """The finding ``moves-with-a-gap``: the placement goes to other clusters, and by its waves all that have it lose it
-    before one of these has it. None where a cluster keeps it, or what it has stays, and where staged runs carry it,
-    which clean last. FleetError as of ``waves``."""
+    before one of these has it. None where a cluster keeps it, or what it has stays, where it ends, and where staged
+    runs carry it, which clean last. FleetError as of ``waves``."""
     coming = plan.clusters_with(GAINED)
     losing = [each.cluster for each in plan.clusters if each.change == LOST and each.prune]
     if plan.deleting or plan.clusters_with(KEPT) or not (coming and losing):
@@ -199,8 +199,9 @@ def _by_binding(plan: PlacementPlan, rows: t.Iterable[ClusterPlan]) -> list[Clus
 
 def counted_as_recorded(plan: PlacementPlan, silent: t.Container[str]) -> tuple[Problem, ...]:
     """A finding ``counted-as-recorded`` for each ``silent`` cluster that keeps the placement, as ``maxUnavailable``
-    takes it for available: the last apply has recorded it so (KubeFleet's rule), and nobody knows whether it is. None
-    where nothing is taken away or changed on another cluster, and where staged runs carry it."""
+    takes it for available: the last apply has recorded it so (KubeFleet's rule), and nobody knows whether it is; none
+    for one where a write was begun and did not end. None at all where nothing is taken away or changed on another
+    cluster, where the placement ends, and where staged runs carry it."""
     if plan.deleting or plan.by_run:
         return ()
     changing = [each for each in plan.clusters if each.change == LOST or each.cause == CONTENT_CHANGED]

@@ -25,10 +25,11 @@ NAMESPACE_KIND = ("", "Namespace")
 
 @dataclass(frozen=True, kw_only=True)
 class Catalog:
-    """``manifests`` by what they describe, ``of_kind`` and ``within`` (by namespace) in the same order; ``scopes`` as
-    of ``scopes.likely_scopes``. ``repeated`` stand there more than once. ``services`` are namespace and name of each,
-    ``terminating`` the names of Namespaces that are being deleted. ``problems`` are those of manifests that describe no
-    object. ``sure`` are scopes that nobody has guessed, as of ``scopes.sure_scopes``.
+    """``manifests`` by what they describe, ``of_kind`` and ``within`` (by namespace, cluster-scoped ones under an empty
+    text) in the same order; ``scopes`` as of ``scopes.likely_scopes``. ``repeated`` stand there more than once.
+    ``services`` are namespace and name of each, ``terminating`` the names of Namespaces that are being deleted.
+    ``problems`` are those of manifests that describe no object. ``sure`` are scopes that nobody has guessed, as of
+    ``scopes.sure_scopes``.
     """
 
     manifests: t.Mapping[ObjectId, Manifest]

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Manifests without what one cluster has added to them: status, metadata of servers, ``clusterIP``, ``nodePort``, bonds
-of volumes, labels of Jobs (KubeFleet's cleaning before a resource is stored).
+of volumes, labels of Jobs, rules of aggregated ClusterRoles; ``stringData`` becomes ``data`` (KubeFleet's cleaning
+before a resource is stored).
 
 Beyond upstream: ``Secret.stringData`` is folded into ``data``, and empty labels and annotations go. So does what every
 control plane fills in by itself, in a Namespace and in an aggregated ClusterRole: a file and a list from the hub come

@@ -86,8 +86,8 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
 def opened(selected: Selected, scopes: Scopes, credentials: Secrets = ()) -> Selected:
     """The selection with what is in its envelopes in their place, in hash order; as it is, where there is none. If an
     envelope has a problem, or an object comes twice, that is added and the objects stay as they are. A ``bad-ignore``
-    of what is in an envelope is added too, but its envelope is opened all the same. FleetError as of ``identify`` for
-    an object without a name beside an envelope."""
+    of what is in an envelope is added too, but its envelope is opened all the same. ``credentials`` as of ``unpacked``.
+    FleetError as of ``identify`` for an object without a name beside an envelope."""
     found = unpacked(selected.objects, scopes, credentials)
     if found.problems or not any(each.origin for each in found.objects):
         return replace(selected, problems=(*selected.problems, *found.problems))

@@ -29,7 +29,7 @@ class RolledBack:
 @dataclass(frozen=True, kw_only=True)
 class KeptSnapshot:
     """A resource snapshot with all its parts. ``hash`` is the recorded one, ``rolled_back`` says that it was made by a
-    roll back."""
+    roll back; ``created`` is None, and the Git ``revision`` empty, where that is not known."""
 
     name: str
     index: int

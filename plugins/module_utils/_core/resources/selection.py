@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which objects a placement's ``resourceSelectors`` mean, and which are refused or left out (``unknown-kind``,
-``wrong-scope``, ``duplicate-selection``, ``reserved-namespace``, ``missing-namespace``, ``missing-object``,
-``being-deleted``; KubeFleet's resource selector resolver)."""
+``wrong-scope``, ``bad-selector``, ``duplicate-selection``, ``duplicate-object``, ``reserved-namespace``,
+``missing-namespace``, ``missing-object``, ``being-deleted``; KubeFleet's resource selector resolver)."""
 
 from __future__ import annotations
 
@@ -92,16 +92,18 @@ def select(
     namespace: str = "",
     credentials: Secrets = (),
 ) -> Selected:
-    """The union of what the selectors mean in the ``catalog`` (of all manifests of the files, or lists from the hub).
+    """The union of what the selectors mean in the ``catalog`` (of all manifests of the files, or lists from the hub);
+    problems are told and not raised.
 
     ``namespace`` is that of a ResourcePlacement, which means namespaced kinds in it and nothing else; it is empty for a
     ClusterResourcePlacement. ``credentials`` are the Secrets by which members are reached.
 
-    An object that two selectors reach, or that stands twice among the objects, is a problem. So are a kind of the wrong
-    scope, an unknown kind, a malformed selector, labels, annotation or manifest, a reserved namespace, one selected by
+    An object that two selectors reach (``duplicate-selection``), or that stands twice among the objects, in two
+    versions too (``duplicate-object``), is a problem. So are a kind of the wrong scope, an unknown kind, a malformed
+    selector (``bad-selector``), labels, annotation or manifest, a reserved namespace, one selected by
     ``NamespaceWithResourceSelectors`` that is not there or is being deleted, and a webhook that could stop a cluster.
-    Any other name that is not there, an object that is being deleted and one that must never be placed contribute
-    nothing, which is a finding.
+    Any other name that is not there (``missing-object``), an object that is being deleted and one that must never be
+    placed (``never-placed``) contribute nothing, which is a finding.
     """
     picking = _Picking(
         catalog=catalog,

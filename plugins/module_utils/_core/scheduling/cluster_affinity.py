@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Filter ``ClusterAffinityFilter`` (KubeFleet scheduler): required terms of label and property selectors, what a
-cluster lacks of each (``no-term-matches``, ``label-mismatch``, ``property-mismatch``), and values that are no quantity
-(``malformed-property``, ``malformed-requirement``)."""
+cluster lacks of each (``no-term-matches``, ``label-mismatch``, ``property-missing``, ``property-mismatch``), and values
+that are no quantity (``malformed-property``, ``malformed-requirement``)."""
 
 from __future__ import annotations
 

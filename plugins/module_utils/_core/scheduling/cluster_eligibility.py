@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Filter ``ClusterEligibility`` (KubeFleet scheduler): which faults keep a cluster from being picked, such as
-``leaving``, ``evacuated``, ``record-missing``, ``agent-not-joined``, ``heartbeat-too-old``, ``health-unknown``,
-``unhealthy-too-long``."""
+``leaving``, ``evacuated``, ``record-missing``, ``agent-not-online``, ``agent-not-joined``, ``heartbeat-missing``,
+``heartbeat-too-old``, ``health-unknown``, ``unhealthy-too-long``."""
 
 from __future__ import annotations
 

@@ -97,8 +97,8 @@ class Contest:
 
 @dataclass(frozen=True)
 class Contests:
-    """The contests of one placement; ``recorded`` are the decisions of its policy snapshot. Whoever was not picked is
-    compared with holders ``among`` these names, with all if none holds it."""
+    """The contests of one placement by its scheduling ``outcome``; ``recorded`` are the decisions of its policy
+    snapshot. Whoever was not picked is compared with holders ``among`` these names, with all if none of them is one."""
 
     outcome: Scheduled
     recorded: tuple[ClusterDecision, ...] = ()

@@ -49,13 +49,14 @@ NOTHING = PickResult(selected=[], count=0, wanted=0, fulfilled=False, written=Fa
 class Scheduled:
     """The outcome for one placement.
 
-    ``bindings`` are all bindings afterwards, by name; ``changes`` what was done to them. ``decisions`` are the limited
-    list that KubeFleet puts into a policy snapshot, in its order; ``left_out`` is the full list of clusters not picked.
-    ``count`` of ``wanted`` clusters hold the placement. ``cycles`` is how many there were, ``ending`` how the last one
-    ended. ``written`` is False where upstream leaves the status alone. ``error`` is upstream's failure of the cycle and
-    occurs only with ``upstream=True``; what was changed before stays. ``unread`` are the clusters that keep the
-    placement beside those, as they could not be read, each with what that is (``unreadable.schedule_keeping_unread``);
-    ``schedule`` itself keeps none.
+    ``bindings`` are all bindings afterwards, by name; ``changes`` what was done to them, marks of new homes apart.
+    ``decisions`` are the limited list that KubeFleet puts into a policy snapshot, in its order; ``left_out`` is the
+    full list of clusters not picked. ``count`` of ``wanted`` clusters hold the placement, of PickFixed those that are
+    named and can be placed; ``fulfilled`` says that these are enough. ``cycles`` is how many there were, ``ending`` how
+    the last one ended. ``written`` is False where upstream leaves the status alone. ``error`` is upstream's failure of
+    the cycle and occurs only with ``upstream=True``; what was changed before stays. ``unread`` are the clusters that
+    keep the placement beside those, as they could not be read, each with what that is
+    (``unreadable.schedule_keeping_unread``); ``schedule`` itself keeps none.
     """
 
     asked: SchedulingRequest = field(repr=False)

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Why one cluster is picked or not (``explain``), with every number that led there, or each cluster of the fleet in a
-sentence: read from the scheduling itself."""
+sentence: read from the scheduling itself; and which cluster cannot be explained (``unknown-cluster``)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ from .topology_spread import DomainCount, TopologySpread
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """One cluster's answer. ``changes`` are what scheduling does to its bindings, as of ``BindingChange``, in order: an
-    old one that is being deleted is released, and the cluster picked anew. ``would_refuse`` is why a cluster that holds
-    the placement would not be picked afresh. ``blockers`` are all that stands against the cluster, in the order in
-    which upstream judges: ``refusal`` and ``would_refuse`` say only what upstream says, which stops at the first.
-    ``score`` is None where nothing was scored; ``terms`` and ``spread`` are of PickN alone."""
+    """One cluster's answer. ``picked``: it has the placement afterwards, also where it only keeps it unread.
+    ``changes`` are what scheduling does to its bindings, as of ``BindingChange``, in order: an old one that is being
+    deleted is released, and the cluster picked anew. ``would_refuse`` is why a cluster that holds the placement would
+    not be picked afresh. ``blockers`` are all that stands against the cluster, in the order in which upstream judges:
+    ``refusal`` and ``would_refuse`` say only what upstream says, which stops at the first. ``score`` is None where
+    nothing was scored; ``terms`` and ``spread`` are of PickN alone, ``findings`` of the whole scheduling."""
 
     placement: str
     cluster: str

@@ -78,7 +78,7 @@ class FleetIndex:
 
     def column(self, name: str, *, upstream: bool = False) -> PropertyColumn:
         """A property of all clusters, by either of its names, with ``upstream`` by this one alone. ``name`` must be one
-        that can be looked up (``properties.property_name_problem``)."""
+        that can be looked up (``properties.property_name_problem``). KeyError as of ``path_of``."""
         column = self._properties.get((name, upstream))
         if column is None:
             column = property_column(self.clusters, name, alias=not upstream)

@@ -36,7 +36,8 @@ class Filter(t.Protocol):
 
 @dataclass(frozen=True)
 class Profile:
-    """Filters that do not depend on who holds the placement; same placement and topology spread come after them."""
+    """Filters that do not depend on who holds the placement; same placement and topology spread come after them.
+    ``passing`` are the clusters that all of them pass, as a bit set by position; ``findings`` are those of affinity."""
 
     filters: tuple[Filter, ...]
     passing: int

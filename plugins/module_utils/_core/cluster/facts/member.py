@@ -45,10 +45,11 @@ MOST_NAMESPACES = 200
 
 @dataclass(frozen=True, kw_only=True)
 class MemberReading:
-    """One read. ``requests`` are summed over scheduled pods; None means that pods were not read. ``missing`` says by
-    part (NODES, PODS, NAMESPACES, MAINTENANCE) why it could not be read; ``nodes``, ``requests`` or ``namespaces`` is
-    None then for the first three. ``namespaces`` are names; None means that they were not read. ``prices`` of an hour
-    are by instance type."""
+    """One read at ``at``. ``ready`` is what /readyz answers, ``version`` the server's ``gitVersion``, ``server`` its
+    address. ``requests`` are summed over scheduled pods; None means that pods were not read. ``missing`` says by part
+    (NODES, PODS, NAMESPACES, MAINTENANCE) why it could not be read; ``nodes``, ``requests`` or ``namespaces`` is None
+    then for the first three. ``namespaces`` are names; None means that they were not read. ``prices`` of an hour are by
+    instance type."""
 
     at: datetime
     ready: bool

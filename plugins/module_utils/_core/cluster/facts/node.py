@@ -41,7 +41,8 @@ IMAGE_LABEL, MODE_LABEL = "kubernetes.azure.com/node-image-version", "kubernetes
 @dataclass(frozen=True, kw_only=True)
 class NodeFacts:
     """One node. ``pool`` comes from the first of the well-known pool labels, ``version`` is the kubelet's, ``mode`` is
-    Azure's (``System``, ``User``); texts are empty where the node does not tell. Amounts are quantities as texts."""
+    Azure's (``System``, ``User``); texts are empty where the node does not tell. ``created_at`` is earlier by the age
+    that a simulated node pretends to have; None where it is not known. Amounts are quantities as texts."""
 
     name: str
     pool: str = ""

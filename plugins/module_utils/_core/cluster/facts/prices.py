@@ -107,7 +107,8 @@ def merged_prices(lists: t.Sequence[PriceList]) -> PriceList:
 
 
 def costs_of(member: MemberCluster, origin: PriceSource | None = None) -> tuple[Cost, ...]:
-    """The costs that are known of a member by its properties, that of a core first; none if it has none."""
+    """The costs that are known of a member by its properties, as it reports them, that of a core first, each with the
+    ``origin``; none if it has none."""
     found = member.status.properties
     return tuple(Cost(name=name, value=found[name].value, origin=origin) for name in UNITS if name in found)
 

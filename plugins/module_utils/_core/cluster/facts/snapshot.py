@@ -63,7 +63,7 @@ class FactsSnapshot:
     @property
     def costs_from(self) -> str:
         """In words, from which price lists the costs are, and whose are left of an earlier capture, with the first and
-        the last instant (UTC) at which those were made, where known."""
+        the last instant (UTC) at which those were made, where known. To be asked only if there are costs."""
         left = {each.name: each for each in self.members if any(cost.origin is None for cost in self.costs(each))}
         properties = (each.status.properties[cost.name] for each in left.values() for cost in self.costs(each))
         made = {each.observation_time for each in properties}

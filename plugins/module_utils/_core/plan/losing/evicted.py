@@ -45,7 +45,8 @@ DONE, REFUSED, UNDERWAY, OVER = "executed", "refused", "underway", "over"
 @dataclass(frozen=True, kw_only=True)
 class EvictionResult:
     """What became of one eviction. ``state`` is executed, refused, underway (it goes on in the next run), or over (an
-    earlier run has tried it). ``next_pick`` says in words what the next apply would do."""
+    earlier run has tried it). ``outcome`` is that of its cluster, None where nothing was tried there. ``next_pick``
+    says in words what the next apply would do, once it is executed; else empty."""
 
     name: str
     placement: str
@@ -109,7 +110,8 @@ def holders_plan(
     placement: ClusterResourcePlacement, known: RecordedState, bindings: t.Iterable[ClusterResourceBinding]
 ) -> PlacementPlan:
     """The plan in which the clusters of these bindings keep what they hold, so that a look tells what is there of it;
-    it is not meant to be carried out. Where no record has the snapshot that one holds, nothing is asked for."""
+    it is not meant to be carried out. Where no record has the manifests of the snapshot that one holds, nothing is
+    asked for there."""
     held = {each.spec.target_cluster: _held(known, each) for each in bindings}
     cause, reason = AS_IT_WAS
     rows = tuple(ClusterPlan(cluster=each, change=KEPT, cause=cause, reason=reason) for each in sorted(held))
@@ -120,8 +122,9 @@ def as_seen(
     binding: ClusterResourceBinding, objects: t.Sequence[Rendered], outcome: MemberOutcome, now: datetime
 ) -> tuple[ClusterResourceBinding, str]:
     """The binding with Available as of a look at its cluster, which is to hold these ``objects``: Unknown where it
-    could not be looked at, False where an object is not there or not available, else True; as it was where there are no
-    objects to look for. Also why it is not True now although it was; empty where that is not so."""
+    could not be looked at, False where an object is not there or not available, else True; as it was where it could be
+    looked at and there are no objects to look for. Also why it is not True now although it was; empty where that is not
+    so. Nothing is written."""
     judged = outcome.availability or {}
     late = [each.id for each in objects if judged.get(each.id, NOT_YET) == NOT_YET]
     if outcome.error:
@@ -142,7 +145,7 @@ def as_seen(
 
 def _held(known: RecordedState, binding: ClusterResourceBinding) -> tuple[Rendered, ...]:
     """The objects of the snapshot that the cluster holds, in their sealed form and without their hashes, but for those
-    left out there; none where no record has it."""
+    left out there; none where no record has it, or only hashes of it."""
     ids = known.contents.get(binding.held_snapshot, ())
     earlier = known.earlier.get(binding.held_snapshot)
     manifests = earlier.manifests if earlier and len(earlier.manifests) == len(ids) else ()

@@ -39,7 +39,8 @@ def handed_over(
     """The plans of one run, in their order: what one of them would delete, or release, on a cluster where another is to
     hold it, is released there, with a finding ``handed-over``, and may be taken over from it; whoever comes first, it
     is never deleted. ``hubs`` are, by placement, clusters on which its objects were selected: all that leaves these is
-    released, with a finding ``originals-stay``. Plans that this has been done to come out as they are."""
+    released, with a finding ``originals-stay``. ``braked`` asks the brakes anew over the rows that come of it, and what
+    it raises goes through; the digest is made anew, too. Plans that this has been done to come out as they are."""
     leaving: _Givers = {}
     for plan in plans if len(plans) > 1 else ():
         for row in plan.clusters:

@@ -20,7 +20,7 @@ def with_synced(
 ) -> PlacementStatus:
     """``status`` with the condition ``StatusSynced`` at its end, True unless ``failed``, empty for no failure, says why
     it could not be written into the ``namespace``; its transition time is ``now`` only if its status is not that in
-    ``previous``."""
+    ``previous``. ``generation`` is that of the placement. Nothing is written here."""
     if failed:
         row = ("False", "StatusSyncFailed", f"the status could not be written into namespace {namespace}: {failed}")
     else:

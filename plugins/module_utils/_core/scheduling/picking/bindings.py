@@ -67,7 +67,8 @@ class Taken:
 class Bindings:
     """The bindings, changed in memory only. At first each is one of, first match wins: deleting (its finalizer goes),
     unscheduled, dangling (its cluster is gone, leaving or evacuated, so it is unscheduled), obsolete (made for another
-    policy), current. ``unscheduled`` and ``obsolete`` are in name order."""
+    policy), current. The last two and ``unscheduled`` are lists of names, in their order at first; deleting and
+    dangling ones are in none, so that they are not re-used."""
 
     def __init__(self, asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]) -> None:
         self.asked = asked

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Scheduling decisions, one line for a cluster: what a cycle saw, the one reason for which it refused a cluster that
-several rules refuse, and the limited list (1000, and 20 that
-were not picked) that KubeFleet puts into the status of a policy snapshot."""
+several rules refuse, and the limited list (1000, and 20 that were not picked) that KubeFleet puts into the status of a
+policy snapshot."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ MOST_DECISIONS, MOST_UNSELECTED = 1000, 20
 @dataclass(frozen=True)
 class PickDecision:
     """``outcome`` is picked, scored (passed, but the score was too low, or no more are needed), filtered, ineligible or
-    not-found; in explanations not-named and gone, too."""
+    not-found; in explanations not-named and gone, too. ``score`` is None where nothing was scored, ``refusal`` for one
+    that is picked, which has a ``note`` in its place."""
 
     cluster: str
     outcome: str

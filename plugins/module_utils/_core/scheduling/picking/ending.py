@@ -17,7 +17,8 @@ from .decisions import CycleView, PickDecision
 
 @dataclass(frozen=True, kw_only=True)
 class PickResult:
-    """``selected`` in upstream's order; ``unplaced`` are names of PickFixed that cannot be placed.
+    """``selected`` in upstream's order, but for PickFixed only the first 1000 of the ``count`` that hold the placement;
+    ``unplaced`` are names of PickFixed that cannot be placed, ineligible ones before those that are not found.
 
     ``written`` is False where upstream leaves the recorded status alone. ``look`` is None where no filter was asked.
     ``held_before`` are those that PickN picked, in that order, each with the clusters that held the placement when its

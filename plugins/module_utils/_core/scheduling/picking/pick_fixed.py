@@ -24,9 +24,9 @@ RULE = "PickFixed"
 
 def pick_fixed(asked: SchedulingRequest, book: Bindings) -> PickResult:
     """Holds in ``book`` the named clusters that are there and eligible, and counts these; labels, taints and properties
-    are not asked. Holders under the current policy stay, named or not. Fulfilled if all that are named can be placed,
-    so also without names. Findings are ``holder-not-eligible`` and, without names, ``no-cluster-names``. With
-    ``asked.upstream`` FleetError as of ``Bindings.take``.
+    are not asked. Holders under the current policy stay, named or not; those under an older one go unless they are
+    picked. Fulfilled if all that are named can be placed, so also without names. Findings are ``holder-not-eligible``
+    and, without names, ``no-cluster-names``. With ``asked.upstream`` FleetError as of ``Bindings.take``.
 
     Upstream does nothing at all without names, and holds a cluster twice that is named twice.
     """

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Supposed changes of a fleet (what if), read from plain data, checked, and laid over its clusters: clusters ``gone``
-or ``new``, and ``change`` of ``labels``, ``taints``, ``properties``, ``prices``; another ``numberOfClusters``."""
+or ``new``, and ``change`` of ``labels``, ``taints``, ``properties``, ``prices``; another ``numberOfClusters``; what is
+wrong in them (``changed-and-gone``, ``given-twice``, ``duplicate-cluster-name``, ``unknown-cluster``)."""
 
 from __future__ import annotations
 

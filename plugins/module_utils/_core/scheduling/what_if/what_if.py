@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a placement would do if the fleet, or N, were another: clusters that gain or lose it or keep it only until the
-policy is edited, and why; both schedulings are real, only the second fleet is not."""
+"""What a placement would do if the fleet, or N (of PickN, else ``not-for-placement-type``), were another: clusters that
+gain or lose it or keep it only until the policy is edited, and why; both schedulings are real, only the second fleet is
+not."""
 
 from __future__ import annotations
 
@@ -142,8 +143,8 @@ def what_if(
 
 
 def supposed_fleet(index: FleetIndex, overlay: Overlay) -> FleetIndex:
-    """The fleet as ``overlay`` supposes it, at the instant of its index; one for all placements, whose columns are
-    shared."""
+    """The fleet as ``overlay`` supposes it, at the instant of ``index``; one for all placements, whose columns are
+    shared. KeyError as of ``overlaid``."""
     return FleetIndex(overlaid(index.clusters, overlay, index.now), index.now)
 
 
