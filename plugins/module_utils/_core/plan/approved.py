@@ -30,13 +30,14 @@ PLACEMENT = {
     "digest": str,
     "spec": str,
     "deleting": bool,
+    "emptyFirst": bool,
     "objects": [{**REFERENCE, "hash": str}],
     "renderings": [RENDERING],
     "clusters": [CLUSTER],
     "brakes": [{"name": str, "lifted": bool}],
 }
-# Plans of older versions have none of these.
-OPTIONAL = frozenset({"renderings"})
+# Plans of older versions have no renderings, and most plans evacuate nothing.
+OPTIONAL = frozenset({"renderings", "emptyFirst"})
 SHAPE = {"digest": str, "placements": [PLACEMENT]}
 AGAIN = "plan again with write_plan, and have that approved"
 

@@ -117,7 +117,7 @@ def read_snapshot(
     too. Not ``with_nodes``, what stands there of nodes is passed over, right or wrong.
     """
     schema = document.get("schema") if isinstance(document, t.Mapping) and "capturedAt" in document else None
-    if not isinstance(schema, int) or schema < 1:
+    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
         raise FleetError(
             "facts-invalid", "this is no facts snapshot", where, "write one with the verb gitops.fleet.fleet_facts"
         )

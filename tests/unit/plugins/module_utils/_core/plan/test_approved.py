@@ -63,7 +63,7 @@ def test_a_schema_that_is_no_number_is_told_as_that() -> None:
 
 def test_every_value_of_a_wrong_type_is_named_at_once() -> None:
     broken = document()
-    broken["placements"][0] |= {"deleting": "no", "objects": {}}
+    broken["placements"][0] |= {"deleting": "no", "emptyFirst": "no", "objects": {}}
     broken["placements"][0]["clusters"][0] |= {"change": "stolen", "prune": [5]}
     del broken["placements"][0]["spec"]
     with pytest.raises(FleetError) as refused:
@@ -71,6 +71,7 @@ def test_every_value_of_a_wrong_type_is_named_at_once() -> None:
     assert [each.message for each in refused.value.problems] == [
         "placements[0].spec: is missing",
         "placements[0].deleting: true or false is wanted",
+        "placements[0].emptyFirst: true or false is wanted",
         "placements[0].objects: a list is wanted",
         "placements[0].clusters[0].change: one of gained, kept, lost is wanted",
         "placements[0].clusters[0].prune[0]: an object is wanted",

@@ -85,6 +85,7 @@ def test_the_digest_does_not_depend_on_the_order_of_members() -> None:
         ({"schema": 3, "capturedAt": "2026-01-15T12:00:00Z"}, "facts-too-new"),
         ({"schema": "1", "capturedAt": "2026-01-15T12:00:00Z"}, "facts-invalid"),
         ({"schema": 0, "capturedAt": "2026-01-15T12:00:00Z"}, "facts-invalid"),
+        ({"schema": True, "capturedAt": "2026-01-15T12:00:00Z"}, "facts-invalid"),
         ({"schema": 1, "capturedAt": "2026-01-15T12:00:00"}, "facts-invalid"),
         ({"schema": 1, "capturedAt": 5}, "facts-invalid"),
         ({"schema": 1, "capturedAt": "2026-01-15T12:00:00Z", "members": [5]}, "facts-invalid"),
