@@ -149,8 +149,8 @@ def undecided_column(
 def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
     """By cluster, the first recorded condition that is not True, but for ``Synchronized``, in words and with its
     message: (``not Applied``, ``2 of 3 objects could not be applied``); of one that is Unknown ``not known to be ...``,
-    as of one that ``is_late``, whose time is told too. Drift, where there is none. Clusters that are as they should be,
-    and places without a cluster, are left out."""
+    as of one that ``is_late``, whose time is told too. Where there is no such condition, ``drifted`` with the number of
+    objects, if any. Clusters that are as they should be, and places without a cluster, are left out."""
     found: dict[str, tuple[str, str]] = {}
     for each in status.placement_statuses:
         lacking = next((one for one in each.conditions if one.status != "True" and one.type != "Synchronized"), None)

@@ -104,9 +104,10 @@ HOLDS_NOTHING, NOTHING_PLACED = PlacementsHeld(), DriftKnown()
 
 @dataclass(frozen=True, kw_only=True)
 class MemberToday:
-    """One cluster. ``why`` is a sentence about a ``state`` that is not ready; ``images`` are nodes by image, as far as
-    pools tell it, and ``uncounted`` the nodes of pools that do not; ``runs`` is what is in flight there; ``concerns``
-    are of ``CONCERNS``, the worst first."""
+    """One cluster. ``state`` is ready, not ready, silent, not reached, never read, to be read (a run has upgraded it
+    since) or leaving, ``why`` a sentence about one that is not ready; ``age`` is that of the heartbeat; ``images`` are
+    nodes by image, as far as pools tell it, and ``uncounted`` the nodes of pools that do not; ``runs`` is what is in
+    flight there; ``concerns`` are of ``CONCERNS``, the worst first."""
 
     name: str
     group: str
@@ -152,8 +153,9 @@ class MemberToday:
 @dataclass(frozen=True, kw_only=True)
 class Totals:
     """Numbers of clusters: by state, by minor of Kubernetes (``1.35``, empty where it is not known), and those with a
-    certificate that has ``ended``, or ``ends`` within 30 days. ``silent_for`` is how long the first that fell silent
-    has been so; ``read`` are the youngest and the oldest heartbeat's ages. Both are None where there is none."""
+    certificate that has ``ended``, or ``ends`` in less than 30 days. ``silent_for`` is the age of the oldest heartbeat
+    of a silent one; ``read`` are the youngest and the oldest heartbeat's ages of all. Both are None where there is
+    none."""
 
     clusters: int
     states: t.Mapping[str, int]

@@ -194,7 +194,8 @@ class RunState:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberBlocker:
-    """Why a member cannot start now, or ever. ``until`` is when it is known to end."""
+    """Why a member cannot start now, or ever, as a reason code with a message. ``until`` is when it is known to end,
+    None where that is not known."""
 
     reason: str
     message: str = ""

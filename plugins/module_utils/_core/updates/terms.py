@@ -61,7 +61,8 @@ def kept_terms(annotations: Annotations) -> Terms:
 
 
 def terms_to_keep(annotations: Annotations, given: Terms) -> dict[str, str]:
-    """The annotations by which a run with these keeps the ``given`` terms, too; none where it does so already."""
+    """The annotations, to be set beside these, by which a run keeps the ``given`` terms, too; empty where it does so
+    already."""
     kept, wanted = as_annotations(kept_terms(annotations)), as_annotations(stricter(kept_terms(annotations), given))
     return {name: value for name, value in wanted.items() if kept.get(name) != value}
 

@@ -83,7 +83,9 @@ _NUMBER = re.compile(r"-([1-9][0-9]*)$")
 
 @dataclass(frozen=True)
 class Reason:
-    """Why there is no run, or why a member is not moved by it."""
+    """Why there is no run, or why a member is not moved by it; ``member`` is empty for a reason of the whole profile.
+    ``code`` is ``Disabled``, ``UpToDate``, ``RunExists``, ``NoSuchRelease``, ``VersionUnknown``, that of a skip
+    (``MinorGap``, ``OutOfSupport``, ``ImageMissingForPool``), or of an error on the way."""
 
     code: str
     message: str

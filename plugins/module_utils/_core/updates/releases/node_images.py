@@ -90,7 +90,7 @@ def cluster_of(member: FleetMember) -> Cluster:
 
 
 def node_images(cluster: Cluster) -> tuple[str, ...]:
-    """The images of its pools, ``family-version``, each once and in order; without those that are not known."""
+    """The images of its pools, ``family-version``, each once and sorted; without those that are not known."""
     return tuple(sorted({f"{each.family}-{each.image}" for each in cluster.pools if each.family and each.image}))
 
 

@@ -94,7 +94,9 @@ class Image:
 @dataclass(frozen=True, kw_only=True)
 class LocationReleases:
     """What one location of a provider offers; versions and images from the oldest to the newest. ``images`` and
-    ``systems``, the operating systems, are by family; ``told_by`` names the catalogue for messages."""
+    ``systems``, the operating systems, are by family; ``told_by`` names the catalogue for messages. ``image_age`` is
+    how long after it was published a fixed image may be used, ``supported_minors`` how many are in support, the newest
+    among them."""
 
     location: str
     told_by: str
