@@ -106,7 +106,8 @@ def acts_in_flight(state: RunState) -> tuple[Begin, ...]:
 
 def _advanced(stage: StageRow, members: Members, desk: gates.GateContext, begun: list[Begin], last: bool) -> StageRow:
     """The first stage that is not done, after all that may happen in it now: gates that open go to ``desk.opened``,
-    attempts to ``begun``. One pass settles it: nothing that it does lets an earlier step do more."""
+    attempts to ``begun``. One pass settles it: nothing that it does lets an earlier step do more. ``last``: no stage
+    follows. ValueError as of ``next_occurrence``."""
     run, now = desk.run, desk.now
     seen = desk.look(stage)
     if seen.state in DONE:

@@ -150,8 +150,8 @@ def _queue(turn: DispatchContext, lane: GroupSlots) -> list[int]:
 
 
 def _after_turn(turn: DispatchContext, group: GroupRow, row: MemberRow) -> MemberRow:
-    """The member whose turn it is: Running, and then its attempt is added to ``turn.begun``; or Skipped, Failed or
-    Pending without any attempt."""
+    """The member whose turn it is: Skipped, Failed or Pending without any attempt, for what its view has of these, the
+    first of them; else Running, and its attempt is added to ``turn.begun``."""
     view = turn.members[row.name]
     if view.skip is not None:
         why = view.skip if view.skip.reason else replace(view.skip, reason=ALREADY_AT_TARGET)

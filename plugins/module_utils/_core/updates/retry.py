@@ -144,8 +144,8 @@ def superseded_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> UpdateRun | No
 
 
 def _goes_as_far(run: UpdateRun, other: UpdateRun) -> bool:
-    """Whether the run upgrades all that the other does, to the same version or a newer one; not where a version is
-    none."""
+    """Whether the run upgrades all that the other does, to the same version or a newer one, or to any where the other
+    has none; False where a version cannot be read."""
     kinds = [each.spec.managed_cluster_update.upgrade.type for each in (run, other)]
     if kinds[0] not in (kinds[1], FULL):
         return False

@@ -334,6 +334,8 @@ def _wake_at(rows: t.Iterable[RolloutCandidate]) -> datetime | None:
 
 @dataclass(frozen=True)
 class _Writes:
+    """Acts to be carried out for a placement at ``now``."""
+
     placement: ClusterResourcePlacement
     acts: t.Sequence[RolloutAct]
     now: datetime

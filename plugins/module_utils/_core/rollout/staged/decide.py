@@ -82,7 +82,8 @@ StagedDecision = Decision[StagedState, Action]
 
 @dataclass(frozen=True, kw_only=True)
 class StageStep:
-    """What one look at the stage whose turn it is comes to; ``row`` is the run's Progressing."""
+    """What one look at the stage whose turn it is comes to; ``row`` is the run's Progressing. ``problems`` may pass, a
+    ``failure`` ends the run, ``finished`` says that all of it is done."""
 
     stage: StageUpdatingStatus
     row: Row

@@ -195,7 +195,8 @@ class NotYet(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class RunContext:
-    """A run, its world and the instant; ``selected`` and ``leaving`` are the bindings to update and to delete."""
+    """A staged update run, its world and the instant; ``selected`` and ``leaving`` are the bindings to update and to
+    delete, empty until ``with_bindings`` has found them. ``upstream`` as of ``ObservedState``."""
 
     run: ClusterStagedUpdateRun
     world: ObservedState

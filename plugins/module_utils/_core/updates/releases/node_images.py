@@ -36,7 +36,8 @@ Images = Mapping[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """A node pool: the version of its kubelets, family and version of its image, whether it is held by a snapshot."""
+    """A node pool: the version of its kubelets, family and version of its image (empty where they are not known),
+    whether it is held by a snapshot."""
 
     name: str
     version: str = ""
@@ -63,8 +64,8 @@ class Choice:
     """What comes of one pool's image. ``version`` is empty where the image stays; ``why`` says in words why it comes or
     stays.
 
-    ``unknown``: nothing tells which image it could get. ``stays``: the pool is left alone. ``skip`` ends the member's
-    turn; an obstacle is waited for.
+    ``unknown``: nothing tells which image it could get. ``stays``: the pool is left alone. ``drops_snapshot``: it is
+    held by a snapshot, which the image takes the place of. ``skip`` ends the member's turn; an obstacle is waited for.
     """
 
     version: str = ""
@@ -147,6 +148,9 @@ def choose(pool: Pool, at: Cluster, selection: str, images: Images, known: Relea
 
 @dataclass(frozen=True)
 class _Asked:
+    """What the image of one pool is chosen by, as of ``choose``: ``place`` is what the location of the member ``at``
+    offers, None where no catalogue describes its provider."""
+
     pool: Pool
     images: Images
     place: LocationReleases | None

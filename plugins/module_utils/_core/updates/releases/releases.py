@@ -39,7 +39,8 @@ Minor = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """A version of Kubernetes in one place."""
+    """A version of Kubernetes in one place, with the ``text`` as its catalogue writes it; ``available_from`` None:
+    always available."""
 
     text: str
     version: KubeVersion
@@ -72,7 +73,8 @@ class Release:
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """A node image in one place; ``version`` without its family."""
+    """A node image in one place; ``version`` without its family. ``available_from`` None: always available;
+    ``security``: it only brings security fixes."""
 
     family: str
     version: str
@@ -117,7 +119,7 @@ class LocationReleases:
 
 @dataclass(frozen=True)
 class Releases:
-    """All catalogues, made by ``releases``. Keys are provider and location."""
+    """All catalogues, made by ``releases``; the keys of ``places`` are provider and location (``*`` for everywhere)."""
 
     places: Mapping[tuple[str, str], LocationReleases] = field(default_factory=dict, hash=False)
     _general: dict[str, tuple[datetime, tuple[Release, ...]]] = field(

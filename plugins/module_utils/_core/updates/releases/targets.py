@@ -58,7 +58,9 @@ CONTROL_PLANE, NODE_POOL = "ControlPlane", "NodePool"
 
 @dataclass(frozen=True, kw_only=True)
 class UpgradeTarget:
-    """The goal of a run. ``images`` are those that Consistent has fixed, or that Custom names.
+    """The goal of an update run: its ``type`` (Full, ControlPlaneOnly, NodeImageOnly), a version, or a minor alone,
+    empty for images alone, and the ``selection`` of images. ``images`` are those that Consistent has fixed, or that
+    Custom names, by family.
 
     ``automatic``: a profile made the run. ``chain``: several minors are gone one by one. ``long_term_support`` as the
     profile says.

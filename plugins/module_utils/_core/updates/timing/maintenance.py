@@ -64,6 +64,8 @@ class _Window:
 
 @dataclass(frozen=True)
 class _Frozen:
+    """One freeze of one object, ``owner`` in words, as a span of instants; ``matches`` None: it is for all members."""
+
     freeze: Freeze
     span: Span
     matches: Matcher | None
@@ -116,7 +118,7 @@ class MemberTimes:
 
 @dataclass(frozen=True)
 class Calendar:
-    """What all FleetMaintenance objects of a fleet say, made by ``calendar``."""
+    """What all FleetMaintenance objects of a fleet say, made by ``calendar``; ``owners`` are their names."""
 
     owners: frozenset[str] = frozenset()
     windows: tuple[_Window, ...] = ()
