@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The verdict on an eviction (KubeFleet ClusterResourcePlacementEviction) under a disruption budget
 (``maxUnavailable``, ``minAvailable``): whether, why (``pick-fixed``, ``no-binding``, ``nothing-placed``, ``no-budget``,
-``misconfigured-budget``), the arithmetic, and whether it was tried already."""
+``misconfigured-budget``, ``placement-failed``), the arithmetic, and whether it was tried already."""
 
 from __future__ import annotations
 

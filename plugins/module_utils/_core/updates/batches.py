@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The members of a stage of an update run in batches that never exceed its limits: what plain plays with ``serial`` can
-follow."""
+"""The members of a stage of an update run in batches that never exceed its limits (``maxConcurrency`` of stage and
+groups): what plain plays with ``serial`` can follow."""
 
 from __future__ import annotations
 

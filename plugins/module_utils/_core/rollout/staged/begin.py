@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How a staged update run begins (KubeFleet): what it takes over from its placement, policy, bindings, strategy and
 resources, and why it cannot (``strategy-not-external``, ``not-fully-scheduled``, ``no-bindings``,
-``cluster-count-mismatch``, ``resource-snapshot-not-found``, ``update-strategy-not-found``), or has to wait
-(``not-rescheduled-yet``)."""
+``cluster-count-mismatch``, ``resource-snapshot-not-found``, ``update-strategy-not-found``, ``not-rescheduled-yet``)."""
 
 from __future__ import annotations
 

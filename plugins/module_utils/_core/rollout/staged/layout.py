@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The clusters and tasks of each stage of a staged run, from a strategy and the clusters picked (KubeFleet): their
 order, ``maxConcurrency`` as a number, ``waitTime``, and layouts that are refused (``clusters-not-in-any-stage``,
-``cluster-in-several-stages``, ``invalid-sorting-label``)."""
+``cluster-in-several-stages``, ``invalid-sorting-label``, ``invalid-max-concurrency``, ``invalid-label-selector``)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Auto-upgrade profiles: which runs they make and start now, by the state of the fleet and not by the news of a release
-(``UpToDate``, ``RunExists``), and whom earlier runs have taken up; names of runs, status of the profile.
+(``UpToDate``, ``RunExists``, ``VersionUnknown``, ``Disabled``), and whom earlier runs have taken up; names of runs,
+status of the profile (``lastTriggerStatus``).
 
 What Azure Fleet does once, when a release appears, is here asked again each time: as long as a member is behind and no
 run for that goal has taken it up, there is a run to make. So a profile that was disabled, or made late, catches up.

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which node image a pool gets: the newest in its region (Latest), the newest common to all (Consistent), or a named
-one (Custom), and why none (Azure Fleet; ``ImageNotAvailable``, ``ImageExpired``); members and their images as these
-choices see them.
+one (Custom), and why none (Azure Fleet; ``ImageNotAvailable``, ``ImageExpired``, ``ImageMissingForPool``); members and
+their images as these choices see them.
 
 No image is ever replaced by an older one.
 """

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations of a run that have waited for ``max_idle`` by themselves and stand still until later: when they are taken
-up again, and when that is no use any more."""
+"""Operations of an update run (upgrades of members) that have waited for ``max_idle`` by themselves and stand still
+until later: when they are taken up again, and when that is no use any more."""
 
 from __future__ import annotations
 
