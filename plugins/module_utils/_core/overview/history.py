@@ -148,8 +148,8 @@ def history(
 
 
 def actions_of(text: str) -> tuple[str, ...]:
-    """The actions that the word means: one of ``ACTIONS``, or several TOGETHER; all of them where it is empty.
-    FleetError ``bad-option`` at ``what``, with all words, for another."""
+    """The actions of an audit that the word means: one of ``ACTIONS``, or several TOGETHER (``Approved``); all of them
+    where it is empty. FleetError ``bad-option`` at ``what``, with all words, for another."""
     if not text:
         return ACTIONS
     if text in TOGETHER or text in ACTIONS:

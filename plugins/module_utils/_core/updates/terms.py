@@ -26,8 +26,9 @@ Annotations = t.Mapping[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What an approval has to be. ``expires``: not older than that when it is used. Without ``self_approval`` it comes
-    from somebody who neither made nor started the run; that and ``verified`` want names that the hub vouches for."""
+    """What an approval has to be. ``expires``: not older than that when it is used, None: of any age. Without
+    ``self_approval`` it comes from somebody who neither made nor started the run; that and ``verified`` want names that
+    the hub vouches for."""
 
     self_approval: bool = True
     verified: bool = False

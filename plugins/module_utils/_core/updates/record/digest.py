@@ -57,7 +57,7 @@ def run_digest(
 
 
 def strategy_digest(strategy: UpdateRunStrategy | None) -> str:
-    """``sha256:`` and the hash over a strategy, its selectors included; empty for none."""
+    """``sha256:`` and the hash over all of an update strategy, its selectors included; empty for None."""
     return "sha256:" + digest_of(encode(strategy)) if strategy else ""
 
 

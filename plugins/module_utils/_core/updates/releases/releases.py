@@ -53,7 +53,7 @@ class Release:
         return self.version.major, self.version.minor
 
     def offered(self, now: datetime) -> bool:
-        """Whether it can be had by now; one without an instant always can."""
+        """Whether it can be had at ``now``, that instant included; one without an instant always can."""
         return self.available_from is None or self.available_from <= now
 
     def generally(self, now: datetime) -> bool:
