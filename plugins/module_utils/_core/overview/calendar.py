@@ -29,8 +29,8 @@ ASSUMED_NODES = 100
 
 @dataclass(frozen=True)
 class PoolChange:
-    """From ``at`` on so many nodes may be disrupted, None for any number; ``budgets`` are the places of those that set
-    a limit of 0. One of these two is other than before."""
+    """From ``at`` on so many nodes of the pool may be disrupted, None for any number; ``budgets`` are the places, from
+    0, of those that set a limit of 0. One of these two is other than before."""
 
     at: datetime
     limit: int | None
@@ -69,7 +69,8 @@ class PoolFreeze:
 class PoolCalendar:
     """A pool with so many ``nodes``, on the clusters that have it with that many (none: it is assumed).
 
-    ``until`` is the end of what is worked out. ``problems`` say why a pool cannot be read; then it has no reasons.
+    ``until`` is the end of what is worked out. ``findings`` are the linter's, ``freezes`` as of ``with_freezes``.
+    ``problems`` say why a pool cannot be read; then it has no reasons.
     """
 
     name: str

@@ -42,9 +42,10 @@ class Headroom:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterRow:
-    """``why`` is a sentence about a ``state`` that is not ready. ``operation`` is the upgrade in flight, empty for
-    none. ``nodes`` is None where it is not known; ``images`` are nodes by image, as far as pools tell it, and
-    ``uncounted`` are the nodes of pools that do not."""
+    """One cluster, as it is recorded. ``why`` is a sentence about a ``state`` that is not ready. ``group`` is that of
+    update runs, ``taints`` are ``key=value:effect``, ``operation`` is the upgrade in flight, empty for none. ``nodes``
+    is None where it is not known; ``images`` are nodes by image, as far as pools tell it, and ``uncounted`` are the
+    nodes of pools that do not."""
 
     name: str
     state: str

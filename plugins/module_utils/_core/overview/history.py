@@ -134,7 +134,8 @@ def history(
     """The acts that are wanted, the newest last; of one instant those that records tell first. ``told`` is what other
     records tell, which is left out where an entry tells the same; ``holders`` are those who have a lease now, so that
     what they have begun and not ended goes on. Such acts of others are told as not ended, with who took them up, and
-    approvals that were found not to count as ``_with_refusals`` has them. FleetError as of ``actions_of``."""
+    approvals that were found not to count as such, with who found that, when and why. FleetError as of
+    ``actions_of``."""
     rows = _with_successors(_paired(sorted(entries, key=lambda each: each.name), holders))
     about: dict[tuple[str, str, str], list[HistoryRow]] = {}
     for row in rows:
@@ -147,8 +148,8 @@ def history(
 
 
 def actions_of(text: str) -> tuple[str, ...]:
-    """The actions that the word means: one of ``ACTIONS``, or several TOGETHER; all of them where it is empty.
-    FleetError ``bad-option`` at ``what``, with all words, for another."""
+    """The actions of an audit that the word means: one of ``ACTIONS``, or several TOGETHER (``Approved``); all of them
+    where it is empty. FleetError ``bad-option`` at ``what``, with all words, for another."""
     if not text:
         return ACTIONS
     if text in TOGETHER or text in ACTIONS:

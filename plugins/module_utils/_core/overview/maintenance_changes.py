@@ -28,7 +28,8 @@ P = t.TypeVar("P")
 
 @dataclass(frozen=True, kw_only=True)
 class PartChange:
-    """A window, freeze or budget (``what``), and in ``words`` what it says, or what is other about it."""
+    """A window, freeze or budget (``what``, with its name) that comes, goes or changes (``mark``: ``+``, ``-``, ``~``),
+    and in ``words`` what it says, or what is other about it."""
 
     mark: str
     what: str
@@ -108,7 +109,8 @@ def _said(words: Words) -> str:
 
 
 def difference(old: Words, new: Words) -> str:
-    """What the two say otherwise: ``name old -> new``, parted by commas, ``none`` for what is empty."""
+    """What the two say otherwise: ``name old -> new``, parted by commas, ``none`` for what is empty; empty if they say
+    the same."""
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name, "") != new.get(name, "")]
     return ", ".join(f"{name} {old.get(name) or 'none'} -> {new.get(name) or 'none'}" for name in names)
 

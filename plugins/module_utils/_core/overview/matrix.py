@@ -30,7 +30,8 @@ OF_PLAN = {KEPT: HOLDS, GAINED: GAINS, LOST: LOSES}
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One placement on one cluster. ``why`` goes on after the cluster's name: ``is not picked: its taint ...``."""
+    """One placement on one cluster. ``state`` is holds, gains, loses, not picked or undecided; ``why`` goes on after
+    the cluster's name: ``is not picked: its taint ...``."""
 
     state: str
     why: str
@@ -40,7 +41,8 @@ class Cell:
 class PlacementColumn:
     """A placement on every cluster, in the order of the fleet.
 
-    ``count`` of ``wanted`` clusters are found; ``objects`` is how many there are, None where that is not known.
+    ``count`` of ``wanted`` clusters are found; ``objects`` is how many objects it selects, None where that is not
+    known; ``digest`` is the plan's, empty without one.
     ``waves`` are the clusters that change, in order, where a plan tells them. ``standing`` is what is recorded of
     clusters that are not as they should be: condition and message. ``stops`` are brakes that would stop an apply.
     """
@@ -149,8 +151,8 @@ def undecided_column(
 def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
     """By cluster, the first recorded condition that is not True, but for ``Synchronized``, in words and with its
     message: (``not Applied``, ``2 of 3 objects could not be applied``); of one that is Unknown ``not known to be ...``,
-    as of one that ``is_late``, whose time is told too. Drift, where there is none. Clusters that are as they should be,
-    and places without a cluster, are left out."""
+    as of one that ``is_late``, whose time is told too. Where there is no such condition, ``drifted`` with the number of
+    objects, if any. Clusters that are as they should be, and places without a cluster, are left out."""
     found: dict[str, tuple[str, str]] = {}
     for each in status.placement_statuses:
         lacking = next((one for one in each.conditions if one.status != "True" and one.type != "Synchronized"), None)

@@ -104,8 +104,8 @@ class Permission:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterOpenings:
-    """A member of the fleet. ``operation`` is the upgrade in flight there, empty for none; ``read`` is when its own
-    windows were read last."""
+    """A member of the fleet, with its ``permissions`` by the work (UPGRADE, NODES). ``operation`` is the upgrade in
+    flight there, empty for none; ``read`` is when its own windows were read last, None where that is not known."""
 
     name: str
     permissions: t.Mapping[str, Permission]

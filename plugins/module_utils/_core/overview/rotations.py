@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A rotation of nodes as bars over time: its waves, their nodes, why one waits or is blocked, the pause after a wave,
-and who has not begun."""
+"""A rotation of nodes (NodeRotation) as bars over time: its waves, their nodes, why one waits or is blocked, the pause
+after a wave, and who has not begun."""
 
 from __future__ import annotations
 

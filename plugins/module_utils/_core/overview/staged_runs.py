@@ -66,9 +66,9 @@ _STAGES = {
 def staged_chart(
     run: ClusterStagedUpdateRun, approvers: t.Mapping[str, str], runs: t.Collection[ClusterStagedUpdateRun] = ()
 ) -> RunChart:
-    """The run by its status: stages in order, then, if it has clusters, that of those that leave. ``approvers`` are who
-    gave approvals, by the names of their requests. Only a run that has succeeded is ``over``, and one that others of
-    the ``runs`` have made good; the message says what they have done since."""
+    """The staged update run by its status: stages in order, then, if it has clusters, that of those that leave.
+    ``approvers`` are who gave approvals, by the names of their requests. Only a run that has succeeded is ``over``, and
+    a failed one that others of the ``runs`` have made good; the message says what they have done since."""
     standing, state = standing_of(run, runs), state_of(run)
     status = run.status
     index = status.resource_snapshot_index_used or run.spec.resource_snapshot_index or "latest"

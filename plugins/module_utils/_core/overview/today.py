@@ -81,9 +81,10 @@ _OF_STATE = {
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementsHeld:
-    """What is recorded of placements on a cluster: how many it ``holds``, and of those where something failed what, by
-    name. ``late`` are those that were not available yet when they were last seen, and when that was. ``names`` are all
-    that it holds, ``leaving`` those of them that are no longer placed there, with what takes them away."""
+    """What is recorded of placements on a cluster: how many it ``holds``, and of those where something failed
+    (``failing``) what, by name. ``late`` are those that were not available yet when they were last seen, and when that
+    was. ``names`` are all that it holds, ``leaving`` those of them that are no longer placed there, with what takes
+    them away."""
 
     holds: int = 0
     failing: t.Mapping[str, str] = field(default_factory=dict)
@@ -104,9 +105,10 @@ HOLDS_NOTHING, NOTHING_PLACED = PlacementsHeld(), DriftKnown()
 
 @dataclass(frozen=True, kw_only=True)
 class MemberToday:
-    """One cluster. ``why`` is a sentence about a ``state`` that is not ready; ``images`` are nodes by image, as far as
-    pools tell it, and ``uncounted`` the nodes of pools that do not; ``runs`` is what is in flight there; ``concerns``
-    are of ``CONCERNS``, the worst first."""
+    """One cluster. ``state`` is ready, not ready, silent, not reached, never read, to be read (a run has upgraded it
+    since) or leaving, ``why`` a sentence about one that is not ready; ``age`` is that of the heartbeat; ``images`` are
+    nodes by image, as far as pools tell it, and ``uncounted`` the nodes of pools that do not; ``runs`` is what is in
+    flight there; ``concerns`` are of ``CONCERNS``, the worst first."""
 
     name: str
     group: str
@@ -152,8 +154,9 @@ class MemberToday:
 @dataclass(frozen=True, kw_only=True)
 class Totals:
     """Numbers of clusters: by state, by minor of Kubernetes (``1.35``, empty where it is not known), and those with a
-    certificate that has ``ended``, or ``ends`` within 30 days. ``silent_for`` is how long the first that fell silent
-    has been so; ``read`` are the youngest and the oldest heartbeat's ages. Both are None where there is none."""
+    certificate that has ``ended``, or ``ends`` in less than 30 days. ``silent_for`` is the age of the oldest heartbeat
+    of a silent one; ``read`` are the youngest and the oldest heartbeat's ages of all. Both are None where there is
+    none."""
 
     clusters: int
     states: t.Mapping[str, int]

@@ -52,7 +52,7 @@ class CertificateEnd:
 
     @property
     def near(self) -> bool:
-        """Whether it has ended, or ends within 30 days."""
+        """Whether it has ended, or ends in less than 30 days."""
         return self.days < SOON.days
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -93,7 +93,7 @@ def images_of(member: FleetMember) -> dict[str, int]:
 
 
 def nodes_without_image(member: FleetMember) -> int:
-    """How many of the member's nodes ``images_of`` does not count, since their image is not known."""
+    """How many of the member's nodes ``images_of`` does not count, since their image is not known; never negative."""
     there = sum(pool.count for pool in member.status.node_pools)
     return max(0, there - sum(images_of(member).values()))
 

@@ -28,7 +28,8 @@ OverridesByCluster = t.Mapping[str, Overrides]
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """``resource_snapshot`` is the name of the first part, empty where nothing is held."""
+    """What a cluster holds, or is to hold: ``resource_snapshot`` is the name of the snapshot's first part, empty where
+    nothing is held."""
 
     resource_snapshot: str = ""
     overrides: Overrides = NO_OVERRIDES

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The verdict on an eviction (KubeFleet ClusterResourcePlacementEviction) under a disruption budget
 (``maxUnavailable``, ``minAvailable``): whether, why (``pick-fixed``, ``no-binding``, ``nothing-placed``, ``no-budget``,
-``misconfigured-budget``), the arithmetic, and whether it was tried already."""
+``misconfigured-budget``, ``placement-failed``), the arithmetic, and whether it was tried already."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ Bindings = t.Sequence[ClusterResourceBinding]
 
 @dataclass(frozen=True, kw_only=True)
 class Arithmetic:
-    """A budget with its numbers: of ``total`` bindings, those that are missing among them, ``available`` are available,
-    and ``allowed`` more may go; ``limit`` is maxUnavailable or minAvailable as a number."""
+    """A budget with its numbers: of ``total`` bindings, under maxUnavailable those that are missing among them,
+    ``available`` are available, and ``allowed`` more may go; ``limit`` is maxUnavailable or minAvailable as a number, 0
+    where neither is set."""
 
     available: int
     total: int
@@ -114,7 +115,7 @@ def judged_eviction(
 
     Where the budget has to decide, FleetError ``not-a-count`` for its limit, ``number-of-clusters-missing`` for PickN
     without a number. ``upstream`` brings back KubeFleet's arithmetic, which takes what is no count for 0, and its wider
-    idea of a failed placement.
+    idea of a failed placement; one that was begun is invalid there (``no-binding``) where its binding is gone.
     """
     if is_over(eviction):
         return Evicted(eviction=eviction)
@@ -184,8 +185,8 @@ def arithmetic(
     upstream: bool = False,
 ) -> Arithmetic:
     """How many more bindings the budget lets go, never less than 0; 0 where it sets no limit, and by maxUnavailable if
-    it sets both. Percentages are of the clusters asked for, and round up. Bindings of any state count. FleetError as of
-    ``judged_eviction``.
+    it sets both. Percentages are of the clusters asked for (of none for PickAll), and round up. Bindings of any state
+    count. FleetError as of ``judged_eviction``.
 
     A cluster that the policy asks for and that has no binding is unavailable: nothing picks another one before the next
     apply. Upstream's scheduler does at once, so that for it a missing binding does not count.

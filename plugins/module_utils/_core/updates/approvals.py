@@ -34,8 +34,8 @@ MADE_BY = "gitops.fleet/made-by"
 
 @dataclass(frozen=True, kw_only=True)
 class Court:
-    """What approvals of one run are judged by. ``given`` are the terms of who conducts it. The hub vouches for objects
-    that were made after ``since``; None: it vouches for nothing."""
+    """What approvals of one update run are judged by. ``given`` are the terms of who conducts it. The hub vouches for
+    names in objects that were made after ``since``; None: it vouches for nothing."""
 
     run: UpdateRun
     given: Terms = Terms()
@@ -103,9 +103,10 @@ class RefusedApproval:
 def judged_approval(
     gate: Gate, place: UpdateRunGateTarget, court: Court, now: datetime, used: bool = False
 ) -> Approval | RefusedApproval:
-    """The approval of a Gate, which must be Completed, or why it does not count: its ``place`` in the run, the digest,
-    who gave it and when are judged by the ``court``. One that was ``used`` before does not expire any more. Where the
-    Gate does not say who gave it, that is ``unverified``; when, ``now``."""
+    """The approval of a Gate, or why it does not count: its ``place`` in the run, the digests, who gave it and when are
+    judged by the ``court``, the first fault counts. That the Gate is Completed is for the caller to see. One that was
+    ``used`` before does not expire any more. Where the Gate does not say who gave it, that is ``unverified``; when,
+    ``now``."""
     digest, approval = recorded_digest(court.run), gate.status.approval
     other = why_another_gate(gate, place, court.run)
     if other:
@@ -137,7 +138,8 @@ def why_another_gate(gate: Gate, place: UpdateRunGateTarget, run: UpdateRun) -> 
 
 def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court: Court, now: datetime) -> str:
     """Why a gate that the run says is Completed was not, by its Gate object (None: there is none); empty if it was. One
-    that nobody completed must be due, by a clock that may be five minutes ahead."""
+    that nobody completed must be due, by a clock five minutes ahead of ``now``; of another the Gate must be Completed,
+    by an approval that counts, whatever its age, and is of whom the ``row`` names."""
     if gate is None:
         return "there is no Gate of it"
     other = why_another_gate(gate, place, court.run)

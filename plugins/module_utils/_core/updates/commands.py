@@ -53,8 +53,8 @@ _RESULTS = {COMPLETED: "", FAILED: UPGRADE_FAILED, SKIPPED: ALREADY_AT_TARGET}
 
 
 def start(run: RunState, now: datetime) -> RunState:
-    """Begins a new update run, or goes on with a Stopped or Failed one: what ended well stays, members that failed or
-    were stopped are tried again, breaches of limits are lifted.
+    """The run once a new one (NotStarted) is begun, or a Stopped or Failed one goes on: what ended well stays, members
+    that failed or were stopped are NotStarted again, breaches of limits of failures are lifted.
 
     Failures in stages that are done, and in segments that the user skipped, are left as they are. FleetError
     ``conflict-state`` in any other state.
@@ -75,7 +75,7 @@ def start(run: RunState, now: datetime) -> RunState:
 
 
 def stop(run: RunState) -> RunState:
-    """Stops an update run: nothing new starts, members that wait become Stopped; what is in flight goes on to its end.
+    """The run told to stop: nothing new starts, Pending members become Stopped; what is in flight goes on to its end.
     The same run where nothing is left to stop (Stopping, Stopped, Skipped). FleetError ``conflict-state`` for one that
     is NotStarted, Failed or Completed."""
     state = derive(run).state
@@ -101,8 +101,8 @@ def with_attempt_end(
     node_images: tuple[str, ...] = (),
 ) -> RunState:
     """Writes down the end of an attempt at a member: ``result`` is Completed, Failed, or Skipped (there was nothing to
-    do). Versions and images that are empty stay as they were, ``message`` replaces what was told; an empty ``reason``
-    is UpgradeFailed for Failed, AlreadyAtTarget for Skipped.
+    do). Versions and images that are empty stay as they were, ``message`` replaces the one before, even if it is empty;
+    an empty ``reason`` is UpgradeFailed for Failed, AlreadyAtTarget for Skipped.
 
     The run with that, and with breaches of limits that follow; the same run if ``operation`` is not in flight, so that
     a result told twice or late does nothing. ValueError for another result.
@@ -138,8 +138,8 @@ def with_reference(run: RunState, operation: str, reference: str, version_before
 
 
 def held_up(run: RunState, operation: str, message: str) -> RunState:
-    """The run with what an upgrade in flight waits for, empty once it goes on; the same run if the operation is not in
-    flight, or that is known."""
+    """The run with ``message`` at the member whose upgrade is in flight: what that waits for, empty once it goes on.
+    The same run if the operation is not in flight, or the message is there already."""
     return _in_flight(run, operation, lambda row: row if row.message == message else replace(row, message=message))
 
 

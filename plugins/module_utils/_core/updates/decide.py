@@ -46,8 +46,10 @@ _IDLE = frozenset((NOT_STARTED, PENDING, STOPPED))
 
 def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
     """The next state of an update run and what is to be done for it: everything that follows at ``now``, as gates open
-    and complete, waits begin and end, members start. A gate that is refused and not approved stops it. ``waits`` are
-    the Pending members with what holds each back. ValueError for a schedule of a gate that cannot be read.
+    and complete, waits begin and end, members start. A gate that is refused and not approved stops it. ``acts`` show
+    the gates that open, then begin attempts; ``waits`` are the Pending members of stages that were reached, with what
+    holds each back; ``wake_at`` is when a gate, a wait or a member's window or obstacle turns by the clock, None
+    without such. ValueError for a schedule of a gate that cannot be read.
 
     Pure, and settled: with its own result, the same members, approvals and instant it gives no act and changes nothing.
     A run that was never started stays as it is. Sequence and states are those of Azure Fleet Manager's update runs:
@@ -104,7 +106,8 @@ def acts_in_flight(state: RunState) -> tuple[Begin, ...]:
 
 def _advanced(stage: StageRow, members: Members, desk: gates.GateContext, begun: list[Begin], last: bool) -> StageRow:
     """The first stage that is not done, after all that may happen in it now: gates that open go to ``desk.opened``,
-    attempts to ``begun``. One pass settles it: nothing that it does lets an earlier step do more."""
+    attempts to ``begun``. One pass settles it: nothing that it does lets an earlier step do more. ``last``: no stage
+    follows. ValueError as of ``next_occurrence``."""
     run, now = desk.run, desk.now
     seen = desk.look(stage)
     if seen.state in DONE:

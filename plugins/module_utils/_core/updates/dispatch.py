@@ -49,8 +49,8 @@ class DispatchContext:
 @dataclass
 class GroupSlots:
     """One group while slots are given out: how many are ``free``, how many members have ``failed``, whether more may
-    begin (``open``), the places of those that were ``tried``. ``queue`` holds places of its members, the next one last;
-    None before the first is tried."""
+    begin (``open``), whether a row is other than before (``changed``), the places of those that were ``tried``.
+    ``queue`` holds places of its members, the next one last; None before the first is tried."""
 
     group: GroupRow
     rows: list[MemberRow]
@@ -72,9 +72,10 @@ def dispatch(turn: DispatchContext, seen: StageLook) -> StageRow:
     begin are added to ``turn.begun``. ``seen`` is ``turn.stage`` as it is, of one group at least; each member that has
     not ended has a view.
 
-    Groups take turns for the slots of the stage, and the next decision goes on after the group that was served last. A
-    member that cannot start takes no slot: it becomes Pending, or Skipped or Failed at once, and the next of its group
-    is tried. Others that are Pending get their present obstacle.
+    Groups take turns for the slots of the stage, and the next decision goes on after the group that was served last;
+    members of a group are tried in the order of ``order_key``. One that cannot start takes no slot: it becomes Pending,
+    or Skipped or Failed at once, and the next is tried. Others that are Pending get their present obstacle. Nothing
+    starts where the run is to stop, or a gate before, a breach or a user's skip closes stage or group.
     """
     stage = turn.stage
     live = not (turn.run.stop_requested or seen.facts.breached or stage.user_skipped) and cleared(stage.before_gates)
@@ -149,8 +150,8 @@ def _queue(turn: DispatchContext, lane: GroupSlots) -> list[int]:
 
 
 def _after_turn(turn: DispatchContext, group: GroupRow, row: MemberRow) -> MemberRow:
-    """The member whose turn it is: Running, and then its attempt is added to ``turn.begun``; or Skipped, Failed or
-    Pending without any attempt."""
+    """The member whose turn it is: Skipped, Failed or Pending without any attempt, for what its view has of these, the
+    first of them; else Running, and its attempt is added to ``turn.begun``."""
     view = turn.members[row.name]
     if view.skip is not None:
         why = view.skip if view.skip.reason else replace(view.skip, reason=ALREADY_AT_TARGET)

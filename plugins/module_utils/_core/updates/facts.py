@@ -36,7 +36,8 @@ _state = attrgetter("state")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally:
-    """Members of one group by state."""
+    """How many ``members`` a group has, and how many of them in each state; ``in_flight`` are Running. Those that are
+    NotStarted are in none of the others."""
 
     members: int
     in_flight: int
@@ -68,9 +69,10 @@ def tally(members: t.Sequence[MemberRow]) -> Tally:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupFacts:
-    """What is asked about a group. ``count`` are its members; ``user_skipped``: itself or with its stage; ``breached``:
-    more failures than allowed, now or latched earlier; ``stop``: the run was told to. Of its gates one before or after
-    it is Pending (``..._pending``), or one after it NotStarted (``after_unopened``)."""
+    """What the state of a group follows from. ``count`` are its members; ``user_skipped``: itself or with its stage;
+    ``breached``, ``stage_breached``: it or its stage has more failures than allowed, now or latched earlier; ``stop``:
+    the run was told to; ``reached`` as of ``GroupRow``. Of its gates one before or after it is Pending
+    (``..._pending``), or one after it NotStarted (``after_unopened``)."""
 
     count: Tally
     user_skipped: bool
@@ -86,9 +88,9 @@ class GroupFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StageFacts:
-    """What is asked about a stage. ``groups`` are derived states, ``breached_groups`` says of each whether its own
-    limit is breached; ``new`` and ``stop`` are of the run: never started, told to stop. The rest is as of a group; the
-    wait after it is Running (``wait_running``) or NotStarted (``wait_unopened``)."""
+    """What the state of a stage follows from. ``groups`` are derived states, ``breached_groups`` says of each whether
+    its own limit is breached; ``new`` and ``stop`` are of the run: never started, told to stop. The rest is as of a
+    group; the wait after it is Running (``wait_running``) or NotStarted (``wait_unopened``)."""
 
     new: bool
     stop: bool
@@ -196,8 +198,8 @@ def run_facts(run: RunState, stages: t.Sequence[StageFacts], states: tuple[str, 
 
 
 def with_breaches(stage: StageRow, facts: StageFacts) -> StageRow:
-    """The stage with breaches of limits as ``facts``, which are its own, tell them written down, so that a later skip
-    of the failed member lifts none; the same one if they are written already."""
+    """The stage with the breaches of its own limit and its groups' recorded (``breached``) that ``facts``, which are
+    its own, tell, so that a later skip of the failed member lifts none; the same one if they are recorded already."""
     if any(breach != group.breached for group, breach in zip(stage.groups, facts.breached_groups, strict=True)):
         groups = (
             group if group.breached == breach else replace(group, breached=breach)

@@ -42,7 +42,8 @@ Gates = tuple[GateRow, ...]
 
 @dataclass(frozen=True)
 class GateContext:
-    """What one decision or command works with; the gates that it opened gather in ``opened``."""
+    """What one decision or command works with: the run, the instant, ``approvals`` that count, by the id of their gate;
+    the gates that it opened gather in ``opened``."""
 
     run: RunState
     now: datetime
@@ -70,8 +71,9 @@ def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
 
 
 def with_passed_gates(stage: StageRow, desk: GateContext) -> StageRow:
-    """The stage with those gates Completed that were approved, refused or not, or are due and were not refused, and its
-    wait if that is over; clocks go on while a run is stopped. A stage that was not reached stays as it is."""
+    """The stage with those open (Pending) gates Completed that were approved, refused or not, or are due and were not
+    refused, and its wait if that is over; clocks go on while a run is stopped. A gate or wait of the clock is completed
+    at its own time, not at ``now``. A stage that was not reached stays as it is."""
     if not stage.reached:
         return stage
     groups = tuple(_with_both_changed(group, lambda gates: _completed(gates, desk)) for group in stage.groups)
@@ -167,8 +169,8 @@ def cleared(gates: Gates) -> bool:
 
 
 def due_at(stage: StageRow) -> list[datetime]:
-    """Instants at which the clock completes a gate or the wait, in no order; a gate that was refused is not completed
-    by it."""
+    """Instants, past ones too, at which the clock completes an open gate or the running wait of the stage, in no order;
+    a gate that was refused is not completed by it."""
     gates = [*stage.before_gates, *stage.after_gates]
     for group in stage.groups:
         gates += (*group.before_gates, *group.after_gates)

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What speaks against an upgrade of a member before it begins, all at once: ``minor-skipped``, ``kubelet-skew``,
 ``removed-api-used``, ``never-opens``, ``busy``, ``budget-allows-none``, ``nodes-not-ready``, ``do-not-disrupt``,
-``not-looked-at``; and deprecated APIs read from an API server's ``/metrics``.
+``not-looked-at``, ``version-unreadable``; and deprecated APIs read from an API server's ``/metrics``.
 
-What blocks would keep the member from being upgraded, or is not allowed by Kubernetes' version skew policy; the rest
-would be felt by what runs on it.
+What blocks would keep the member from being upgraded, is not allowed by Kubernetes' version skew policy, or takes away
+APIs that are in use; the rest would be felt by what runs on it.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class MemberLook:
 
 @dataclass(frozen=True, kw_only=True)
 class PreflightFinding:
-    """``blocks``: the member cannot be upgraded as things are. ``code`` is ``unreachable``, ``version-unreadable``,
+    """``blocks``: the member is not to be upgraded as things are. ``code`` is ``unreachable``, ``version-unreadable``,
     ``minor-skipped``, ``kubelet-skew``, ``precondition-failed``, ``never-opens``, ``busy``, ``removed-api-used``,
     ``nodes-not-ready``, ``budget-allows-none``, ``do-not-disrupt``, ``not-looked-at``, ``MemberGone``, one of its
     driver's, or the reason of an obstacle."""
@@ -106,8 +106,9 @@ def findings(
 ) -> tuple[PreflightFinding, ...]:
     """What speaks against an upgrade of one member's control plane to ``target``; ``view`` has its windows and what
     else is known to hold it. ``whole`` judges it by version and pools where it goes by steps, with ``chain`` minor by
-    minor. Nothing for one that has nothing to do or is skipped; of one that is unreachable that alone. A ``target``
-    that is no version can give ValueError; with ``whole`` it may be empty. What ``whole`` raises comes through."""
+    minor. Nothing for one that has nothing to do or is skipped; of one that is unreachable that alone. In a fixed order
+    of kinds, not by weight. A ``target`` that is no version can give ValueError; with ``whole`` it may be empty. What
+    ``whole`` raises comes through."""
     if look.unreachable:
         return (PreflightFinding(member=look.name, code="unreachable", message=look.unreachable, blocks=True),)
     seen = whole(view, look.version, look.pools, now) if whole else view_at_version(view, look.version, target)
@@ -120,7 +121,7 @@ def findings(
 
 
 def left_fleet_finding(member: str) -> PreflightFinding:
-    """What is told of a member of the run that is in the fleet no more."""
+    """The finding ``MemberGone``, which does not block, of a member of the run that is in the fleet no more."""
     words = "it has left the fleet, and will be left out: the run ends as partial"
     return PreflightFinding(member=member, code=MEMBER_GONE, message=words, blocks=False)
 

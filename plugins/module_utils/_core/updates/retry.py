@@ -47,10 +47,12 @@ LEFT_BEHIND = (FAILED, SKIPPED)
 
 def follow_up(before: UpdateRun, name: str) -> UpdateRun:
     """The follow-up run, not started: target, sequence and conflict rules of the first, versions and images as they
-    were fixed then, its failed and skipped members, and the terms of approvals that it keeps.
+    were fixed then, all its failed and skipped members (those skipped by a user or at the target among them), and the
+    terms of approvals that it keeps.
 
-    FleetError ``conflict-state`` unless the first is finished (a Stopped or Failed run is started again),
-    ``nothing-to-retry`` if it left nobody behind, ``strategy-unproven`` if no digest proves the strategy in its status.
+    FleetError ``conflict-state`` unless the first is Completed or Skipped (a Stopped or Failed run is started again),
+    ``nothing-to-retry`` if no member failed or was skipped, ``strategy-unproven`` if no digest proves the strategy in
+    its status.
     """
     where, state = f"UpdateRun/{before.name}", derive(run_of(before)).state
     if state not in DONE:
@@ -89,8 +91,8 @@ def follow_up(before: UpdateRun, name: str) -> UpdateRun:
 
 
 def retry_name(before: UpdateRun) -> str:
-    """What the follow-up run is called: that of ``web`` is ``web-retry``, that of this ``web-retry-2`` and so on, cut
-    to 50 characters."""
+    """What the follow-up run is called: that of ``web`` is ``web-retry``, that of this, if its ``retryOf`` says that it
+    is a retry, ``web-retry-2`` and so on, cut to 50 characters."""
     stem, number = before.name, 1
     if before.spec.retry_of and (found := _RETRY.fullmatch(before.name)):
         stem, number = found[1], int(found[2] or 1) + 1
@@ -126,7 +128,8 @@ def made_good_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> str:
 def superseded_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> UpdateRun | None:
     """The last run that was made after this one, which has failed, and that was started and takes all whom this one
     would try again at least as far: to the same version or a newer one, by the same type of upgrade or a full one. None
-    without one, and for a run in another state. ``runs`` are all that are recorded."""
+    without one, for a run in another state than Failed, and where it is not known when it was made. ``runs`` are all
+    that are recorded."""
     made = run.metadata.creation_timestamp
     if made is None or run.status.status.state != FAILED:
         return None
@@ -141,8 +144,8 @@ def superseded_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> UpdateRun | No
 
 
 def _goes_as_far(run: UpdateRun, other: UpdateRun) -> bool:
-    """Whether the run upgrades all that the other does, to the same version or a newer one; not where a version is
-    none."""
+    """Whether the run upgrades all that the other does, to the same version or a newer one, or to any where the other
+    has none; False where a version cannot be read."""
     kinds = [each.spec.managed_cluster_update.upgrade.type for each in (run, other)]
     if kinds[0] not in (kinds[1], FULL):
         return False

@@ -130,7 +130,8 @@ class GroupRow:
 
 @dataclass(frozen=True, kw_only=True)
 class StageRow:
-    """One stage. ``next_group`` is the index of the group that the round robin serves next."""
+    """One stage. Limits, ``user_skipped`` and ``breached`` as of a group; ``reached``: its turn has come.
+    ``next_group`` is the index of the group that the round robin serves next."""
 
     name: str
     groups: tuple[GroupRow, ...]
@@ -159,8 +160,10 @@ def with_members(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) ->
 
 @dataclass(frozen=True, kw_only=True)
 class RunState:
-    """Everything stored of one run. ``phase`` is NEW until the first start, then ACTIVE. ``uid`` makes ids unique.
-    ``started`` is the first dispatch of a member, ``completed`` since when the run is Completed, Skipped or Failed."""
+    """Everything stored of one update run. ``phase`` is NEW until the first start, then ACTIVE; ``stop_requested`` is
+    set by a stop until the next start. ``uid`` makes ids unique. ``started`` is the first dispatch of a member,
+    ``completed`` since when the run is Completed, Skipped or Failed. A member is Skipped after ``unreachable_timeout``
+    without being reached."""
 
     name: str
     uid: str
@@ -194,7 +197,8 @@ class RunState:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberBlocker:
-    """Why a member cannot start now, or ever. ``until`` is when it is known to end."""
+    """Why a member cannot start now, or ever, as a reason code with a message. ``until`` is when it is known to end,
+    None where that is not known."""
 
     reason: str
     message: str = ""
@@ -215,8 +219,9 @@ class ClosedOpening:
 class MemberView:
     """What is true of a member at the instant of a decision.
 
-    ``windows`` are intervals in order, None for a member without windows; ``shut`` names those who close them now, and
-    ``closed`` are openings that freezes take away from them, in order.
+    ``windows`` are intervals in order and apart, None for a member without windows, empty where none comes; ``shut``
+    names those who close them now, and ``closed`` are openings that freezes take away from them, in order.
+    ``obstacles`` are what else keeps it from starting, such as that it is unreachable.
     With ``skip`` (already at the target) or ``fail`` (a precondition) it is not upgraded when its turn comes, but goes
     to that end.
     """

@@ -60,13 +60,13 @@ class SkipTarget:
 
 
 def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime, reason: str = "") -> RunState:
-    """The run with all targets Skipped by the user; what is finished already stays as it is. Members say the
-    ``reason``.
+    """The run with all targets Skipped by the user; what is Completed or Skipped already stays as it is. The ``reason``
+    stands in the messages of members.
 
-    A group or stage lets members in flight finish; a failed member can be skipped once the run is Stopped or Failed,
-    and that alone starts nothing. FleetError with all problems, and then nothing is skipped: ``unknown-target`` says
-    which there are, ``conflict-state`` names the state (a member in flight, or that failed in a run that goes on; a run
-    that is over or is stopping).
+    A group or stage lets members in flight finish, and leaves failed ones as they are; a failed member that is named
+    can be skipped once the run is Stopped or Failed, and that alone starts nothing. FleetError with all problems, and
+    then nothing is skipped: ``unknown-target`` says which there are, ``conflict-state`` names the state (a member in
+    flight, or that failed in a run that goes on; a run that is Completed, Skipped or Stopping).
     """
     status = derive(run)
     if status.state not in SKIPPABLE:
@@ -92,7 +92,8 @@ def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime, reason: 
 
 
 def with_user_skips(run: RunState, now: datetime) -> RunState:
-    """The run in which members are Skipped that have come to wait in a group or stage which the user has skipped."""
+    """The run in which members are Skipped that are NotStarted, Pending or Stopped in a group or stage which the user
+    has skipped; the same run where there is no such group or stage."""
     wanted = {(STAGE, stage.name) for stage in run.stages if stage.user_skipped}
     wanted |= {(GROUP, group.name) for stage in run.stages for group in stage.groups if group.user_skipped}
     return replace(run, stages=tuple(_stage(stage, wanted, ON_REQUEST, now) for stage in run.stages)) if wanted else run
@@ -101,7 +102,7 @@ def with_user_skips(run: RunState, now: datetime) -> RunState:
 def with_skips_of(run: RunState, before: RunState, now: datetime) -> RunState:
     """The run, which is laid out anew and was never started, with what the user had skipped of it as it was ``before``:
     stages, groups and waits of the same names, and members that were named, or whose group or stage is in it no more;
-    members with the words and the instant of then."""
+    members with the words and the instant of then. The same run where nothing was skipped."""
     there = {(STAGE, stage.name) for stage in run.stages}
     there |= {(GROUP, group.name) for stage in run.stages for group in stage.groups}
     wanted: set[tuple[str, str]] = set()

@@ -96,9 +96,9 @@ RUN_TABLE: Table[RunFacts] = (
 
 @dataclass(frozen=True, kw_only=True)
 class GroupStatus:
-    """``message`` is the summary error of a Failed group, else what it waits for, else empty. ``started`` is the first
-    dispatch of one of its members, None without any, ``completed`` the last end of its members and gates once it is
-    Completed, Skipped or Failed."""
+    """``message`` is the summary error of a Failed group, what a Pending one waits for, else empty. ``failure_count``
+    are its failed members. ``started`` is the first dispatch of one of its members, None without any, ``completed`` the
+    last end of its members and gates once it is Completed, Skipped or Failed, else None."""
 
     state: str = NOT_STARTED
     failure_count: int = 0
@@ -109,7 +109,8 @@ class GroupStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class StageStatus:
-    """As of a group; ``groups`` in the order of the rows."""
+    """As of a group, but that its end is also that of its wait, and a Running stage says too what its own gates and
+    wait wait for; ``groups`` in the order of the rows."""
 
     state: str = NOT_STARTED
     failure_count: int = 0
@@ -122,7 +123,8 @@ class StageStatus:
 @dataclass(frozen=True, kw_only=True)
 class RunStatus:
     """``outcome`` (Succeeded, CompletedWithFailures, CompletedWithSkips) is empty until the run is Completed or
-    Skipped, the final states; a Failed run can start again."""
+    Skipped, the final states; a Failed run can start again. ``failure_count`` are the failed members of all stages,
+    ``message`` as of ``summary.of_run``; ``stages`` in the order of the rows."""
 
     state: str = NOT_STARTED
     failure_count: int = 0

@@ -57,8 +57,9 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """``uncovered`` are members that no group takes: they are not updated. ``warnings`` tell of them too: codes are
-    ``uncovered-members``, ``empty-group``, ``concurrency-cut`` and ``group-limit-stricter``."""
+    """``uncovered`` are members that no group takes, in the order of the candidates: they are not updated. ``warnings``
+    tell of them too: codes are ``uncovered-members``, ``empty-group``, ``concurrency-cut`` and
+    ``group-limit-stricter``."""
 
     stages: tuple[StageRow, ...]
     uncovered: tuple[str, ...] = ()
@@ -77,8 +78,9 @@ class _Taken:
 
 
 def resolve(strategy: UpdateRunStrategy | None, candidates: t.Sequence[Candidate], uid: str) -> Resolved:
-    """The rows of a new run, as the strategy groups its members, which keep the order of ``candidates``. None: all of
-    them, one after another, in one stage.
+    """The rows of a new run, as the strategy groups its members, which keep the order of ``candidates``, with limits as
+    numbers: slots round down, 1 at least (a group without members has 0), failures up. None: all of them, one after
+    another, in one stage, and no failure is allowed.
 
     ``uid`` of the run makes the ids of its gates, the same each time. FleetError with all problems at once:
     ``overlapping-groups`` (a member that two groups take), ``invalid-label-selector``, ``invalid-count-or-percentage``.

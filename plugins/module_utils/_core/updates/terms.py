@@ -26,8 +26,9 @@ Annotations = t.Mapping[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What an approval has to be. ``expires``: not older than that when it is used. Without ``self_approval`` it comes
-    from somebody who neither made nor started the run; that and ``verified`` want names that the hub vouches for."""
+    """What an approval has to be. ``expires``: not older than that when it is used, None: of any age. Without
+    ``self_approval`` it comes from somebody who neither made nor started the run; that and ``verified`` want names that
+    the hub vouches for."""
 
     self_approval: bool = True
     verified: bool = False
@@ -61,7 +62,8 @@ def kept_terms(annotations: Annotations) -> Terms:
 
 
 def terms_to_keep(annotations: Annotations, given: Terms) -> dict[str, str]:
-    """The annotations by which a run with these keeps the ``given`` terms, too; none where it does so already."""
+    """The annotations, to be set beside these, by which a run keeps the ``given`` terms, too; empty where it does so
+    already."""
     kept, wanted = as_annotations(kept_terms(annotations)), as_annotations(stricter(kept_terms(annotations), given))
     return {name: value for name, value in wanted.items() if kept.get(name) != value}
 

@@ -51,7 +51,8 @@ def started(held: RolloutBinding, now: datetime) -> RolloutBinding:
 
 
 def confirmed(held: RolloutBinding, now: datetime) -> RolloutBinding:
-    """The binding with RolloutStarted True, since ``now`` unless it was so before."""
+    """The binding with RolloutStarted True at its present generation, since ``now`` unless it was True before, at
+    whatever generation."""
     return replace(held, binding=_with_condition(held.binding, STARTED, now))
 
 

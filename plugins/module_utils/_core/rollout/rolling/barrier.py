@@ -18,8 +18,9 @@ CLEANING_UP, TWO_BINDINGS = "cleaning-up", "two-bindings"
 
 @dataclass(frozen=True)
 class Barrier:
-    """``blocked`` gives the reason by cluster (``cleaning-up``, ``two-bindings``). ``error`` is what stops upstream's
-    whole rollout."""
+    """What bindings that share a cluster hold back: ``blocked`` gives the reason by cluster (``cleaning-up``,
+    ``two-bindings``), ``findings`` are live bindings after the first of a cluster. ``error`` is what stops upstream's
+    whole rollout, None for nothing."""
 
     blocked: t.Mapping[str, str]
     findings: tuple[Problem, ...]

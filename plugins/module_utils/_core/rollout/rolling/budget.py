@@ -23,7 +23,7 @@ ROLLING_UPDATE = "spec.strategy.rollingUpdate"
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Absolute numbers for a target. ``floor`` is how many clusters stay ready."""
+    """The limits of a rolling update as numbers of clusters; ``target`` is how many are to hold the placement."""
 
     target: int
     max_unavailable: int

@@ -38,7 +38,7 @@ class ReadinessTerms:
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutCandidate:
-    """One binding. ``wants`` is bind, update or remove, empty if it wants nothing.
+    """One binding (``held``) of a rolling update. ``wants`` is bind, update or remove, empty if it wants nothing.
 
     ``free``: the change takes nothing away that is available, so that no budget holds it back. Upstream grants that to
     updates of failed clusters only. ``failure`` is the condition that says that it has failed, None without one;

@@ -82,10 +82,11 @@ class RolloutAct:
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutReport:
-    """What a decision came to. ``outcome`` says how far it got (IGNORED, PUSHED, CLEANING_UP, NO_CONTENT, DONE,
-    ROLLING); only ``rolling`` and ``up-to-date`` have a calculation.
+    """What a decision came to. ``outcome`` says how far it got (``ignored``, ``apply-strategy-pushed``,
+    ``cleaning-up``, ``no-content``, ``up-to-date``, ``rolling``); only the last two have a calculation.
 
-    ``waits`` are by binding. ``error`` is upstream's failure and occurs only with ``upstream=True``.
+    ``waits`` are by binding. ``findings`` are bindings that share a cluster (``two-bindings``). ``error`` is upstream's
+    failure and occurs only with ``upstream=True``.
     """
 
     outcome: str = ""
@@ -123,9 +124,11 @@ RolloutDecision = Decision[RolloutState, RolloutAct]
 
 
 def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDecision:
-    """Decide which bindings begin to change at ``now``; their order does not matter. Acts that change a cluster are in
-    the order in which budgets were spent, behind those that are only recorded (hold, mark-started). Nothing is done for
-    a placement that is being deleted or of strategy External; another apply strategy is pushed before anything else.
+    """Which bindings of a placement begin to change at ``now``; their order does not matter. Acts that change a cluster
+    are in the order in which budgets were spent, behind those that are only recorded (hold, mark-started). Nothing is
+    done for a placement that is being deleted or of strategy External; another apply strategy is pushed before anything
+    else; nothing more is done while there is no resource snapshot. ``wake_at`` is when time alone makes a binding
+    ready, but for upstream.
 
     FleetError ``not-a-count`` for maxUnavailable or maxSurge, but for upstream; ``number-of-clusters-missing`` for
     PickN without a number.
@@ -148,8 +151,8 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
 
 
 def acts_in_flight(state: RolloutState) -> tuple[RolloutAct, ...]:
-    """By name of the binding: an update where the cluster has not yet told anything of what its binding holds, a
-    removal where the binding is being removed."""
+    """In the order of their bindings' names: an update where a Bound binding has no condition (Applied, Available,
+    DiffReported) of its present generation yet, a removal where the binding is being deleted."""
     return tuple(act for each in by_name(state.bindings) if (act := _in_flight(each)) is not None)
 
 
@@ -331,6 +334,8 @@ def _wake_at(rows: t.Iterable[RolloutCandidate]) -> datetime | None:
 
 @dataclass(frozen=True)
 class _Writes:
+    """Acts to be carried out for a placement at ``now``."""
+
     placement: ClusterResourcePlacement
     acts: t.Sequence[RolloutAct]
     now: datetime

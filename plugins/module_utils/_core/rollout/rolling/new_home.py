@@ -19,7 +19,8 @@ LIFTED = "empty_first: true"
 
 @dataclass(frozen=True)
 class HomeWait:
-    """Why an evacuated cluster keeps what it holds: a reason as of ``waiting``, the clusters that it waits for."""
+    """Why an evacuated cluster keeps what it holds: a reason (``new-home``, ``no-new-home``, ``no-room-for-new-home``)
+    with a sentence, and the clusters that it waits for (``blockers``)."""
 
     reason: str
     message: str

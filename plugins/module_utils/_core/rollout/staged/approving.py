@@ -33,8 +33,9 @@ STARTED_BY = "gitops.fleet/started-by"
 
 @dataclass(frozen=True, kw_only=True)
 class StagedCourt:
-    """What approvals of one run are judged by. ``digest`` is the run's (``staged_digest``), ``given`` are the terms of
-    who carries it on. The hub vouches for objects that were made after ``since``; None: it vouches for nothing."""
+    """What approvals of one staged update run are judged by. ``digest`` is the run's (``staged_digest``), ``given`` are
+    the terms of who carries it on. The hub vouches for names in objects that were made after ``since``; None: it
+    vouches for nothing."""
 
     run: ClusterStagedUpdateRun
     digest: str
@@ -78,7 +79,8 @@ def signed_by(message: str, digest: str) -> str:
 
 
 def given_approval(request: ClusterApprovalRequest) -> Condition | None:
-    """The approval of a request, at its present generation, that no run has taken yet; None without one."""
+    """The condition Approved of an approval request, True at its present generation, that no run has taken yet; None
+    without one."""
     conditions, generation = request.status.conditions, request.metadata.generation
     if status_is(conditions, APPROVAL_ACCEPTED, generation, TRUE):
         return None

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How a staged update run begins (KubeFleet): what it takes over from its placement, policy, bindings, strategy and
 resources, and why it cannot (``strategy-not-external``, ``not-fully-scheduled``, ``no-bindings``,
-``cluster-count-mismatch``, ``resource-snapshot-not-found``, ``update-strategy-not-found``)."""
+``cluster-count-mismatch``, ``resource-snapshot-not-found``, ``update-strategy-not-found``, ``not-rescheduled-yet``)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ WHATEVER_IS_PICKED = -1
 
 def begin(scene: RunContext) -> RunContext:
     """The scene with all that the run takes over fixed in its status: policy, apply strategy, strategy, stages, the
-    delete stage, resources, overrides; Initialized is left to the caller. RunRefused or NotYet if it cannot begin."""
+    delete stage, resources, overrides; Initialized is left to the caller. RunRefused if it can never begin, as of
+    ``with_placement``, ``with_policy``, ``with_bindings``, ``laid_out`` and ``used_snapshot``, and
+    ``update-strategy-not-found``; NotYet (``not-rescheduled-yet``) while the placement is being scheduled anew."""
     scene, policy = with_policy(with_placement(scene))
     scene = _with_strategy(with_bindings(scene, policy))
     status = laid_out_again(scene)
@@ -70,7 +72,8 @@ def used_snapshot(scene: RunContext) -> ObjectMeta:
     without the hash of the resources do not count. Of several that are marked as the latest, by an apply that was
     killed between two of them, it is the one of the highest index; upstream takes the first.
 
-    RunRefused if there is none, if the index asked for is no number from 0 on, or that of the latest no number.
+    RunRefused if there is none, or that of the latest has no number (``resource-snapshot-not-found``), or the index
+    asked for is no number from 0 on (``invalid-resource-snapshot-index``).
     """
     asked = scene.run.spec.resource_snapshot_index
     snapshots = scene.world.resource_snapshots
@@ -99,8 +102,8 @@ def _index_of(snapshot: ObjectMeta, label: str) -> int:
 
 
 def with_placement(scene: RunContext) -> RunContext:
-    """The run with the placement's apply strategy in its status. RunRefused if there is no such placement, or its
-    strategy is not External."""
+    """The run with the placement's apply strategy in its status. RunRefused if there is no such placement
+    (``placement-not-found``), or its strategy is not External (``strategy-not-external``)."""
     placement = scene.world.placement
     if placement is None:
         message = f"no placement {scene.run.placement_key} is recorded; an apply records it"
@@ -116,8 +119,10 @@ def with_policy(scene: RunContext) -> tuple[RunContext, ClusterSchedulingPolicyS
     """The scene with the latest policy's index in its status, and how many clusters it asks for: ``WHATEVER_IS_PICKED``
     for PickAll; and that policy. Of several that are marked as the latest it is the one of the highest index.
 
-    RunRefused unless it has an index and, for PickN, a number, and is fully scheduled; NotYet where the run has begun,
-    and whether it is scheduled was said of an older generation. Upstream refuses that too, and several.
+    RunRefused unless there is one (``no-latest-policy-snapshot``), it has an index (``no-policy-index``) and, for
+    PickN, a number (``no-cluster-count``), and is fully scheduled (``not-fully-scheduled``); NotYet
+    (``not-scheduled-yet``) where the run has begun, and whether it is scheduled was said of an older generation.
+    Upstream refuses that too, and several (``multiple-latest-policy-snapshots``).
     """
     latest = [each for each in scene.world.policy_snapshots if each.metadata.labels.get(LATEST) == "true"]
     if not latest:
@@ -159,9 +164,10 @@ def with_bindings(scene: RunContext, policy: ClusterSchedulingPolicySnapshot) ->
     """The scene with the clusters that are picked, and those that lose the placement, by name of the binding; for
     PickAll their number goes into the status.
 
-    A run that has nothing to do does not begin (RunRefused), nor one with another number of clusters than the policy
-    asks for; NotYet while a binding that is not Unscheduled stands under another policy. Upstream also ends a run that
-    has just deleted its last binding.
+    A run that has nothing to do does not begin (RunRefused ``no-bindings``); with another number of clusters than the
+    policy asks for none begins or goes on (``cluster-count-mismatch``); NotYet (``not-rescheduled-yet``) while a
+    binding that is not Unscheduled stands under another policy. Upstream also ends a run that has just deleted its last
+    binding.
     """
     selected, leaving = [], []
     for each in by_name(scene.world.bindings):

@@ -140,6 +140,6 @@ def clusters_of(run: ClusterStagedUpdateRun) -> tuple[ClusterUpdatingStatus, ...
 
 
 def started_at(cluster: ClusterUpdatingStatus) -> datetime | None:
-    """When the cluster's turn began; None before that."""
+    """When the cluster's turn began; None before that, and where the instant is not recorded."""
     found = find_condition(cluster.conditions, STARTED)
     return found.last_transition_time if found else None

@@ -82,7 +82,8 @@ StagedDecision = Decision[StagedState, Action]
 
 @dataclass(frozen=True, kw_only=True)
 class StageStep:
-    """What one look at the stage whose turn it is comes to; ``row`` is the run's Progressing."""
+    """What one look at the stage whose turn it is comes to; ``row`` is the run's Progressing. ``problems`` may pass, a
+    ``failure`` ends the run, ``finished`` says that all of it is done."""
 
     stage: StageUpdatingStatus
     row: Row
@@ -96,9 +97,10 @@ class StageStep:
 def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDecision:
     """The next state of a staged update run and what is to be done for it; the order of ``seen`` does not matter.
 
-    An act is decided again until it is seen done. Waits are what may pass by itself. A run that cannot begin or go on
-    ends, and ``failure`` in the state says why. For a run that is over only approvals that it has taken are accepted;
-    of one that is being deleted only the approval requests are deleted.
+    An act is decided again until it is seen done. Waits are what may pass by itself. A run of which Initialize is
+    wanted only begins, with Run it goes on, with Stop what is in flight ends. One that cannot begin or go on ends, and
+    ``failure`` in the state says why. For a run that is over only approvals that it has taken are accepted; of one that
+    is being deleted only the approval requests are deleted.
     """
     run = run_at_generation(state.run)
     scene = RunContext(run=run, world=seen, now=now, upstream=seen.upstream)
@@ -235,7 +237,7 @@ def _step(scene: RunContext, index: int) -> StageStep:
 
 def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> StageStep:
     """One look at a stage of a run that goes on: tasks before it, clusters, tasks after it. One without clusters ends
-    at once, skipped, without its tasks. RunRefused as of ``tasks``."""
+    at once, skipped, without its tasks. RunRefused as of ``staged_tasks.before``."""
     marks = Marks(scene.generation, scene.now)
     if not stage.clusters:
         stage = replace(stage, start_time=stage.start_time or scene.now)
@@ -267,7 +269,7 @@ def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -
 
 def _after_stage(scene: RunContext, step: StageStep, config: StageConfig) -> StageStep:
     """The step of a stage whose clusters are all done: it ends when its last tasks pass, and the next one's turn comes
-    at once. RunRefused as of ``tasks``."""
+    at once. RunRefused as of ``staged_tasks.after``."""
     marks = Marks(scene.generation, scene.now)
     waiting = marks.on_stage(step.stage, stage_waiting("after-stage"))
     tasks = staged_tasks.after(scene, waiting, config)

@@ -36,8 +36,8 @@ def deletion_step(
 
     One that is recorded as begun and is not being deleted is deleted now: who recorded it ended before it could.
 
-    RunRefused if a cluster that is done has a binding again, or one loses the placement that is not in the stage; for
-    upstream also instead of deleting anew.
+    RunRefused if a cluster that is done has a binding again (``contradiction``; for upstream also instead of deleting
+    anew), or one loses the placement that is not in the stage (``clusters-changed``).
     """
     marks = Marks(scene.generation, scene.now)
     left = {each.cluster: each for each in scene.leaving}

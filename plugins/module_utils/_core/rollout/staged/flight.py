@@ -46,8 +46,9 @@ DONE, GOING_ON, TROUBLED = "done", "going-on", "troubled"
 
 @dataclass
 class Flight:
-    """What one look at a stage found. ``problems`` may pass; ``failure`` ends the run. ``troubled`` and ``stuck`` are
-    names of clusters, ``stuck_from`` is when the next one in flight will have been so for too long; None if none
+    """What one look at a stage found: its clusters as they are by now, acts, how many are ``in_flight`` and
+    ``finished``, whether one was started. ``problems`` may pass; ``failure`` ends the run. ``troubled`` and ``stuck``
+    are names of clusters, ``stuck_from`` is when the next one in flight will have been so for too long; None if none
     will."""
 
     scene: RunContext

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The clusters and tasks of each stage of a staged run, from a strategy and the clusters picked (KubeFleet): their
 order, ``maxConcurrency`` as a number, ``waitTime``, and layouts that are refused (``clusters-not-in-any-stage``,
-``cluster-in-several-stages``, ``invalid-sorting-label``)."""
+``cluster-in-several-stages``, ``invalid-sorting-label``, ``invalid-max-concurrency``, ``invalid-label-selector``)."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def laid_out(
     """The status with its stages, by the copy of the strategy in it; each selected cluster is in exactly one, in the
     order of its update: by the sorting label as a whole number, if the stage has one, then by name.
 
-    RunRefused names the first thing that is wrong: stage by stage, tasks before clusters. ``upstream`` leaves
-    ``maxConcurrency`` unjudged.
+    RunRefused names the first thing that is wrong: stage by stage, tasks before clusters, and last clusters without a
+    stage (``clusters-not-in-any-stage``). ``upstream`` leaves ``maxConcurrency`` unjudged.
     """
     stages = []
     placed: set[str] = set()

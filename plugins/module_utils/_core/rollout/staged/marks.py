@@ -54,19 +54,22 @@ TASK_WAITING = (FALSE, "AfterStageTaskWaitTimeNotElapsed", "the wait has begun")
 
 
 def run_waiting(when: str, stage: str) -> Row:
-    """The run's condition Progressing while tasks ``when`` (``before-stage``, ``after-stage``) of a stage are left."""
+    """Status, reason (``UpdateRunWaiting``) and message of the run's condition Progressing while tasks ``when``
+    (``before-stage``, ``after-stage``) of a stage are left."""
     return (FALSE, "UpdateRunWaiting", f"the {when} tasks of stage {stage} are not done")
 
 
 def run_stuck(stage: str, clusters: list[str]) -> Row:
-    """The run's condition Progressing when clusters of the stage are waited for too long; it names the first three."""
+    """Status, reason (``UpdateRunStuck``) and message of the run's condition Progressing when clusters of the stage are
+    waited for too long; it names the first three."""
     more = ", ..." if len(clusters) > SHOWN_STUCK else ""
     shown = ", ".join(clusters[:SHOWN_STUCK]) + more
     return (FALSE, "UpdateRunStuck", f"stage {stage} waits too long for {shown}")
 
 
 def stage_waiting(when: str) -> Row:
-    """The stage's condition Progressing while its tasks ``when`` (``before-stage``, ``after-stage``) are not done."""
+    """Status, reason (``StageUpdatingWaiting``) and message of the stage's condition Progressing while its tasks
+    ``when`` (``before-stage``, ``after-stage``) are not done."""
     return (FALSE, "StageUpdatingWaiting", f"the {when} tasks are not done")
 
 

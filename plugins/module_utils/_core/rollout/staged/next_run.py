@@ -25,7 +25,8 @@ Runs = t.Mapping[str, ClusterStagedUpdateRun]
 
 @dataclass(frozen=True, kw_only=True)
 class NextRun:
-    """``definition`` is the manifest of a run that there is not yet; None for one that is written or recorded."""
+    """The name (``run``) of a staged update run of a placement. ``definition`` is the manifest of a run that there is
+    not yet; None for one that is written in the files or recorded."""
 
     placement: str
     run: str

@@ -32,8 +32,8 @@ def resume(scene: RunContext) -> tuple[RunContext, int]:
     """The run with its bindings, and the index of the stage whose turn it is.
 
     The index after the last stage is the delete stage, ALL_DONE means that that is over too. RunRefused if placement,
-    policy, stages or clusters differ from what the run recorded, a stage has failed, or the record contradicts itself;
-    NotYet while the scheduler is at work.
+    policy, stages or clusters differ from what the run recorded, a stage has failed, or the record contradicts itself,
+    and as of ``with_policy``, ``with_bindings`` and ``laid_out``; NotYet while the placement is being scheduled anew.
     """
     recorded = scene.status
     today, policy = with_policy(with_placement(scene))

@@ -53,9 +53,9 @@ def message_of(run: ClusterStagedUpdateRun) -> str:
 
 
 def told_of(run: ClusterStagedUpdateRun) -> str:
-    """As ``message_of``, for people, with instants in UTC. While clusters are in flight since a known instant, a
-    running run tells which they are and since when the first is, instead; one that is stuck or stopping tells since
-    when behind its message, and one that is stopping which they are."""
+    """The message of the run as of ``message_of``, for people, with instants in UTC. While clusters are in flight since
+    a known instant, a Running run tells the first three of them and since when the first is, instead; one that is Stuck
+    or Stopping tells since when behind its message, and one that is Stopping which they are."""
     message, state, deletion = message_of(run), state_of(run), run.status.deletion_stage_status
     stages = (*run.status.stages_status, *((deletion,) if deletion else ()))
     flying = [each for stage in stages for each in stage.clusters if cluster_state(each.conditions) == "begun"]
@@ -90,8 +90,9 @@ def cluster_state(conditions: tuple[Condition, ...]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RunStanding:
-    """How far a run is; ``name`` and ``placement`` as keys write them. Stages and clusters are counted once its stages
-    are laid out, those that leave with them, which was at ``begun_at``."""
+    """How far a staged update run is; ``name`` and ``placement`` as keys write them, ``state`` and ``message`` as of
+    ``standing_of``. Stages and clusters are counted once its stages are laid out, those that leave with them, which was
+    at ``begun_at``, None before; clusters that failed are not among ``clusters_done``."""
 
     name: str
     placement: str

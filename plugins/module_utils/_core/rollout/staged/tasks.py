@@ -53,7 +53,8 @@ class Tasks:
 
 def before(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
     """The stage after a look at the task before it, an approval, with the acts that ask for it or take it: passed once
-    it is given, without a task at once. RunRefused if the approval request's name is taken by another run or stage."""
+    it is given, without a task at once. RunRefused ``approval-request-taken`` if a request of that name belongs to
+    another run or stage."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
     passed = True

@@ -105,7 +105,7 @@ class DeleteBinding(ClusterInFlight):
 
 @dataclass(frozen=True, kw_only=True)
 class RequestApproval:
-    """``task`` is beforeStage or afterStage."""
+    """Create the approval request ``name`` of a stage; ``task`` is beforeStage or afterStage."""
 
     name: str
     stage: str
@@ -119,7 +119,8 @@ class RequestApproval:
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptApproval:
-    """From now on a withdrawal has no effect."""
+    """Set ApprovalAccepted on the approval request: the run has taken its approval, and a withdrawal has no effect from
+    now on."""
 
     name: str
 
@@ -172,7 +173,8 @@ class RunFailure:
 
 
 class RunRefused(Exception):
-    """The run cannot begin or go on, ever. ``status`` is how far it got."""
+    """The staged update run cannot begin or go on, ever; ``failure`` says why, as a code and a sentence. ``status`` is
+    how far it got."""
 
     def __init__(self, failure: RunFailure, status: StagedUpdateRunStatus) -> None:
         """``status`` is that of the run as far as it got; the text is the failure's message."""
@@ -182,7 +184,8 @@ class RunRefused(Exception):
 
 
 class NotYet(Exception):
-    """The run cannot begin or go on now; ``problem`` says what it waits for."""
+    """The staged update run cannot begin or go on now (``not-scheduled-yet``, ``not-rescheduled-yet``); ``problem``
+    says what it waits for."""
 
     def __init__(self, problem: Problem) -> None:
         """The text is the problem's message."""
@@ -192,7 +195,8 @@ class NotYet(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class RunContext:
-    """A run, its world and the instant; ``selected`` and ``leaving`` are the bindings to update and to delete."""
+    """A staged update run, its world and the instant; ``selected`` and ``leaving`` are the bindings to update and to
+    delete, empty until ``with_bindings`` has found them. ``upstream`` as of ``ObservedState``."""
 
     run: ClusterStagedUpdateRun
     world: ObservedState

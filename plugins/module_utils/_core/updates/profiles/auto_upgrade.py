@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Auto-upgrade profiles: which runs they make and start now, by the state of the fleet and not by the news of a release
-(``UpToDate``, ``RunExists``), and whom earlier runs have taken up; names of runs, status of the profile.
+(``UpToDate``, ``RunExists``, ``VersionUnknown``, ``Disabled``), and whom earlier runs have taken up; names of runs,
+status of the profile (``lastTriggerStatus``).
 
 What Azure Fleet does once, when a release appears, is here asked again each time: as long as a member is behind and no
 run for that goal has taken it up, there is a run to make. So a profile that was disabled, or made late, catches up.
@@ -83,7 +84,9 @@ _NUMBER = re.compile(r"-([1-9][0-9]*)$")
 
 @dataclass(frozen=True)
 class Reason:
-    """Why there is no run, or why a member is not moved by it."""
+    """Why there is no run, or why a member is not moved by it; ``member`` is empty for a reason of the whole profile.
+    ``code`` is ``Disabled``, ``UpToDate``, ``RunExists``, ``NoSuchRelease``, ``VersionUnknown``, that of a skip
+    (``MinorGap``, ``OutOfSupport``, ``ImageMissingForPool``), or of an error on the way."""
 
     code: str
     message: str
@@ -117,7 +120,8 @@ def evaluate(
 ) -> Evaluation:
     """The run to create and start now, or why there is none; a disabled profile makes none. One that was made and whose
     start did not come about is given again. ``members`` are those that its strategy takes, ``runs`` all that are
-    recorded; none of them is touched, nothing is written. ValueError as of ``goal``."""
+    recorded; none of them is touched, nothing is written. A FleetError of ``goal`` is the reason ``NoSuchRelease``, its
+    ValueError is raised."""
     if profile.spec.disabled:
         return Evaluation(profile=profile.name, reasons=(Reason(DISABLED, "the profile is disabled"),))
     return _evaluated(profile, known, members, runs, now, start=True)
@@ -171,7 +175,7 @@ def status_after(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) 
 
 def failure(found: Evaluation) -> Reason | None:
     """The first reason why the profile's run is not made or not started that is for people to mend; None without one,
-    and for what passes by itself."""
+    and for what passes by itself (``NoSuchRelease``, ``lease-held``, ``lease-lost``, ``member-busy``, ``conflict``)."""
     return next((each for each in found.reasons if each.code not in (*_NOT_FAILED, *_PASSES)), None)
 
 
@@ -280,9 +284,10 @@ def _as_made(run: UpdateRun) -> UpdateRun:
 def _taken_up(
     rows: t.Sequence[MemberUpdateStatus], members: t.Iterable[Cluster], target: UpgradeTarget
 ) -> dict[str, str]:
-    """How those members ended for which one of the runs was theirs: that has them still, or let them end for a reason
-    that holds. One that was brought to the target and is behind it now, as one that was rebuilt, is judged anew once,
-    and one that no run reaches ``TRIES`` times: where runs and what is read of it differ that would have no end."""
+    """By name, the members that a run for the goal has taken up, with their state in the last that has: it has them
+    still, or let them end for a reason that holds. One that was brought to the target and is behind it now, as one that
+    was rebuilt, is judged anew once, and one that was out of reach, or had no image, up to ``TRIES`` times: where runs
+    and what is read of it differ that would have no end."""
     read = {each.name: each.read for each in members}
     asked = [each for each in members if target.version and is_version(each.version)]
     behind = {each.name for each in asked if not reached(each.version, target.version)}

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What an auto-upgrade profile aims at now: the version or the images that its channel comes to (Stable, Rapid,
-NodeImage, SecurityPatch, TargetKubernetesVersion; Azure Fleet), or ``no-such-release``.
+NodeImage, SecurityPatch, TargetKubernetesVersion; Azure Fleet), or ``no-such-release``, ``unknown-channel``.
 
 Only generally available versions and released images count. One goal holds for all members of a run, so with several
 platforms a version counts that each of them has.

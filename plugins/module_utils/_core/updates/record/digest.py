@@ -33,8 +33,8 @@ def run_digest(
     the run: those of selection Consistent count, for they follow from catalogues and not from the spec. An empty
     ``form`` is the first one; runs without a profile have the same digest in both.
 
-    Covered of the sequence: stages and groups in order, their limits, gates and waits, and each group's members in
-    order. Not covered: states, times, ids, the names of strategy and run, which run it repeats, what is done about
+    Covered of the sequence: stages and groups by name in order, their limits, gates and waits, and each group's members
+    in order. Not covered: states, times, ids, the names of strategy and run, which run it repeats, what is done about
     conflicts, and how long a member that does not answer is waited for.
     """
     update = spec.managed_cluster_update
@@ -57,7 +57,7 @@ def run_digest(
 
 
 def strategy_digest(strategy: UpdateRunStrategy | None) -> str:
-    """``sha256:`` and the hash over a strategy, its selectors included; empty for none."""
+    """``sha256:`` and the hash over all of an update strategy, its selectors included; empty for None."""
     return "sha256:" + digest_of(encode(strategy)) if strategy else ""
 
 

@@ -44,7 +44,8 @@ Ids = t.Mapping[str, str]
 
 
 def run_of(run: UpdateRun) -> RunState:
-    """What is stored of the run. What a person wrote about states of groups, stages and the run is not looked at."""
+    """What is stored of the update run in its status, as rows; nothing is judged. States of groups, stages and the run,
+    and all messages but those of members, are not looked at: they are derived anew."""
     status = run.status
     return RunState(
         name=run.name,
@@ -59,7 +60,8 @@ def run_of(run: UpdateRun) -> RunState:
 
 
 def status_of(state: RunState, status: RunStatus, before: UpdateRunStatus) -> UpdateRunStatus:
-    """The status to store: rows and what is derived of them; all that neither knows stays as it was.
+    """The status to store: rows and what is derived of them (states, messages, counts, progress, outcome); all that
+    neither knows, such as conditions and images, stays as it was ``before``.
 
     ``status`` is that of these very rows (``status.derive``); ValueError if their numbers differ.
     """

@@ -54,7 +54,7 @@ def versions_in_words(member: MemberRow) -> str:
 
 
 def named_failures(names: t.Sequence[str]) -> str:
-    """``2 failed: a, b``, with the first three names; empty for none."""
+    """How many failed and who, as ``2 failed: a, b``, with the first three names in their order; empty for none."""
     return f"{len(names)} failed: {listed(names, _NAMED)}" if names else ""
 
 

@@ -67,9 +67,9 @@ def _words(error: Exception) -> str:
 def with_versions(
     before: t.Sequence[CatalogLocation], name: str, told: t.Iterable[KubernetesRelease], exact: bool
 ) -> tuple[CatalogLocation, ...]:
-    """The locations of a catalogue, in order, with the versions ``told``, sorted, in the one of that ``name``, or
-    behind the others under it. Versions known before stay, unless told otherwise or ``exact``; images stay. ValueError
-    for what is no version."""
+    """The locations of a ReleaseCatalog, in order, with the versions ``told``, sorted, in the one of that ``name``,
+    which is added last where there is none. Versions known before stay, unless ``told`` has them too or it is
+    ``exact``; images stay. ValueError for what is no version."""
     old = next((each for each in before if each.name == name), CatalogLocation(name=name))
     versions = {} if exact else {KubeVersion.parse(each.version): each for each in old.versions}
     versions |= {KubeVersion.parse(each.version): each for each in told}
@@ -80,9 +80,9 @@ def with_versions(
 
 
 def not_believed(reported: t.Mapping[str, str], told: t.Iterable[KubernetesRelease]) -> tuple[str, ...]:
-    """Those of the members with a version ``reported`` that are not believed, from the highest down to the first that
-    is: each is more than one minor above the next one below it, and above what is ``told`` elsewhere. Where nothing is
-    told, the lowest is believed. ValueError for what is no version."""
+    """Names of members whose version ``reported`` (by name) is not believed, from the highest down to the first that
+    is: each is more than one minor above the next one below it, and above the newest of what is ``told`` elsewhere.
+    Where nothing is told, the lowest is believed. ValueError for what is no version."""
     elsewhere = max((_minor(each.version) for each in told), default=(0, 0))
     members = sorted(reported, key=lambda name: _minor(reported[name]), reverse=True)
     alone = []
@@ -101,7 +101,7 @@ def _minor(version: str) -> tuple[int, int]:
 
 
 def plain(versions: t.Iterable[str]) -> tuple[KubernetesRelease, ...]:
-    """Versions of a list without dates, as releases that are generally available."""
+    """Versions of a list without dates, as releases that are generally available, in its order; they are not judged."""
     return tuple(KubernetesRelease(version=each) for each in versions)
 
 

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which node image a pool gets: the newest in its region (Latest), the newest common to all (Consistent), or a named
-one (Custom), and why none (Azure Fleet; ``ImageNotAvailable``, ``ImageExpired``); members and their images as these
-choices see them.
+one (Custom), and why none (Azure Fleet; ``ImageNotAvailable``, ``ImageExpired``, ``ImageMissingForPool``); members and
+their images as these choices see them.
 
 No image is ever replaced by an older one.
 """
@@ -36,7 +36,8 @@ Images = Mapping[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """A node pool: the version of its kubelets, family and version of its image, whether it is held by a snapshot."""
+    """A node pool: the version of its kubelets, family and version of its image (empty where they are not known),
+    whether it is held by a snapshot."""
 
     name: str
     version: str = ""
@@ -63,8 +64,8 @@ class Choice:
     """What comes of one pool's image. ``version`` is empty where the image stays; ``why`` says in words why it comes or
     stays.
 
-    ``unknown``: nothing tells which image it could get. ``stays``: the pool is left alone. ``skip`` ends the member's
-    turn; an obstacle is waited for.
+    ``unknown``: nothing tells which image it could get. ``stays``: the pool is left alone. ``drops_snapshot``: it is
+    held by a snapshot, which the image takes the place of. ``skip`` ends the member's turn; an obstacle is waited for.
     """
 
     version: str = ""
@@ -90,7 +91,7 @@ def cluster_of(member: FleetMember) -> Cluster:
 
 
 def node_images(cluster: Cluster) -> tuple[str, ...]:
-    """The images of its pools, ``family-version``, each once and in order; without those that are not known."""
+    """The images of its pools, ``family-version``, each once and sorted; without those that are not known."""
     return tuple(sorted({f"{each.family}-{each.image}" for each in cluster.pools if each.family and each.image}))
 
 
@@ -147,6 +148,9 @@ def choose(pool: Pool, at: Cluster, selection: str, images: Images, known: Relea
 
 @dataclass(frozen=True)
 class _Asked:
+    """What the image of one pool is chosen by, as of ``choose``: ``place`` is what the location of the member ``at``
+    offers, None where no catalogue describes its provider."""
+
     pool: Pool
     images: Images
     place: LocationReleases | None

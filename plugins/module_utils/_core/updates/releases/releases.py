@@ -39,7 +39,8 @@ Minor = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """A version of Kubernetes in one place."""
+    """A version of Kubernetes in one place, with the ``text`` as its catalogue writes it; ``available_from`` None:
+    always available."""
 
     text: str
     version: KubeVersion
@@ -52,7 +53,7 @@ class Release:
         return self.version.major, self.version.minor
 
     def offered(self, now: datetime) -> bool:
-        """Whether it can be had by now; one without an instant always can."""
+        """Whether it can be had at ``now``, that instant included; one without an instant always can."""
         return self.available_from is None or self.available_from <= now
 
     def generally(self, now: datetime) -> bool:
@@ -72,7 +73,8 @@ class Release:
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """A node image in one place; ``version`` without its family."""
+    """A node image in one place; ``version`` without its family. ``available_from`` None: always available;
+    ``security``: it only brings security fixes."""
 
     family: str
     version: str
@@ -94,7 +96,9 @@ class Image:
 @dataclass(frozen=True, kw_only=True)
 class LocationReleases:
     """What one location of a provider offers; versions and images from the oldest to the newest. ``images`` and
-    ``systems``, the operating systems, are by family; ``told_by`` names the catalogue for messages."""
+    ``systems``, the operating systems, are by family; ``told_by`` names the catalogue for messages. ``image_age`` is
+    how long after it was published a fixed image may be used, ``supported_minors`` how many are in support, the newest
+    among them."""
 
     location: str
     told_by: str
@@ -115,7 +119,7 @@ class LocationReleases:
 
 @dataclass(frozen=True)
 class Releases:
-    """All catalogues, made by ``releases``. Keys are provider and location."""
+    """All catalogues, made by ``releases``; the keys of ``places`` are provider and location (``*`` for everywhere)."""
 
     places: Mapping[tuple[str, str], LocationReleases] = field(default_factory=dict, hash=False)
     _general: dict[str, tuple[datetime, tuple[Release, ...]]] = field(

@@ -58,7 +58,9 @@ CONTROL_PLANE, NODE_POOL = "ControlPlane", "NodePool"
 
 @dataclass(frozen=True, kw_only=True)
 class UpgradeTarget:
-    """The goal of a run. ``images`` are those that Consistent has fixed, or that Custom names.
+    """The goal of an update run: its ``type`` (Full, ControlPlaneOnly, NodeImageOnly), a version, or a minor alone,
+    empty for images alone, and the ``selection`` of images. ``images`` are those that Consistent has fixed, or that
+    Custom names, by family.
 
     ``automatic``: a profile made the run. ``chain``: several minors are gone one by one. ``long_term_support`` as the
     profile says.
@@ -75,10 +77,9 @@ class UpgradeTarget:
 
 @dataclass(frozen=True, kw_only=True)
 class UpgradeStep:
-    """One thing to do to ``what``, ControlPlane or NodePool. ``version`` and ``image`` are what comes, empty where it
-    stays; ``from_version`` and ``before`` are the version and the image that are there then, empty where that is not
-    known, and make no other step of it; ``why`` is said of an image, or of a pool that goes before its control
-    plane."""
+    """One thing to do to ``what``, ControlPlane or NodePool (``pool``). ``version`` and ``image`` are what comes, empty
+    where it stays; ``from_version`` and ``before`` are the version and the image that are there then, empty where that
+    is not known, and are not compared; ``why`` is said of an image, or of a pool that goes before its control plane."""
 
     what: str
     pool: str = ""
@@ -108,8 +109,9 @@ class UpgradeWork:
 
 
 def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> UpgradeWork:
-    """What the member has to do for the target at ``now``, to be asked when its turn comes. ValueError for a malformed
-    version, of a pool too."""
+    """What the member has to do for the target at ``now``, to be asked when its turn comes; a skip counts before a
+    failure, and both before obstacles. Nothing is asked of a cluster: ``cluster`` is as it was read last. ValueError
+    for a malformed version, of a pool too."""
     place = known.at(cluster.provider, cluster.location)
     choices = _choices(cluster, target, known, now)
     skip = next((each.skip for _pool, each in choices if each.skip), None)

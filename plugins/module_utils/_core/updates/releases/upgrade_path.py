@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The versions that a cluster goes through to a target: one minor after another (Kubernetes' version skew policy)."""
+"""The versions that a cluster goes through to a target: one minor after another (Kubernetes' version skew policy), with
+the newest release of each where releases are given, or why there is no way (``other-major``, ``invalid-version``)."""
 
 from __future__ import annotations
 

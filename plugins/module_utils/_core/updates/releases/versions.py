@@ -78,8 +78,8 @@ def step_refused(version: str, target: str, chain: bool = False) -> MemberBlocke
 
 
 def minors_between(version: KubeVersion, target: KubeVersion, most: int | None = None) -> tuple[str, ...]:
-    """The minors that lie between two versions of one major, without theirs, such as ``v1.34``; with ``most`` the first
-    of them. Empty if the target is not higher."""
+    """The minors that lie between two versions of one major, without theirs, such as ``v1.34``, from the lowest on;
+    with ``most`` the first of them. Empty if the target is less than two minors higher."""
     return tuple(f"v{version.major}.{minor}" for minor in range(version.minor + 1, target.minor)[:most])
 
 

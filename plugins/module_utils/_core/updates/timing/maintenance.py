@@ -64,6 +64,8 @@ class _Window:
 
 @dataclass(frozen=True)
 class _Frozen:
+    """One freeze of one object, ``owner`` in words, as a span of instants; ``matches`` None: it is for all members."""
+
     freeze: Freeze
     span: Span
     matches: Matcher | None
@@ -116,7 +118,7 @@ class MemberTimes:
 
 @dataclass(frozen=True)
 class Calendar:
-    """What all FleetMaintenance objects of a fleet say, made by ``calendar``."""
+    """What all FleetMaintenance objects of a fleet say, made by ``calendar``; ``owners`` are their names."""
 
     owners: frozenset[str] = frozenset()
     windows: tuple[_Window, ...] = ()
@@ -139,8 +141,8 @@ class Calendar:
         return tuple(meeting(without(permitted, frozen), start, end))
 
     def permitted(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
-        """When upgrades of this type may start by the windows alone, whatever freezes say; the rest, FleetError
-        included, as of ``open``."""
+        """When upgrades of this type may start by the windows alone, whatever freezes say; None, and errors, as of
+        ``startable_spans``."""
         found = [each for _whose, each in self._sides(site, GOVERNED_BY[run_type])]
         if not found:
             return None
@@ -153,7 +155,7 @@ class Calendar:
         self, site: MaintainedMember, run_type: str, start: datetime, end: datetime
     ) -> tuple[ClosedOpening, ...]:
         """The first opening of its windows that each freeze between two instants closes, in order of time; freezes that
-        close none, and all of a member without windows, are left out. FleetError as of ``open``."""
+        close none, and all of a member without windows, are left out. Errors as of ``startable_spans``."""
         frozen = [each for each in self._frozen(site) if each.span[0] < end and each.span[1] > start]
         permitted = self.permitted(site, run_type, start, end) if frozen else None
         found = [
@@ -165,13 +167,13 @@ class Calendar:
 
     def shut_by(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[str, ...]:
         """Whose windows are closed at an instant, in words, for a member that has some of its own, of any kind; else
-        nothing. FleetError as of ``open``."""
+        nothing. Errors as of ``startable_spans``."""
         sides = self._sides(site, GOVERNED_BY[run_type]) if site.own and site.own.windows else ()
         return tuple(whose for whose, found in sides if not _open_at(found, now))
 
     def sides(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[Side, ...]:
         """Who has windows for the member in runs of this type, each with the objects by name; none: there are no
-        windows. FleetError as of ``open``."""
+        windows. Errors as of ``startable_spans``."""
         owners = dict.fromkeys(each.owner for each in self._windows_of(site, GOVERNED_BY[run_type]))
         named = f"FleetMaintenance {' and '.join(owners)}"
         return tuple(
@@ -185,12 +187,12 @@ class Calendar:
 
     def named_freezes(self, site: MaintainedMember) -> tuple[NamedFreeze, ...]:
         """Each freeze of the member, past ones too, with the object that says it, in no order of time. FleetError
-        ``labels-unknown`` as of ``open``."""
+        ``labels-unknown`` as of ``startable_spans``."""
         return tuple(NamedFreeze(each.words, each.span, each.clock) for each in self._frozen(site))
 
     def freeze_blocker(self, site: MaintainedMember, now: datetime) -> MemberBlocker | None:
-        """The freeze that holds for the member at ``now``, in words for people; of several the one that ends last, None
-        without one. FleetError ``labels-unknown`` as of ``open``."""
+        """The freeze that holds for the member at ``now``, as a ``WindowClosed`` in words for people; of several the
+        one that ends last, None without one. FleetError ``labels-unknown`` as of ``startable_spans``."""
         found = [each for each in self._frozen(site) if each.span[0] <= now < each.span[1]]
         if not found:
             return None
@@ -201,7 +203,7 @@ class Calendar:
 
     def freezes_of(self, site: MaintainedMember) -> tuple[tuple[str, Span], ...]:
         """Each freeze of the member, past ones too, in no order of time: its name with its reason, and when it
-        holds. FleetError ``labels-unknown`` as of ``open``."""
+        holds. FleetError ``labels-unknown`` as of ``startable_spans``."""
         return tuple(
             (f"{each.freeze.name}: {each.freeze.reason}" if each.freeze.reason else each.freeze.name, each.span)
             for each in self._frozen(site)

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""In which order members of a group are tried, and when a closed maintenance window opens.
+"""In which order members of a group of an update run are tried (by their maintenance windows), and when a closed
+maintenance window opens, or an open one closes.
 
 Classes and their order are Azure Fleet Manager's (members are prioritised by planned maintenance windows): open now,
 opens within four hours, no window, closed. Ties: open by the earliest closing, the others by the earliest opening,
@@ -42,7 +43,8 @@ def order_key(view: MemberView, listed: int, now: datetime) -> Key:
 
 
 def closed_until(view: MemberView, now: datetime) -> datetime | None:
-    """When the next window opens, NEVER if none is known; None if one is open, or the member has no windows."""
+    """When the member's next window opens, NEVER if none is known; None if one is open, or it has no windows
+    (``windows`` None)."""
     if view.windows is None:
         return None
     window = _next(view.windows, now)

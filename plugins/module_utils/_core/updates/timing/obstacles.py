@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What keeps a member from starting when its turn comes (closed window, unreachable, others, no slot), and what becomes
-of it: Pending with a reason, Failed, or Skipped when it was unreachable for too long; when time alone changes that."""
+"""What keeps a member of an update run from starting when its turn comes (closed window, unreachable, others, no slot:
+``WaitingForSlot``), and what becomes of it: Pending with a reason, Failed, or Skipped when it was unreachable for too
+long; when time alone changes that."""
 
 from __future__ import annotations
 
@@ -75,8 +76,8 @@ def pending(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
 
 
 def held(row: MemberRow, why: MemberBlocker, run: RunState, now: datetime) -> MemberRow:
-    """The member's row, Pending for that reason, or Skipped once it has been unreachable for the run's
-    ``unreachable_timeout``."""
+    """The member's row, Pending for that reason as of ``pending``, or Skipped once ``Unreachable`` has been its reason
+    for the run's ``unreachable_timeout``."""
     row = pending(row, why, now)
     if row.reason != UNREACHABLE or row.pending_since is None or now - row.pending_since < run.unreachable_timeout:
         return row

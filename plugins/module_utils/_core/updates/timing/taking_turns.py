@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations of a run that have waited for ``max_idle`` by themselves and stand still until later: when they are taken
-up again, and when that is no use any more."""
+"""Operations of an update run (upgrades of members) that have waited for ``max_idle`` by themselves and stand still
+until later: when they are taken up again, and when that is no use any more."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class TakingTurns:
         self._tries: dict[str, datetime] = {}
 
     def set_aside(self, operation: str, until: datetime | None) -> None:
-        """It stands still from now on, until the instant ``until``, or None where no instant is known."""
+        """The operation stands still from now on, until the instant ``until``; with None it is not taken up again."""
         self._until[operation] = until
         self._tries.pop(operation, None)
 
     def due(self, flying: t.Iterable[str], now: datetime) -> list[str]:
-        """Those whose instant has come, to be taken up now; they count as trying. None are as long as no other one of
-        the run comes on. ``flying`` are all operations that have not ended."""
+        """Those that stand still whose instant has come, to be taken up now; they count as trying. Empty as long as no
+        other operation of the run comes on. ``flying`` are all operations that have not ended."""
         found = [one for one, at in self._until.items() if at and now >= at]
         if not found or not any(self._fresh(one, now) for one in flying):
             return []
