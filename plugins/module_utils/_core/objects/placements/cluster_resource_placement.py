@@ -53,7 +53,7 @@ class PlacementSpec:
 
     @property
     def placement_type(self) -> str:
-        """That of the policy; PickAll without one."""
+        """PickAll, PickN or PickFixed, as the policy says; PickAll without one."""
         return (self.policy or PlacementPolicy()).placement_type
 
 
@@ -159,7 +159,8 @@ class ClusterResourcePlacement:
 
 @dataclass(frozen=True, kw_only=True)
 class ResourcePlacement(ClusterResourcePlacement):
-    """The same for objects of its own namespace."""
+    """The same for objects of its own namespace; a ClusterResourcePlacement to ``isinstance``, so that ``namespace``
+    tells the two apart."""
 
     kind: str = prop("Kind.", default="ResourcePlacement")
     spec: PlacementSpec = prop("What goes where, and how.", rules=NAMESPACED_SPEC_RULES)

@@ -31,7 +31,8 @@ DEFINED_KINDS = tuple(kind for each in RUN_KINDS for kind in (each.run, each.str
 
 @dataclass(frozen=True, order=True)
 class RunKey(ScopedName):
-    """``namespace`` is empty for a ClusterStagedUpdateRun. Whatever belongs to a run lies in its namespace."""
+    """Which staged update run is meant; ``namespace`` is empty for a ClusterStagedUpdateRun. Whatever belongs to a run
+    lies in its namespace."""
 
     @property
     def kinds(self) -> RunKinds:
@@ -40,12 +41,12 @@ class RunKey(ScopedName):
 
     @property
     def title(self) -> str:
-        """Kind and name, as problems have them."""
+        """Kind and name, as problems have them: ``ClusterStagedUpdateRun/web``, ``StagedUpdateRun/shop/web``."""
         return f"{self.kinds.run}/{self}"
 
     @property
     def labels(self) -> dict[str, str]:
-        """The label that is on all of its approval requests, by which they are found in its namespace."""
+        """The label that is on all of its approval requests, by which they are found in its namespace; a new dict."""
         return {RUN_LABEL: self.name}
 
     def placement(self, name: str) -> PlacementKey:
