@@ -48,7 +48,8 @@ class Problem:
 
 
 class FleetError(Exception):
-    """A refusal or a failure that a user can cause or meet; a fault of this program only as of ``fault``.
+    """A refusal or a failure that a user can cause or meet, with one problem or more; a fault of this program only as
+    of ``fault``.
 
     ``code``, ``message``, ``where`` and ``hint`` are those of the first of its problems.
     """
@@ -91,7 +92,7 @@ class FleetError(Exception):
         return self.problems[0].hint
 
     def __str__(self) -> str:
-        """The one problem, or the number of them and then each behind ``- `` in its own lines."""
+        """The one problem, or the number of them and then all, each behind ``- `` in its own lines."""
         if len(self.problems) == 1:
             return str(self.problems[0])
         return f"{len(self.problems)} problems:\n" + "\n".join(f"  - {problem}" for problem in self.problems)
