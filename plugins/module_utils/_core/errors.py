@@ -43,7 +43,7 @@ class Problem:
         return f"{text} [{self.code}]" + (f" ({self.hint})" if self.hint else "")
 
     def as_dict(self) -> dict[str, str]:
-        """``code``, ``message``, ``where`` and ``hint``, empty ones too."""
+        """``code``, ``message``, ``where`` and ``hint`` as a new dict, empty ones too."""
         return {"code": self.code, "message": self.message, "where": self.where, "hint": self.hint}
 
 

@@ -249,7 +249,7 @@ def _strategy(document: Mapping[str, t.Any]) -> Judged:
 
 
 def _service(document: t.Any, found: tuple[ServiceResource, ...]) -> Judged:
-    """Resources of Azure's JSON; with a title only if there is one alone."""
+    """Resources of Azure's JSON, each as of ``judge_resource``, in order; with a title only if there is one alone."""
     remarks = tuple(remark for each in found for remark in judge_resource(each))
     titles = [_title(each.kind, {"metadata": each.value}) for each in found]
     return Judged(object=titles[0] if len(titles) == 1 else "", remarks=remarks, whole=document)

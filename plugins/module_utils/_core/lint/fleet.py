@@ -109,7 +109,7 @@ def _against_placements(rows: t.Sequence[Row]) -> t.Iterator[tuple[int, LintProb
 
 
 def _read(document: t.Any, kinds: t.Collection[str]) -> t.Any:
-    """The object; None if it is of none of the ``kinds``, or cannot be read."""
+    """The object; None if it is of none of the ``kinds``, by name alone, or its structure is another."""
     kind = document.get("kind") if isinstance(document, Mapping) else None
     if not isinstance(kind, str) or kind not in kinds:
         return None

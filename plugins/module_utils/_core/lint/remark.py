@@ -49,7 +49,7 @@ class LintProblem:
         return f"{self.file}:{self.line}" if self.line else self.file
 
     def as_dict(self) -> dict[str, t.Any]:
-        """All fields as plain data; ``where`` is none of them."""
+        """All fields as plain data, empty ones too, by the names of the attributes; ``where`` is none of them."""
         return {**vars(self), "mended": dict(self.mended)}
 
 

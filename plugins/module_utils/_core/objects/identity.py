@@ -47,7 +47,7 @@ class ObjectId:
 
     @property
     def api_version(self) -> str:
-        """``apps/v1``; the version alone for the core group."""
+        """Group and version as in a manifest: ``apps/v1``; the version alone for the core group."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property

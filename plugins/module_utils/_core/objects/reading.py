@@ -144,8 +144,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class JudgedObject:
-    """Everything about a manifest. ``about`` is ``Kind/name``, ``?`` for a name that is missing, and of a kind that is
-    not read here the kind alone, or empty; ``object`` is None if there are problems."""
+    """Everything about a manifest. ``about`` is ``Kind/name``, ``?`` for a name that is missing, and of a kind or
+    version that is not read here the kind alone, or empty; ``object`` is None if there are problems."""
 
     about: str
     object: AnyObject | None

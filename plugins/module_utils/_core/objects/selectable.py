@@ -240,7 +240,7 @@ def _object_refusal(each: ObjectId, manifest: Manifest, services: t.Container[tu
 
 
 def _owner_kinds(metadata: Manifest) -> set[tuple[str, str]]:
-    """API version and kind of its owners."""
+    """API version and kind of the owners that metadata name; empty without any."""
     return {
         (str(owner.get("apiVersion")), str(owner.get("kind"))) for owner in _mappings(metadata.get("ownerReferences"))
     }

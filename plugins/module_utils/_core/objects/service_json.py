@@ -104,7 +104,7 @@ class ServiceResource:
 
     @property
     def named(self) -> bool:
-        """Whether its manifest has a name that is not made up."""
+        """Whether its manifest has a name that is not made up: its own, or for maintenance that of its cluster."""
         return bool(_name_of(self.owner) if self.kind == MAINTENANCE else self.name)
 
     def manifest(self) -> dict[str, t.Any]:

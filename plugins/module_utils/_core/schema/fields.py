@@ -78,7 +78,7 @@ class Field:
 
     @property
     def required(self) -> bool:
-        """Whether a manifest must have it: there is no default."""
+        """Whether a manifest must have it: there is no default. One whose type allows None may be required too."""
         return self.default is REQUIRED
 
 

@@ -35,5 +35,5 @@ def too_short_words(given: str) -> str:
 
 
 def _digits(digest: str) -> str:
-    """The digest without ``sha256:`` and spaces around, in lower case."""
+    """The digest without spaces around and ``sha256:``, in any case, in lower case; its form is not judged."""
     return digest.strip().lower().removeprefix(ALGORITHM)

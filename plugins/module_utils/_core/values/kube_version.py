@@ -52,7 +52,7 @@ class KubeVersion:
 
     @property
     def is_prerelease(self) -> bool:
-        """Whether the suffix begins with alpha, beta or rc; no other makes it one."""
+        """Whether ``pre`` begins with alpha, beta or rc; a vendor's suffix (``-gke.1234``) makes none."""
         return self.pre.startswith(_BEFORE_RELEASE)
 
     def minor_distance(self, other: KubeVersion) -> int:

@@ -69,7 +69,8 @@ class Quantity:
 
     @property
     def value(self) -> str:
-        """The exact value as a plain decimal without trailing zeros."""
+        """The exact value as text: a plain decimal without suffix, exponent and trailing zeros, such as ``1536`` or
+        ``0.1``."""
         whole, fraction = divmod(abs(self.nanos), NANO)
         text = f"{whole}.{fraction:09d}".rstrip("0").rstrip(".")
         return f"-{text}" if self.nanos < 0 else text

@@ -126,7 +126,7 @@ def matches(selector: LabelSelector | None, labels: Labels) -> bool:
 
 
 def _check_requirement(one: LabelSelectorRequirement) -> list[tuple[str, str]]:
-    """All problems of one expression as (path below it, message)."""
+    """All problems of one expression as (path below it, message): key, operator or number of values, each value."""
     problems = []
     message = label_key_problem(one.key)
     if message:

@@ -140,12 +140,13 @@ class ClusterResourcePlacement:
 
     @property
     def key(self) -> PlacementKey:
-        """Its namespace and name, which no other placement has."""
+        """Its namespace (empty for a ClusterResourcePlacement) and name, which no other placement has."""
         return PlacementKey(self.namespace, self.metadata.name)
 
     @property
     def namespace(self) -> str:
-        """That of a ResourcePlacement; empty for a ClusterResourcePlacement."""
+        """The namespace of a ResourcePlacement, by its ``kind``; empty for a ClusterResourcePlacement, whatever its
+        metadata say."""
         return self.metadata.namespace if self.kind == "ResourcePlacement" else ""
 
     @property

@@ -62,7 +62,8 @@ class PlacementKey(ScopedName):
 
     @property
     def kinds(self) -> PlacementKinds:
-        """Its own kind and those of what belongs to it."""
+        """The kind of the placement and those of its binding and snapshots: the cluster-scoped ones without a
+        namespace, else the namespaced ones."""
         return NAMESPACED if self.namespace else CLUSTER_SCOPED
 
     @property

@@ -36,7 +36,8 @@ class RunKey(ScopedName):
 
     @property
     def kinds(self) -> RunKinds:
-        """Its own kind and those of what belongs to it."""
+        """The kind of the run and those of its strategy and approval requests: the cluster-scoped ones without a
+        namespace, else the namespaced ones."""
         return NAMESPACED if self.namespace else CLUSTER_SCOPED
 
     @property
@@ -50,5 +51,5 @@ class RunKey(ScopedName):
         return {RUN_LABEL: self.name}
 
     def placement(self, name: str) -> PlacementKey:
-        """The placement of that name, in the namespace of the run if it has one."""
+        """The key of the placement of that name, in the namespace of the run if it has one; nothing is looked for."""
         return PlacementKey(self.namespace, name)

@@ -104,7 +104,7 @@ class ClusterStagedUpdateRun:
 
     @property
     def key(self) -> RunKey:
-        """Its namespace and name, which no other staged run has."""
+        """Its namespace (empty for a ClusterStagedUpdateRun) and name, which no other staged run has."""
         return RunKey(self.metadata.namespace if self.kind == "StagedUpdateRun" else "", self.metadata.name)
 
     @property

@@ -103,7 +103,8 @@ def _check_groups(stage: UpdateStage, index: int, place: str, seen: dict[str, in
 
 
 def _check_segment(segment: UpdateStage | UpdateGroup, place: str) -> t.Iterator[Found]:
-    """What is wrong with the member selector and the gates of a stage or group."""
+    """What is wrong with the member selector (``invalid-label-selector``) and the gates of a stage or group, those
+    before it first."""
     yield from check_member_selector(segment.member_selector, f"{place}.memberSelector.byLabel")
     yield from _check_gates(segment.before_gates, f"{place}.beforeGates", before=True)
     yield from _check_gates(segment.after_gates, f"{place}.afterGates", before=False)
