@@ -43,12 +43,13 @@ class Problem:
         return f"{text} [{self.code}]" + (f" ({self.hint})" if self.hint else "")
 
     def as_dict(self) -> dict[str, str]:
-        """``code``, ``message``, ``where`` and ``hint``, empty ones too."""
+        """``code``, ``message``, ``where`` and ``hint`` as a new dict, empty ones too."""
         return {"code": self.code, "message": self.message, "where": self.where, "hint": self.hint}
 
 
 class FleetError(Exception):
-    """A refusal or a failure that a user can cause or meet; a fault of this program only as of ``fault``.
+    """A refusal or a failure that a user can cause or meet, with one problem or more; a fault of this program only as
+    of ``fault``.
 
     ``code``, ``message``, ``where`` and ``hint`` are those of the first of its problems.
     """
@@ -91,7 +92,7 @@ class FleetError(Exception):
         return self.problems[0].hint
 
     def __str__(self) -> str:
-        """The one problem, or the number of them and then each behind ``- `` in its own lines."""
+        """The one problem, or the number of them and then all, each behind ``- `` in its own lines."""
         if len(self.problems) == 1:
             return str(self.problems[0])
         return f"{len(self.problems)} problems:\n" + "\n".join(f"  - {problem}" for problem in self.problems)

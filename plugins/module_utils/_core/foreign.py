@@ -60,14 +60,16 @@ def in_lines(text: str, most: int = TEXT) -> str:
 
 
 def is_template(value: t.Any) -> bool:
-    """Whether Ansible may take a value of JSON, or a part of it, for a template of the caller's where a command line
-    gives it. TypeError for what JSON has not."""
+    """Whether Ansible may take a value of JSON, or a text or key in it, for a template of the caller's where a command
+    line gives it: one with ``{{``, ``{%`` or ``{#``, or that begins with ``#jinja2:``. TypeError for what JSON has
+    not."""
     return bool(_TEMPLATE.search(json.dumps(value)))
 
 
 def written(value: t.Any, most: int = 40) -> str:
-    """A value of any type as Python writes it, for a sentence: the first ``most`` characters. Numbers of thousands of
-    digits and values that are too deep, which Python does not write, are ``(too large to be shown)``."""
+    """A value of any type as Python writes it, for a sentence: the first ``most`` characters, without a mark where it
+    is cut. Numbers of thousands of digits and values that are too deep, which Python does not write, are ``(too large
+    to be shown)``."""
     try:
         return repr(value)[:most]
     except (ValueError, RecursionError):
@@ -79,7 +81,8 @@ def in_data(value: t.Any, hide: t.Callable[[str], str] = str) -> t.Any:
     characters and those that turn the direction of text become ``\\x1b``, commands of CI runners are broken by a space.
 
     Lines, tabs and length of a text stay as they are, and so do spaces and joiners without width; ``hide`` takes
-    secrets out of texts and keys first. Keys become texts. Lists and maps more than 200 deep become ``...``.
+    secrets out of texts and keys first. Keys become texts, and two that come to be one leave the last. Lists and maps
+    more than 200 deep become ``...``; what is no JSON, a tuple too, is returned as it is.
     """
     return _data(value, hide, _DEEPEST)
 

@@ -26,7 +26,8 @@ NOTHING: t.Mapping[str, str | int] = types.MappingProxyType({})
 
 @dataclass(frozen=True)
 class Blocker:
-    """One thing in the state of the world that stands against something: its code, a sentence, and what it speaks of.
+    """One thing in the state of the world that stands against something (a node's disruption, an upgrade): its code, a
+    sentence, and what it speaks of.
 
     ``by_pod``: a pod holds it, so that a deadline overrides it. ``about`` are further keys of ``as_dict``.
     """
@@ -37,13 +38,14 @@ class Blocker:
     about: t.Mapping[str, str | int] = field(default_factory=lambda: NOTHING, hash=False)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """``code``, ``text`` and ``byPod``, and beside them what is in ``about``."""
+        """``code``, ``text`` and ``byPod``, and beside them what is in ``about``, whose keys win."""
         return {"code": self.code, "text": self.text, "byPod": self.by_pod, **self.about}
 
 
 @dataclass(frozen=True)
 class HeldBack:
-    """What does not go on now, by name, and everything that holds it back."""
+    """What does not go on now, by its name in that machine (of a member, a node, a binding, a stage), and everything
+    that holds it back."""
 
     name: str
     blockers: tuple[Blocker, ...]

@@ -33,7 +33,8 @@ def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
     """Remarks on a manifest of a kind that is not checked otherwise: on Karpenter's annotation ``do-not-disrupt``
     (``do-not-disrupt-and-expiry``, ``do-not-disrupt-not-on-pods``, those of ``lint_do_not_disrupt``, and that what
     bears it without a name is a patch, ``patch-only``), its feature gate for drift (``feature-gate-gone``), and the
-    annotation ``gitops.fleet/ignore`` (``bad-ignore``)."""
+    annotation ``gitops.fleet/ignore`` (``bad-ignore``). Kinds whose pods are known are CronJob, DaemonSet, Deployment,
+    Job, ReplicaSet and StatefulSet."""
     kind = str(document.get("kind"))
     faults = [of_lint(each) for each in lint_do_not_disrupt(document)]
     yield from faults
@@ -50,7 +51,7 @@ def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
 
 
 def _patch(document: Mapping[str, t.Any], kind: str) -> t.Iterator[LintProblem]:
-    """A note ``patch-only`` if the document has no name."""
+    """A note ``patch-only`` if the document has no ``metadata.name``, or an empty one."""
     if not value_at(document, "metadata.name"):
         text = f"this can be a patch of a {kind}, and not create one: it has no metadata.name"
         yield LintProblem(code="patch-only", level=NOTE, message=text, path="metadata.name")

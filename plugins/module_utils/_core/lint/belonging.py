@@ -30,25 +30,27 @@ _DISRUPTION = frozenset(("budgets", "consolidateAfter", "consolidationPolicy", "
 
 
 def may_belong(text: str) -> bool:
-    """Whether a file that nobody named can hold anything of ours; a quick look, before it is parsed."""
+    """Whether a file that nobody named can hold anything that is judged, by words of manifests anywhere in its text; a
+    quick look, before it is parsed. False is sure, True is not."""
     return any(word in text for word in _WORDS)
 
 
 def meant_for_us(text: str) -> bool:
     """Whether a file that cannot be parsed was to be a manifest of ours, KubeFleet's or Karpenter's, by an apiVersion
-    in its text, and is no template of one."""
+    anywhere in its text, and is no template of one (``is_template``)."""
     return bool(_OUR_API.search(text)) and not is_template(text)
 
 
 def is_template(text: str) -> bool:
     """Whether a file can be a template of Helm or Jinja: a line begins, after blanks, with a directive, ``{{`` or
-    ``{%``."""
+    ``{%``. A directive behind a key makes none: its value is only not judged."""
     return bool(_DIRECTIVE.search(text))
 
 
 def belongs(document: t.Any) -> bool:
-    """Whether a document of a file that nobody named is judged: one with ``apiVersion`` and ``kind``, one of a kind or
-    a group that is known here, Azure's own JSON, or what is unmistakably a part of a NodePool or a strategy."""
+    """Whether a document of a file that nobody named is judged: one with ``apiVersion`` and ``kind`` of any group, one
+    of a kind or a group that is known here (ours, KubeFleet's, Karpenter's), Azure's own JSON, or what is unmistakably
+    a part of a NodePool or a strategy, without fields that these do not have."""
     if any(resources(document)):
         return True
     if isinstance(document, list):

@@ -63,10 +63,11 @@ STRATEGY_FRAMES = ("properties", "spec", "strategy")
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """``object`` is kind and name, as far as they are there; ``checked`` tells whether there are rules for it here.
+    """A document and its remarks. ``object`` is ``kind/name``, as far as they are there; ``checked`` tells whether
+    there are rules for it here.
 
     ``inside`` is what the paths of the remarks begin with and the document lacks: a fragment starts further in.
-    ``whole`` is the document in the place where it belongs.
+    ``whole`` is the document in the place where it belongs, not mended.
     """
 
     object: str
@@ -77,12 +78,12 @@ class Judged:
 
 
 def judge_document(document: t.Any, start: datetime, holes: bool = False, written: Written = no_written_text) -> Judged:
-    """All remarks on a document, but errors and warnings about a value that stands for another one (``$NAME``,
-    ``<name>``): of these one note for each path. Statements about budgets are proved over the year after an aware
-    instant.
+    """All remarks on a document, whatever it is; no cluster is asked. Errors and warnings about a value that stands for
+    another one (``$NAME``, ``<name>``) become one note ``stand-in`` for each path. Statements about budgets are proved
+    over the year after ``start``, an aware instant.
 
     ``holes`` makes a note of every literal ``...``, which is an error otherwise. ``written`` gives what is written at a
-    field path of the document where YAML reads another value.
+    field path of the document where YAML reads another value. File and line are filled in by who read it.
     """
     judged = _judged(document, start, written)
     if not judged.remarks:
@@ -98,8 +99,8 @@ def mend(judged: Judged, consent: bool = False) -> t.Any:
     """A copy of the document, in the place where it belongs (``judged.whole``), with the mended forms in it; None if
     nothing is mended, for want of consent too.
 
-    What disrupts nodes by being applied stays as it was, unless there is consent. A later form for a place that an
-    earlier one has made already is left out.
+    What disrupts nodes by being applied stays as it was, unless there is consent. A later remark with a form for a
+    place that an earlier one has made already is left out, its other places too.
     """
     if not any(remark.mended for remark in judged.remarks):
         return None
@@ -248,7 +249,7 @@ def _strategy(document: Mapping[str, t.Any]) -> Judged:
 
 
 def _service(document: t.Any, found: tuple[ServiceResource, ...]) -> Judged:
-    """Resources of Azure's JSON; with a title only if there is one alone."""
+    """Resources of Azure's JSON, each as of ``judge_resource``, in order; with a title only if there is one alone."""
     remarks = tuple(remark for each in found for remark in judge_resource(each))
     titles = [_title(each.kind, {"metadata": each.value}) for each in found]
     return Judged(object=titles[0] if len(titles) == 1 else "", remarks=remarks, whole=document)

@@ -34,16 +34,17 @@ Row = tuple[t.Any, str]
 
 
 def is_compared(document: t.Any) -> bool:
-    """Whether ``across`` can have anything to say about a document: it is of a kind that is known here, or a
-    NodePool."""
+    """Whether ``across`` can have anything to say about a document: its ``kind`` is the name of one that is known here,
+    or NodePool, of whatever group."""
     kind = document.get("kind") if isinstance(document, Mapping) else None
     return isinstance(kind, str) and (kind in KIND_OF or kind == "NodePool")
 
 
 def across(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
     """Remarks on what several documents together show, with the index of the row that each is about; ``places`` tell
-    where each row was read, as ``file:line``. Of two documents that collide the later one has the remark. Codes are
-    ``duplicate-object``, ``overridden-twice``, ``budget-for-pick-all`` and ``eviction-from-pick-fixed``."""
+    where each row was read, as ``file:line``. Of two documents that collide the later one has the remark. Code by code,
+    each in the order of the rows: ``duplicate-object`` (within a folder), ``overridden-twice``, and
+    ``budget-for-pick-all`` and ``eviction-from-pick-fixed`` together."""
     yield from _twice(rows, places)
     yield from _overridden_twice(rows, places)
     yield from _against_placements(rows)
@@ -108,7 +109,7 @@ def _against_placements(rows: t.Sequence[Row]) -> t.Iterator[tuple[int, LintProb
 
 
 def _read(document: t.Any, kinds: t.Collection[str]) -> t.Any:
-    """The object; None if it is of none of the ``kinds``, or cannot be read."""
+    """The object; None if it is of none of the ``kinds``, by name alone, or its structure is another."""
     kind = document.get("kind") if isinstance(document, Mapping) else None
     if not isinstance(kind, str) or kind not in kinds:
         return None

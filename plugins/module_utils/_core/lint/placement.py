@@ -26,8 +26,8 @@ UNDECIDED = "number-of-clusters-missing"
 
 
 def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> t.Iterator[LintProblem]:
-    """A note ``spread-in-words`` for each spread constraint of the placement that is well-formed, in KubeFleet's way of
-    counting; ``wrong`` are the paths that have problems, which are passed over."""
+    """A note ``spread-in-words`` for each spread constraint of the placement that is well-formed, as of ``in_words``;
+    those that a path of ``wrong``, the paths of problems, leads to or into are passed over."""
     rows, bad = value_at(document, CONSTRAINTS), indexes_at(wrong, CONSTRAINTS)
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         if isinstance(row, Mapping) and str(index) not in bad:
@@ -37,8 +37,9 @@ def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> 
 
 def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
     """Remarks on selectors of a ClusterResourcePlacement that KubeFleet refuses (a kind of Kubernetes in a namespace,
-    ``namespaced-selected``), or that select a namespace which is never placed (``reserved-selected``); none if one of
-    them is for single resources of its namespace."""
+    error ``namespaced-selected``), or that select by its name a namespace which is never placed (warning
+    ``reserved-selected``); none if one of them is for single resources of its namespace
+    (``NamespaceWithResourceSelectors``)."""
     rows = field(document, "spec.resourceSelectors")
     selectors = [each for each in rows if isinstance(each, Mapping)] if isinstance(rows, list) else []
     if any(each.get("selectionScope") == WITH_SELECTORS for each in selectors):
@@ -55,8 +56,8 @@ def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
 
 
 def selected_elsewhere(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
-    """Remarks ``cluster-scoped-selected`` on selectors of a ResourcePlacement that mean kinds which lie in no
-    namespace; kinds that Kubernetes does not have itself are passed over."""
+    """Errors ``cluster-scoped-selected`` on selectors of a ResourcePlacement that mean kinds which lie in no namespace;
+    of kinds that Kubernetes does not have itself only KubeFleet's envelopes are known."""
     rows = field(document, "spec.resourceSelectors")
     for index, each in enumerate(rows if isinstance(rows, list) else ()):
         group, kind = (each.get(key) if isinstance(each, Mapping) else None for key in ("group", "kind"))
@@ -67,7 +68,8 @@ def selected_elsewhere(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]
 
 
 def in_words(constraint: TopologySpreadConstraint) -> str:
-    """The constraint in a sentence, as KubeFleet's plugin TopologySpreadConstraints counts it."""
+    """The spread constraint in a sentence, as KubeFleet's plugin TopologySpreadConstraints counts it: what holds once
+    the number of clusters is given."""
     key, most = constraint.topology_key, constraint.max_skew
     if constraint.when_unsatisfiable == "DoNotSchedule":
         what = "a cluster that would make it more is not picked"

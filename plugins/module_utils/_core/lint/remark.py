@@ -26,7 +26,8 @@ LEVELS = (ERROR, WARNING, NOTE)
 
 @dataclass(frozen=True, kw_only=True)
 class LintProblem:
-    """``level`` is error, warning or note; ``path`` a field path, in the object where a fragment belongs.
+    """One remark of the linter. ``level`` is error, warning or note; ``path`` a field path, in the object where a
+    fragment belongs, empty for the document or the file as a whole.
 
     ``mended`` maps field paths to what should stand there (None: nothing); empty if we cannot tell. ``consent`` says
     what applying the mended form disrupts. ``object`` is kind and name, ``line`` counts from 1 (0: not known).
@@ -44,11 +45,11 @@ class LintProblem:
 
     @property
     def where(self) -> str:
-        """``file:line``, or the file where no line is known."""
+        """``file:line``, or the file where no line is known; empty without a file."""
         return f"{self.file}:{self.line}" if self.line else self.file
 
     def as_dict(self) -> dict[str, t.Any]:
-        """All fields as plain data; ``where`` is none of them."""
+        """All fields as plain data, empty ones too, by the names of the attributes; ``where`` is none of them."""
         return {**vars(self), "mended": dict(self.mended)}
 
 
@@ -74,7 +75,8 @@ def of_lint(lint: Lint) -> LintProblem:
 
 
 def of_found(found: Found) -> LintProblem:
-    """An error of a document that would be refused, mended where it is known what was meant."""
+    """A broken rule as an error, for the document would be refused; mended where it is known what was meant. Object,
+    file and line are filled in later."""
     mended = {} if found.meant is None else {found.path: found.meant}
     return LintProblem(
         code=found.code, level=ERROR, message=_with_hint(found.message, found.hint), path=found.path, mended=mended
@@ -91,8 +93,8 @@ def of_problem(problem: Problem) -> LintProblem:
 
 
 def of_finding(finding: Finding) -> LintProblem:
-    """A warning on a document that is accepted, with the form that is meant if it is read otherwise than it is
-    written."""
+    """A repair or warning of a document that is accepted, as a warning, with the form that is meant (``mended_by``) if
+    it is read otherwise than it is written."""
     # Where a repair moves something, path and mended form tell so; the message says why.
     message = finding.message if finding.old_path == finding.new_path else finding.reason
     return LintProblem(

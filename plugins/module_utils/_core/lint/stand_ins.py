@@ -37,8 +37,8 @@ WHATEVER_IT_IS = frozenset(
 
 
 def is_stand_in(value: t.Any) -> bool:
-    """Whether a text, or a part of it, is to be replaced by its reader, such as ``<name>`` in documentation. Texts of
-    1,000 characters and more are not."""
+    """Whether a text, or a part of it, is to be replaced by its reader, such as ``<name>`` in documentation, ``$NAME``
+    or ``{{ name }}``. Texts of 1,000 characters and more are not, nor is what is no text."""
     return isinstance(value, str) and len(value) < 1000 and bool(_STAND_IN.search(value))
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Column:
-    """A column of ``kubectl get``: its heading, the JSONPath of its value, and the OpenAPI type of that; those with
-    ``wide`` are shown by ``-o wide`` only."""
+    """A column of ``kubectl get``: its heading, the JSONPath of its value, and the OpenAPI type of that (``date`` shows
+    an age); those with ``wide`` are shown by ``-o wide`` only."""
 
     name: str
     path: str

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""CustomResourceDefinitions from the dataclasses: ``python -m ...objects.crds [FOLDER]`` writes one file per kind."""
+"""CustomResourceDefinitions from the dataclasses, with names, versions, printer columns and CEL rules on the whole
+object and its name: ``python -m ...objects.crds [FOLDER]`` writes one file per kind."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ MANAGED_BY = ("app.kubernetes.io/managed-by", "gitops.fleet")
 
 
 def definition(kind: Kind) -> dict[str, t.Any]:
-    """The CustomResourceDefinition of a kind. All versions have one schema, so that none needs conversion."""
+    """The CustomResourceDefinition of a kind, as plain data. All versions are served and have one schema, so that none
+    needs conversion."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -35,7 +37,8 @@ def definition(kind: Kind) -> dict[str, t.Any]:
 
 
 def text(kind: Kind) -> str:
-    """The content of a kind's file: its definition in JSON, which ``kubectl apply`` takes like YAML."""
+    """The content of a kind's file: its definition in indented JSON, which ``kubectl apply`` takes like YAML, with a
+    newline at its end."""
     return json.dumps(definition(kind), indent=2) + "\n"
 
 

@@ -36,7 +36,8 @@ GIVEN = ("name", "generateName", "namespace", "labels", "annotations", "finalize
 
 @dataclass(frozen=True, order=True)
 class ObjectId:
-    """``group`` is empty for the core group, ``namespace`` for cluster-scoped objects."""
+    """A Kubernetes object in one version of its API. ``group`` is empty for the core group, ``namespace`` for an object
+    that names none. Ordered by its fields, as texts."""
 
     group: str
     version: str
@@ -46,7 +47,7 @@ class ObjectId:
 
     @property
     def api_version(self) -> str:
-        """``apps/v1``; the version alone for the core group."""
+        """Group and version as in a manifest: ``apps/v1``; the version alone for the core group."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
@@ -55,7 +56,8 @@ class ObjectId:
         return self.group, self.kind, self.namespace, self.name
 
     def as_dict(self) -> dict[str, str]:
-        """The form of ``status.selectedResources``; empty group and namespace are left out."""
+        """The form of an item of ``status.selectedResources`` of a placement; empty group and namespace are left
+        out."""
         named = {"version": self.version, "kind": self.kind, "name": self.name}
         return {key: value for key, value in (("group", self.group), ("namespace", self.namespace)) if value} | named
 
@@ -66,8 +68,8 @@ class ObjectId:
 
 @dataclass(frozen=True, order=True)
 class ScopedName:
-    """``namespace`` is empty for what lies in none. As text it is ``namespace/name`` or the name: no name has a slash,
-    so that no two objects of a kind have one text."""
+    """The name of a placement, a staged update run or another record; ``namespace`` is empty for what lies in none. As
+    text it is ``namespace/name`` or the name: no name has a slash, so that no two objects of a kind have one text."""
 
     namespace: str
     name: str
@@ -80,11 +82,13 @@ class ScopedName:
         return cls(namespace, name)
 
     def metadata(self, name: str) -> dict[str, t.Any]:
-        """``metadata`` of a record that belongs to it: the name that is given, and its namespace if it has one."""
+        """``metadata`` of a record that belongs to it, in a new dict: the ``name`` of that record, and the namespace of
+        this one if it has one."""
         return {"name": name, **({"namespace": self.namespace} if self.namespace else {})}
 
     def record(self, name: str) -> str:
-        """The name by which ``Records`` know a record that belongs to it: ``namespace/name``, or the name alone."""
+        """The name by which ``Records`` know a record of that ``name`` that belongs to it: ``namespace/name`` with the
+        namespace of this one, or the name alone."""
         return str(replace(self, name=name))
 
     def __str__(self) -> str:
@@ -93,7 +97,8 @@ class ScopedName:
 
 
 def group_version(api_version: str) -> tuple[str, str]:
-    """Group and version of an ``apiVersion``: ``apps/v1`` is (``apps``, ``v1``); ``v1`` is (empty, ``v1``)."""
+    """Group and version of an ``apiVersion``, parted at its last slash: ``apps/v1`` is (``apps``, ``v1``); ``v1`` is
+    (empty, ``v1``). Nothing is checked."""
     group, _slash, version = api_version.rpartition("/")
     return group, version
 
@@ -105,12 +110,14 @@ def metadata_of(manifest: Manifest) -> Manifest:
 
 
 def labels_of(manifest: Manifest) -> Manifest:
-    """The labels of a manifest; an empty map where there are none or something else stands in their place."""
+    """The labels of a manifest; an empty map where there are none or something else stands in their place. Keys and
+    values are as they are written, texts or not."""
     return _map_in(metadata_of(manifest), "labels")
 
 
 def annotations_of(manifest: Manifest) -> Manifest:
-    """The annotations of a manifest; an empty map where there are none or something else stands in their place."""
+    """The annotations of a manifest; an empty map where there are none or something else stands in their place. Keys
+    and values are as they are written, texts or not."""
     return _map_in(metadata_of(manifest), "annotations")
 
 
@@ -122,14 +129,14 @@ def _map_in(metadata: Manifest, key: str) -> Manifest:
 
 def generate_name_hint(manifest: Manifest) -> str:
     """What to say of a manifest without a name, if it has ``generateName``, which leaves that to the server: why it
-    cannot be placed; empty without."""
+    cannot be placed; empty without. Whether it has a name is not asked."""
     generated = metadata_of(manifest).get("generateName")
     return "an object made from generateName is a new one each time" if generated else ""
 
 
 def identify(manifest: Manifest) -> ObjectId:
     """The object that a manifest describes. FleetError ``unnamed-object`` if its API version, kind or name is missing,
-    empty or no text; a namespace that is no text counts as none."""
+    empty or no text; a namespace that is no text counts as none, and that of a cluster-scoped kind stays."""
     metadata = metadata_of(manifest)
     parts = (manifest.get("apiVersion"), manifest.get("kind"), metadata.get("name"), metadata.get("namespace") or "")
     api_version, kind, name, namespace = (part if isinstance(part, str) else "" for part in parts)

@@ -106,7 +106,7 @@ class Kind:
 
     @property
     def kind(self) -> str:
-        """The name of the kind, as in manifests."""
+        """The name of the kind, as in manifests: ``UpdateRun``."""
         return self.cls.__name__
 
     @property

@@ -144,7 +144,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class JudgedObject:
-    """Everything about a manifest. ``about`` is its kind and name; ``object`` is None if there are problems."""
+    """Everything about a manifest. ``about`` is ``Kind/name``, ``?`` for a name that is missing, and of a kind or
+    version that is not read here the kind alone, or empty; ``object`` is None if there are problems."""
 
     about: str
     object: AnyObject | None
@@ -172,9 +173,10 @@ def read(
 def judge(
     document: t.Any, strict: bool = False, holes: bool = False, written: Written = no_written_text
 ) -> JudgedObject:
-    """All problems and findings of a manifest; nothing is raised. If its kind or version is none of those read here,
-    only that is told. Warnings at, below or around the path of a problem are left out. Options as of ``read``; where
-    ``holes`` lets all problems pass, they are findings, before the others."""
+    """All problems and findings of a manifest, which is not changed; nothing is raised. If its kind or version is none
+    of those read here, only that is told. Problems of single fields come first, rules over several say nothing at,
+    below or around their paths, and nor do warnings. Options as of ``read``; where ``holes`` lets all problems pass,
+    they are findings, before the others, and selectors with a hole are left out of the placement."""
     kind = _kind(document)
     if isinstance(kind, tuple):
         about = str(document.get("kind") or "") if isinstance(document, Mapping) else ""
@@ -197,7 +199,8 @@ def judge(
 
 def judge_status(cls: type, document: t.Any) -> tuple[Found, ...]:
     """All problems of the status of a record, which others may write too: its fields, by ``cls``, the class of the
-    status, and rules over several of them where it has such. Paths begin with ``status``; repairs are not told."""
+    status, and rules over several of them where it has such (FleetMember alone). Paths begin with ``status``; repairs
+    are not told. Empty if nothing is wrong."""
     check = Check()
     clean = check_object(check, cls, document, "status")
     found = _STATUS_RULES[cls](decode(cls, clean)) if cls in _STATUS_RULES and isinstance(clean, Mapping) else ()
@@ -216,8 +219,8 @@ def _copied(value: t.Any) -> t.Any:
 
 def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Problem, ...]:
     """The problems of changing ``old`` into ``new``, both accepted by themselves: fields and states that no update may
-    change; ``where`` stands before each place. Empty if the two are of different kinds, or their kind has no such
-    rules."""
+    change, with codes of ``rules.RULES``; ``where`` stands before each place. Empty if the two are of different kinds,
+    or their kind has no such rules; whether they have one name is not asked."""
     judge = _UPDATES.get(type(new))
     if judge is None or type(old) is not type(new):  # pylint: disable=unidiomatic-typecheck  # kinds
         return ()

@@ -66,10 +66,11 @@ BUILT_IN: Scopes = {
 
 
 def likely_scopes(manifests: t.Collection[Manifest], discovered: Scopes | None = None) -> dict[GroupKind, bool]:
-    """Whether a kind is namespaced, by (group, kind); a kind of which nothing is known is not in it.
+    """Whether a kind is namespaced (True) or cluster-scoped (False), by (group, kind); a kind of which nothing is known
+    is not in it.
 
-    What is said later wins: whether any manifest of the kind names a namespace, which is a guess;
-    CustomResourceDefinitions among the manifests; Kubernetes' own kinds; what an API server's discovery said.
+    What is said later wins: whether any manifest of the kind names a namespace, which is a guess, and False where none
+    does; CustomResourceDefinitions among the manifests; Kubernetes' own kinds; what an API server's discovery said.
     """
     scopes: dict[GroupKind, bool] = {}
     for manifest in manifests:
@@ -79,8 +80,8 @@ def likely_scopes(manifests: t.Collection[Manifest], discovered: Scopes | None =
 
 
 def sure_scopes(manifests: t.Iterable[Manifest]) -> dict[GroupKind, bool]:
-    """Whether a kind is namespaced, by (group, kind), for Kubernetes' own kinds, and for others that
-    CustomResourceDefinitions among the manifests define."""
+    """Whether a kind is namespaced, by (group, kind), for Kubernetes' own kinds and KubeFleet's envelopes, and for
+    others that CustomResourceDefinitions among the manifests define; of two for one kind the last counts."""
     defined: dict[GroupKind, bool] = {}
     for manifest in manifests:
         spec = manifest.get("spec")
@@ -92,8 +93,8 @@ def sure_scopes(manifests: t.Iterable[Manifest]) -> dict[GroupKind, bool]:
 
 
 def scoped_key(each: ObjectId, scopes: Scopes) -> ObjectKey:
-    """Its key, without the namespace of a kind that by ``scopes`` has none: API servers drop it. A kind that is not in
-    ``scopes`` keeps it."""
+    """The key of an object, without the namespace of a kind that by ``scopes`` has none: API servers drop it. A kind
+    that is not in ``scopes`` keeps it; none is made up where the object names none."""
     return each.key if scopes.get((each.group, each.kind), True) else (each.group, each.kind, "", each.name)
 
 

@@ -75,7 +75,8 @@ def _holds_no_placed(namespace: str) -> bool:
 
 
 def kind_refusal(group: str, kind: str) -> str | None:
-    """Why no object of the kind is ever placed, or None."""
+    """Why no object of the kind is ever placed, in words (of KubeFleet's placement API all but envelopes); None where
+    single objects decide."""
     if group == PLACEMENT_GROUP and kind not in ENVELOPES:
         return "placement objects are kept on the hub"
     return IGNORED_GROUPS.get(group) or IGNORED_KINDS.get((group, kind))
@@ -84,8 +85,9 @@ def kind_refusal(group: str, kind: str) -> str | None:
 def refusal(
     each: ObjectId, manifest: Manifest, services: t.Container[tuple[str, str]] = (), credentials: Secrets = ()
 ) -> Problem | None:
-    """The Problem ``never-placed`` that says why this object is left out, or None. Whether a Namespace is reserved is
-    left to ``is_reserved_namespace``.
+    """The Problem ``never-placed`` that says why this object is left out of a placement, or None. Whether a Namespace
+    itself is reserved is left to ``is_reserved_namespace``; of what lies in reserved ones only ``default`` has objects
+    that may be placed.
 
     ``services`` are the (namespace, name) of the Services beside it, ``credentials`` those of the Secrets by which
     members are reached.
@@ -101,7 +103,7 @@ def refusal(
 
 def malformed_metadata(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
     """The problems ``malformed-metadata`` of labels and annotations of an object to be placed that no API server reads:
-    they map keys to texts, or to null."""
+    they map keys to texts, or to null. Form and length of these are not judged, and no value is repeated."""
     for key, found in (("labels", labels_of(manifest)), ("annotations", annotations_of(manifest))):
         where = f"{each} metadata.{key}"
         if not isinstance(metadata_of(manifest).get(key), (t.Mapping, type(None))):
@@ -146,9 +148,10 @@ def _self_made(each: ObjectId, manifest: Manifest) -> str | None:
 
 
 def stopping_webhook_problem(each: ObjectId, manifest: Manifest) -> Problem | None:
-    """The Problem ``stops-cluster`` of an object with a webhook that is asked about all resources when they are
-    created, changed or deleted, one of these is enough, and refuses that while nobody answers; None for anything else,
-    and where the annotation ``gitops.fleet/may-stop-cluster`` permits it.
+    """The Problem ``stops-cluster`` of a webhook configuration of which a webhook is asked about all resources when
+    they are created, changed or deleted (one of these is enough), with no selector or condition that narrows it, and
+    refuses that while nobody answers (any ``failurePolicy`` but Ignore); None for anything else, and where the
+    annotation ``gitops.fleet/may-stop-cluster: "true"`` permits it.
 
     Such a member can, as the case may be, not start the webhook's own pods again, not be mended through its API, or
     not get rid of anything.
@@ -237,7 +240,7 @@ def _object_refusal(each: ObjectId, manifest: Manifest, services: t.Container[tu
 
 
 def _owner_kinds(metadata: Manifest) -> set[tuple[str, str]]:
-    """API version and kind of its owners."""
+    """API version and kind of the owners that metadata name; empty without any."""
     return {
         (str(owner.get("apiVersion")), str(owner.get("kind"))) for owner in _mappings(metadata.get("ownerReferences"))
     }

@@ -66,7 +66,7 @@ class ServiceResource:
 
     @property
     def nested(self) -> bool:
-        """Whether its fields are in ``properties``; only the command shows them flat."""
+        """Whether its fields are in ``properties``; only ``az`` shows them flat."""
         return isinstance(self.value.get("properties"), Mapping)
 
     @property
@@ -104,13 +104,14 @@ class ServiceResource:
 
     @property
     def named(self) -> bool:
-        """Whether its manifest has a name that is not made up."""
+        """Whether its manifest has a name that is not made up: its own, or for maintenance that of its cluster."""
         return bool(_name_of(self.owner) if self.kind == MAINTENANCE else self.name)
 
     def manifest(self) -> dict[str, t.Any]:
-        """Our kind with the same fields, without what the service or a template adds; a name that is not known is made
-        up, and so is the connection of a member. A maintenance configuration is one window of its cluster's, with the
-        name in its id if it has none, or else AKS' usual one."""
+        """A manifest of our kind with the same fields, not judged, without what the service or a template adds; a name
+        that is not known is made up, and so is the connection of a member. A maintenance configuration is one window of
+        a FleetMaintenance with the name of its cluster; the window has the name in its id if it has none, or else AKS'
+        usual one."""
         apart = _AROUND | _ELSEWHERE.get(self.kind, frozenset())
         spec = {key: each for key, each in self.body.items() if key not in apart}
         metadata: dict[str, t.Any] = {"name": self.name or (_SOME_ID if self.kind == GATE else _SOME_NAME)}
@@ -125,7 +126,7 @@ class ServiceResource:
         return {"apiVersion": FLEET_API, "kind": self.kind, "metadata": metadata, "spec": spec}
 
     def place(self, path: str) -> str:
-        """Where in the document a path of the manifest stands; fields of what is made up stand where they would."""
+        """Where in the document a path of ``manifest()`` stands; fields of what is made up stand where they would."""
         fields = "properties" if self.nested else ""
         if path in ("metadata.name", f"{_WINDOW}.name"):
             return _joined(self.path, "name")
@@ -138,8 +139,8 @@ class ServiceResource:
 def resources(document: t.Any, path: str = "") -> t.Iterator[ServiceResource]:
     """The resources of Azure's service in a document, in its lists and templates too, in their order; none in a
     manifest, which has a ``kind``, and none inside another resource that is found. A body of a request, which has no
-    type, is known by a field that only one kind has; those of update strategies and auto-upgrade profiles have none,
-    and are passed over."""
+    type, is known by a field of its ``properties`` that only one kind has; those of update strategies and auto-upgrade
+    profiles have none, and are passed over. ``path`` is that of the document, empty for a whole one."""
     if isinstance(document, Mapping):
         if "kind" in document:
             return
@@ -157,8 +158,8 @@ def resources(document: t.Any, path: str = "") -> t.Iterator[ServiceResource]:
 
 
 def manifests_of(document: t.Any) -> tuple[dict[str, t.Any], ...]:
-    """The manifests that a document of the service stands for, in its order; all windows of one cluster are one
-    FleetMaintenance, in the place of the first.
+    """The manifests that a document of the service stands for, in its order, not judged; all windows of one cluster are
+    one FleetMaintenance, in the place of the first. Empty where there is no resource of Azure's in it.
 
     Where the document does not tell the name, or whose windows they are, the manifest has no name.
     """

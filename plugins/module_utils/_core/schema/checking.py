@@ -109,8 +109,8 @@ def no_written_text(_path: str) -> str | None:
 class Check:
     """Collects what is found; ``strict`` makes problems of repairs.
 
-    ``enums`` are the values that the cluster's own definition lists, by field path, instead of those of the class; none
-    stands for any. ``written`` gives what is written at a field path where YAML reads another value, else None.
+    ``enums`` are the values that the cluster's own definition lists, by field path, instead of those of the class; an
+    empty tuple stands for any. ``written`` gives the text at a field path where YAML reads another value, else None.
     """
 
     strict: bool = False
@@ -120,7 +120,7 @@ class Check:
     findings: list[Finding] = field(default_factory=list)
 
     def problem(self, code: str, path: str, message: str, hint: str = "", meant: t.Any = None) -> t.Any:
-        """Adds a problem. Returns ``_BAD``, which marks a wrong value while a document is checked."""
+        """Adds a problem (fields of ``Found``). Returns ``_BAD``, which marks a wrong value within this module."""
         self.problems.append(Found(code, path, message, hint, meant))
         return _BAD
 
@@ -133,11 +133,11 @@ class Check:
 
 
 def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop: Prop = _PLAIN) -> t.Any:
-    """The document without what cannot be used of it, so that the rules over several fields can still be judged; what
-    is wrong is added to ``check``. Left out are unknown fields, null, and what is ``...``, of a wrong type, or no valid
-    number, instant or quantity. Texts and lists that break another rule stay, a text that is ``...`` or of a wrong type
-    is empty, other wrong items of a list are ``{}`` or 0. Quantities, whole numbers and truth values of labels, and
-    whole numbers where ``digits`` are taken become text, 2.0 becomes 2. A mapping only if ``document`` is one."""
+    """A copy of the document without what cannot be used of it, so that rules over several fields can still be judged;
+    what is wrong is added to ``check``. Left out are unknown fields, null, and, unless text is wanted, what is ``...``,
+    of a wrong type, or no valid number, instant or quantity. Texts and lists that break another rule stay, a text that
+    is ``...`` or of a wrong type is empty, wrong items of a list are ``{}`` or 0. Quantities, whole numbers and truth
+    values of labels, and whole numbers where ``digits`` are taken become text, 2.0 is 2. No mapping if it was none."""
     if not isinstance(document, Mapping):
         return _wrong_type(check, OBJECT, document, path, prop)
     fields = {each.json: each for each in fields_of(cls)}
@@ -162,7 +162,7 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop:
 
 
 def did_you_mean(word: str, known: t.Iterable[str]) -> str:
-    """A hint with the known word that is most like the given one, or an empty text."""
+    """``did you mean ...?`` with the known word of ``most_like``; empty if there is none."""
     found = most_like(word, known)
     return f"did you mean {found[0]}?" if found else ""
 

@@ -39,12 +39,14 @@ _OBJECTS = (dict, Mapping)
 
 
 def decode(cls: type[T], document: t.Any) -> T:
-    """The object that a manifest, or a part of one, describes: for records, live objects and recorded data.
+    """The object of the dataclass ``cls`` that a manifest, or a part of one, describes: for records, live objects and
+    recorded data.
 
     Unknown fields are ignored, ``null`` is absent, in maps too, while in lists it is an item as any other, defaults are
     filled in, and required fields that are missing are empty or None. Nothing is judged here: where text is wanted,
     numbers and truth values become text; a boolean is true for true and ``"true"`` only; whole numbers are read as
-    ``int`` does; other leaves stay as they are. Instants become aware UTC; those that cannot be read are None.
+    ``int`` does, and may be out of range; other leaves stay as they are, shared with the document. Instants become
+    aware UTC; those that cannot be read are None.
     ValueError where the structure is another (an object where a list or a text is wanted), and for a whole number that
     cannot be read.
     """
@@ -54,7 +56,8 @@ def decode(cls: type[T], document: t.Any) -> T:
 
 def encode(obj: t.Any) -> dict[str, t.Any]:
     """The manifest of an object, equal to what an API server with our CRDs stores for it: defaults are written out;
-    None, empty optional fields other than those of any value, and zeros that are defaults are not."""
+    None, empty optional fields other than those of any value, zeros that are defaults, and optional objects that come
+    out empty, unless they may be None, are not. Parts of any form are shared with the object."""
     out: dict[str, t.Any] = {}
     kind: type = type(obj)
     for attr, json, always, zero, write in _writers(kind):
@@ -71,7 +74,8 @@ def with_defaults(cls: type, document: Mapping[str, t.Any]) -> dict[str, t.Any]:
     """What an API server stores for a manifest that ``check_object`` has returned: a copy with the defaults of the
     class where a field is absent, in its parts too.
 
-    A field that was left out as wrong gets its default as well; fields that the class does not name stay.
+    A field that was left out as wrong gets its default as well; fields that the class does not name stay. No object is
+    made for the defaults in it where the field has none.
     """
     out = dict(document)
     for field in fields_of(cls):
@@ -85,8 +89,8 @@ def with_defaults(cls: type, document: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def default_of(field: Field) -> t.Any:
-    """What an API server fills in, which is what ``encode`` writes for an object in which the field was left out; None
-    if that is nothing, as for required fields, empty defaults, a default of 0, ``apiVersion`` and ``kind``."""
+    """What an API server fills in for a field that is absent, which is what ``encode`` writes then; None if that is
+    nothing, as for required fields, empty defaults, a default of 0, ``apiVersion`` and ``kind``."""
     if field.required or is_empty(field.default) or field.json in ("apiVersion", "kind"):
         return None
     if field.shape.form == INTEGER and field.default == 0:

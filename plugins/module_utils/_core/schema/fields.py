@@ -49,7 +49,8 @@ _UNDESCRIBED: dict[type, dict[str, Prop]] = {
 
 @dataclass(frozen=True)
 class Shape:
-    """The form of a value: a leaf, an object of class ``cls``, or a list or map of ``item``."""
+    """The form of a value in a manifest: a leaf (``form`` is one of the constants of this module), an object of class
+    ``cls``, or a list or map of ``item``; a tuple of the dataclass is a list."""
 
     form: str
     item: Shape | None = None
@@ -77,19 +78,21 @@ class Field:
 
     @property
     def required(self) -> bool:
-        """Whether a manifest must have it: there is no default."""
+        """Whether a manifest must have it: there is no default. One whose type allows None may be required too."""
         return self.default is REQUIRED
 
 
 @cache
 def fields_of(cls: type) -> tuple[Field, ...]:
-    """The fields of a dataclass in the order of their declaration. KeyError for a field that has no description."""
+    """The fields of a dataclass in the order of their declaration, those of its bases first. KeyError for a field that
+    has no description, TypeError for another class."""
     hints = t.get_type_hints(cls)
     return tuple(_field(cls, each, hints[each.name]) for each in dataclasses.fields(cls))
 
 
 def camel(name: str) -> str:
-    """``max_skew`` as manifests have it: ``maxSkew``."""
+    """The name of an attribute as manifests have it: ``max_skew`` is ``maxSkew``. Names with capitals of their own
+    (``clusterUID``) are given by ``json`` of ``prop``."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 

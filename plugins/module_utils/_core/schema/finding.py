@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """A repair or a warning.
+    """A repair or a warning, with its ``code`` in ``schema.rules`` or among those of NodePools.
 
-    ``old_path`` and ``new_path`` are field paths, ``printed`` and ``correct`` the two forms of what stands there;
-    they are equal in a warning. ``where`` is as in a Problem.
+    ``old_path`` and ``new_path`` are field paths, ``printed`` and ``correct`` what stands at the first, and what should
+    stand at the second; both pairs are equal in a warning. ``reason`` says why. ``where`` is as in a Problem.
     """
 
     code: str

@@ -53,7 +53,7 @@ class Condition:
 
 
 def find_condition(conditions: t.Iterable[Condition], kind: str) -> Condition | None:
-    """The first condition of that type, or None."""
+    """The first condition of that type (``kind``), of whatever status, or None."""
     for each in conditions:
         if each.type == kind:
             return each

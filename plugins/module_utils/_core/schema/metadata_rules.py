@@ -19,13 +19,15 @@ NAME_LIMIT = 63
 
 
 def with_ending(name: str, ending: str, limit: int = NAME_LIMIT) -> str:
-    """The name with the ``ending`` behind it, in at most ``limit`` characters: of a longer one as much as fits. ``-``
-    and ``.`` right before the ending are dropped."""
+    """The name with the ``ending`` behind it, in at most ``limit`` characters: of a longer one as much as fits, so that
+    two names can come to be one. ``-`` and ``.`` right before the ending are dropped. The ending is to be shorter than
+    the limit."""
     return name[: limit - len(ending)].rstrip("-.") + ending
 
 
 def name_problem(name: str) -> str:
-    """Why this cannot be the name of an object, or an empty text (RFC 1123 subdomain of at most 253 characters)."""
+    """Why this cannot be the name of an object, in words, or an empty text (RFC 1123 subdomain of 1 to 253
+    characters)."""
     if len(name) <= 253 and re.fullmatch(DNS_SUBDOMAIN, name):
         return ""
     wanted = "1 to 253 lower-case letters, digits, '-' and '.' are wanted, a letter or digit at each end"
@@ -44,9 +46,9 @@ def check_reference(name: str, path: str) -> t.Iterator[Found]:
 def check_metadata(
     metadata: ObjectMeta, name_limit: int | None, pattern: str = "", form: str = "", namespaced: bool = False
 ) -> t.Iterator[Found]:
-    """What is wrong with the metadata of an object: ``invalid-name``, ``name-too-long``, ``invalid-label`` (of labels
-    and annotation keys), and, by whether its kind is ``namespaced``, ``unexpected-namespace``, or ``namespace-missing``
-    and ``invalid-namespace``.
+    """What is wrong with the metadata of an object: ``invalid-name`` (an empty one too), ``name-too-long``, by whether
+    its kind is ``namespaced`` one of ``unexpected-namespace``, ``namespace-missing`` and ``invalid-namespace``, and
+    ``invalid-label`` for each bad key or value of a label and each bad key of an annotation.
 
     ``name_limit`` is the number of characters that the kind allows, None for no limit of its own; names are also of the
     form ``pattern``, in words ``form``, where the kind has one.

@@ -18,8 +18,8 @@ REASON = "TooLarge"
 
 
 def size_of(part: t.Any) -> int:
-    """Bytes of an object of ours, or a part of one that is a dataclass, as canonical JSON. FleetError and
-    RecursionError as of ``canonical_json``."""
+    """Bytes of an object of ours, or a part of one that is a dataclass, as canonical JSON of its manifest (``encode``).
+    FleetError and RecursionError as of ``canonical_json``."""
     return size_of_json(encode(part))
 
 

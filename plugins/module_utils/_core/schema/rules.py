@@ -30,7 +30,8 @@ class Rule:
 
 @dataclass(frozen=True)
 class Found:
-    """A broken rule at a field path. ``meant`` is what should stand there, if only one thing can be meant."""
+    """A broken rule at a field path, which is empty for the whole document. ``hint`` says how to mend it, empty if
+    there is none; ``meant`` is what should stand there, None unless only one thing can be meant."""
 
     code: str
     path: str
@@ -40,8 +41,9 @@ class Found:
 
 
 def beyond(known: t.Iterable[Found], found: t.Iterable[Found]) -> t.Iterator[Found]:
-    """Those of ``found`` whose path is none of the ``known`` ones, and neither below nor around one: one cause, one
-    problem. Rules over several fields say nothing where a field itself is wrong already."""
+    """Those of ``found``, in their order, whose path is none of the ``known`` ones, and neither below nor around one:
+    one cause, one problem. Rules over several fields say nothing where a field itself is wrong already. Among
+    themselves they are not compared."""
     apart = apart_from(known)
     return (each for each in found if apart(each.path))
 
@@ -67,7 +69,7 @@ def apart_from(known: t.Iterable[Found]) -> t.Callable[[str], bool]:
 
 
 def indexes_at(paths: t.Iterable[str], path: str) -> frozenset[str]:
-    """Indexes, as text, of the items of the list at ``path`` that one of ``paths`` leads to or into."""
+    """Indexes, as text, of the items of the list at ``path`` that one of ``paths`` leads to or into; keys, of a map."""
     start = f"{path}["
     return frozenset(each[len(start) :].partition("]")[0] for each in paths if each.startswith(start))
 
@@ -300,7 +302,7 @@ RULE_OF: t.Mapping[str, Rule] = {rule.code: rule for rule in RULES}
 
 
 def as_markdown() -> str:
-    """All rules as the table in ``docs/objects.md``."""
+    """All rules as the table in ``docs/objects.md``, in Markdown, in the order of ``RULES``."""
     rows = [f"| `{rule.code}` | {rule.rule_class} | {rule.kinds} | {rule.text} |" for rule in RULES]
     return "\n".join(["| code | class | kinds | what is wrong |", "|---|---|---|---|", *rows]) + "\n"
 

@@ -13,15 +13,15 @@ ALGORITHM = "sha256:"
 
 
 def approves(given: str, digest: str) -> bool:
-    """Whether ``given`` is the digest or begins it, with 12 hexadecimal digits or more. Either may lack ``sha256:``;
-    case and spaces around do not count."""
+    """Whether ``given`` is the digest or begins it, with 12 hexadecimal digits or more; False for an empty text. Either
+    may lack ``sha256:``; case and spaces around do not count."""
     start = _digits(given)
     return len(start) >= SHORTEST and _digits(digest).startswith(start)
 
 
 def refuse_another(given: str, digest: str, whose: str, where: str, hint: str) -> None:
-    """Raises FleetError ``digest-mismatch`` if a digest was given, which an empty text is not, and does not approve
-    this one. ``whose`` has its verb: ``the run has``."""
+    """Raises FleetError ``digest-mismatch`` if a digest was given and does not approve this one, a too short one too;
+    an empty text means that none was given, and passes. ``whose`` has its verb: ``the run has``."""
     if given and not approves(given, digest):
         message = f"approved was {given}, {whose} {digest}{too_short_words(given)}"
         raise FleetError("digest-mismatch", message, where, hint)
@@ -35,5 +35,5 @@ def too_short_words(given: str) -> str:
 
 
 def _digits(digest: str) -> str:
-    """The digest without ``sha256:`` and spaces around, in lower case."""
+    """The digest without spaces around and ``sha256:``, in any case, in lower case; its form is not judged."""
     return digest.strip().lower().removeprefix(ALGORITHM)

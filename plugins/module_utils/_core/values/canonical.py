@@ -21,8 +21,9 @@ _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c
 
 
 def canonical_json(value: t.Any) -> bytes:
-    """The one JSON text of a value: UTF-8, sorted keys, no spaces. FleetError ``not-json`` for YAML dates, .nan, halves
-    of surrogate pairs and the like; RecursionError for what is too deep."""
+    """The one JSON text of a value: UTF-8, sorted keys, no spaces; 1 and 1.0 differ, and keys that are numbers, true or
+    null become texts. FleetError ``not-json`` for YAML dates, .nan, halves of surrogate pairs, keys of mixed types and
+    the like; RecursionError for what is too deep."""
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return text.encode()
@@ -60,7 +61,8 @@ def _finite(text: str) -> float:
 
 def comparable(value: t.Any) -> str:
     """A text that is the same for the same value of JSON, and for no other: 1, 1.0 and true, which are equal in Python,
-    differ. Of what JSON has not, such as a map with dates as keys, what Python writes for it."""
+    differ. Of what JSON has not, such as a date or a map with dates as keys, what Python writes for it, and nothing is
+    refused; RecursionError for what is too deep."""
     try:
         return json.dumps(value, sort_keys=True, default=repr)
     except TypeError:
@@ -68,13 +70,14 @@ def comparable(value: t.Any) -> str:
 
 
 def is_same(one: t.Any, other: t.Any) -> bool:
-    """Whether these are the same value of JSON, as of ``comparable``; soon told of two that differ in Python too."""
+    """Whether these are the same value of JSON, as of ``comparable``, which is asked only where Python calls the two
+    equal. Lists are compared in order, maps whatever theirs."""
     return bool(one == other) and comparable(one) == comparable(other)
 
 
 def digest_of(value: t.Any) -> str:
-    """Hex SHA-256 of the canonical JSON, without ``sha256:``. FleetError and RecursionError as of
-    ``canonical_json``."""
+    """SHA-256 of the canonical JSON, 64 hexadecimal digits in lower case without ``sha256:``. FleetError and
+    RecursionError as of ``canonical_json``."""
     return hashlib.sha256(canonical_json(value)).hexdigest()
 
 

@@ -29,12 +29,13 @@ def clock_skew_words(ahead: timedelta) -> str:
 
 
 def is_over(since: datetime | None, span: timedelta, now: datetime) -> bool:
-    """Whether so much time has gone by, so that what is done every ``span`` is due; also where the clock was set back
-    meanwhile, which is to delay nothing, and where it never was done (None). Both instants are aware."""
+    """Whether a ``span`` or more has gone by ``since`` something was done last, so that it is due again; also where
+    that is ahead of ``now``, as the clock was set back meanwhile, which is to delay nothing, and where it never was
+    done (None). Both instants are aware, and of one clock."""
     return since is None or not timedelta(0) <= now - since < span
 
 
 def is_due(at: datetime, span: timedelta, now: datetime) -> bool:
-    """Whether the instant has come that was set a ``span`` ahead; also where the clock was set back meanwhile, which
-    would make it longer. Both instants are aware."""
+    """Whether the instant ``at`` has come (``now`` is it, or later) that was set a ``span`` ahead; also where it is
+    more than that ahead, as the clock was set back meanwhile. Both instants are aware."""
     return is_over(at - span, span, now)

@@ -56,13 +56,15 @@ def parse_or_never(text: str) -> int | None:
 
 
 def as_timedelta(nanoseconds: int) -> timedelta:
-    """Nanoseconds as a timedelta, rounded down to whole microseconds, the finest that Python has."""
+    """Nanoseconds as a timedelta, rounded down (towards the past) to whole microseconds, the finest that Python
+    has."""
     return timedelta(microseconds=nanoseconds // MICROSECOND)
 
 
 def format_duration(nanoseconds: int) -> str:
     """Nanoseconds as the text that Go prints: ``1h30m0s``, ``1m0.5s``, and below a second one unit with a fraction:
-    ``1.5ms``. ``0s`` for 0; a minus in front of a negative one."""
+    ``1.5ms``. ``0s`` for 0; a minus in front of a negative one. A number beyond 64 bits, which Go does not have, is
+    written all the same."""
     sign, size = ("-" if nanoseconds < 0 else ""), abs(nanoseconds)
     if size == 0:
         return "0s"
@@ -79,7 +81,7 @@ def format_duration(nanoseconds: int) -> str:
 
 def duration_text(minutes: int) -> str:
     """A duration of whole minutes, 0 or more, written as the schema of Karpenter's budgets takes them: ``120h``,
-    ``30m``, ``1h30m``."""
+    ``30m``, ``1h30m``, and ``0m`` for 0."""
     hours, rest = divmod(minutes, 60)
     return (f"{hours}h" if hours else "") + (f"{rest}m" if rest or not hours else "")
 

@@ -22,12 +22,14 @@ _NAME = re.compile(r"(?P<key>[^.\[]+)")
 
 
 def below(path: str, key: t.Any) -> str:
-    """The path of the field ``key`` of the object at ``path``, which is empty for the whole document."""
+    """The path of the field ``key`` of the object at ``path``, which is empty for the whole document: with a dot. A key
+    that itself has dots is for brackets, which are not written here."""
     return f"{path}.{key}" if path else str(key)
 
 
 def field(document: t.Any, path: str) -> t.Any:
-    """What stands at a path of names such as ``spec.template``; None if it is not there. Names hold no dots."""
+    """What stands at a path of names such as ``spec.template``; None if it is not there, or null. Names hold no dots,
+    and lists are not gone into."""
     for name in path.split("."):
         document = document.get(name) if isinstance(document, Mapping) else None
     return document
@@ -44,7 +46,7 @@ def with_field(document: Mapping[str, t.Any], path: str, value: t.Any) -> dict[s
 
 def step(value: t.Any, path: str) -> tuple[str | int, str] | None:
     """The key or index that ``path`` goes through first, and the rest, without a dot in front; None if the document
-    does not have it; ``path`` is not empty.
+    does not have it, or is neither a dict nor a list; ``path`` is not empty.
 
     Keys may hold dots, brackets and quotes, and one in brackets may be in quotes: the longest one that fits wins.
     """
@@ -78,7 +80,8 @@ def _rest(path: str, end: int) -> str:
 
 
 def value_at(document: t.Any, path: str) -> t.Any:
-    """What stands at ``path``, which is the document for an empty one; None if it is not there."""
+    """What stands at ``path``, with keys and indexes as of ``step``; the document for an empty one. None if it is not
+    there, or null."""
     while path:
         found = step(document, path)
         if found is None:
@@ -89,7 +92,8 @@ def value_at(document: t.Any, path: str) -> t.Any:
 
 
 def set_at(document: t.Any, path: str, value: t.Any) -> None:
-    """Sets what stands at ``path``, which is not empty, or takes it away for None (an item of a list becomes null).
+    """Sets what stands at ``path``, which is not empty, in the document itself, or takes it away for None (an item of a
+    list becomes null).
     Mappings that are not there on the way are made, but for None, lists never: an index into nothing becomes a key.
 
     Nothing happens where the way goes through something else than mappings and lists, or through or to an item of a

@@ -15,8 +15,8 @@ _WRITTEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z|\b[A-Z][a-z]{2
 
 
 def parse_time(text: str) -> datetime:
-    """An instant as aware UTC, in RFC 3339 or another form of ISO 8601 that Python reads; ValueError otherwise. An
-    instant without a zone is none, nor is one outside the years 1 to 9999 of UTC."""
+    """An instant as aware UTC, in RFC 3339 or another form of ISO 8601 that Python reads, finer than microseconds cut;
+    ValueError otherwise. An instant without a zone is none, nor is one outside the years 1 to 9999 of UTC."""
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone")
@@ -36,7 +36,8 @@ def parse_present(text: str) -> datetime:
 
 
 def later(instant: datetime, span: timedelta) -> datetime | None:
-    """The instant so much later, in its time zone; None where no calendar has it, outside the years 1 to 9999."""
+    """The instant so much later, or earlier for a negative span, by the clock of its time zone: real time for one in
+    UTC, and not over a clock change. None where no calendar has it, outside the years 1 to 9999."""
     try:
         return instant + span
     except OverflowError:
@@ -71,5 +72,5 @@ def without_instants(text: str) -> str:
 
 
 def write_day(day: date) -> str:
-    """A day for people, in tables: ``Mon 11-23``."""
+    """A day for people, in tables: ``Mon 11-23``, without the year."""
     return day.strftime("%a %m-%d")

@@ -18,7 +18,7 @@ _INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
 
 def int64(text: str) -> int | None:
     """A signed 64-bit integer in decimal digits (Go's ``strconv.ParseInt``), a sign and any number of zeros in front
-    allowed; None for anything else."""
+    allowed; None for anything else, one beyond 64 bits or with spaces around too."""
     found = _INTEGER.fullmatch(text)
     number = int(found[1] + found[2]) if found else INT64.stop
     return number if number in INT64 else None
@@ -32,8 +32,9 @@ def is_int_or_text(value: object) -> bool:
 
 
 def scaled(value: int | str, total: int, round_up: bool) -> int:
-    """The number that ``value`` stands for: an integer is itself, a percentage is taken of ``total`` and rounded up, or
-    without ``round_up`` down, to a whole number. Negative ones and those above 100% are taken as they are.
+    """The number that ``value`` stands for: an integer is itself, even above ``total``, a percentage is taken of
+    ``total`` and rounded up, or without ``round_up`` down, to a whole number. Negative ones and those above 100% are
+    taken as they are.
 
     ValueError for anything else; plain numbers in quotes are refused too, as upstream does. Percentages are computed in
     64-bit floats like upstream's, which is exact while percentage x total stays below 2^53.

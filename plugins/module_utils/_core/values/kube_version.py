@@ -25,7 +25,8 @@ _Rank = tuple[int, tuple[tuple[int, int, str], ...]]
 @total_ordering
 @dataclass(frozen=True)
 class KubeVersion:
-    """One version. ``pre`` is what follows the first ``-``, ``build`` what follows ``+``; a missing patch is 0.
+    """One version. ``pre`` is what follows the first ``-``, ``build`` what follows ``+``; a missing patch is 0, so that
+    ``v1.34`` equals ``v1.34.0``.
 
     Order: alpha, beta and rc come before their release, as Kubernetes publishes them. Any other suffix is a vendor's
     build *of* the release (``-gke.1234``, ``+k3s1``) and comes after it, so that an upgrade from ``v1.33.5`` to
@@ -51,7 +52,7 @@ class KubeVersion:
 
     @property
     def is_prerelease(self) -> bool:
-        """Whether the suffix begins with alpha, beta or rc; no other makes it one."""
+        """Whether ``pre`` begins with alpha, beta or rc; a vendor's suffix (``-gke.1234``) makes none."""
         return self.pre.startswith(_BEFORE_RELEASE)
 
     def minor_distance(self, other: KubeVersion) -> int:
@@ -80,8 +81,9 @@ def _rank(suffix: str) -> _Rank:
 
 
 def pieces_in_order(text: str, number: int, word: int) -> t.Iterator[tuple[int, int, str]]:
-    """The numbers and words of a text as a sort key: (``number``, digits, text) and (``word``, 0, text), what is
-    between them left out. Numbers go by their size, however many digits they have, and zeros in front do not count."""
+    """The numbers and words of a text as a sort key: (``number``, digits, text) and (``word``, 0, text), so that the
+    lesser of ``number`` and ``word`` comes first; what is between them is left out. Numbers go by their size, however
+    many digits they have, and zeros in front do not count."""
     for piece in _PIECES.findall(text):
         digits = piece.lstrip("0")
         yield (number, len(digits), digits) if piece.isdigit() else (word, 0, piece)

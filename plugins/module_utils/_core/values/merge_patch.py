@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A document after a JSON merge patch (RFC 7396)."""
+"""A document after a JSON merge patch (RFC 7396): null takes a key away, a list is replaced as a whole."""
 
 from __future__ import annotations
 

@@ -14,13 +14,15 @@ ImageOrder = tuple[tuple[int, int, str], ...]
 
 
 def image_order(version: str) -> ImageOrder:
-    """A key of versions under which newer images come later: piece by piece, numbers by their size and behind words."""
+    """A sort key of versions, or of full names, of images of one family, under which newer ones come later: piece by
+    piece, numbers by their size and behind words; what is neither letter nor digit, and zeros in front, do not
+    count."""
     return tuple(pieces_in_order(version, number=1, word=0))
 
 
 def split_image(name: str) -> tuple[str, str]:
-    """Family and version of a full name such as ``AKSUbuntu-2204gen2containerd-202309.26.0``; without a dash, the name
-    and an empty version."""
+    """Family and version of a full name such as ``AKSUbuntu-2204gen2containerd-202309.26.0``, parted at its last dash;
+    without a dash, the name and an empty version."""
     family, dash, version = name.rpartition("-")
     return (family, version) if dash else (name, "")
 

@@ -66,7 +66,7 @@ def requirements(rows: t.Iterable[t.Mapping[str, t.Any]] | None) -> tuple[NodeSe
 
 def check_node_selector(selector: NodeSelector) -> list[tuple[str, str]]:
     """The problems of a node selector as (path below the selector, message), of each expression the first, in order; an
-    empty list means that every term can be judged."""
+    empty list means that every term can be judged. A selector or a term without parts has none."""
     return [
         (f"nodeSelectorTerms[{index}].{path}", message)
         for index, term in enumerate(selector.terms)
@@ -92,8 +92,9 @@ def selects(selector: NodeSelector, labels: Labels, name: str) -> bool:
 
 
 def holds(one: NodeSelectorRequirement, labels: Labels) -> bool:
-    """Whether a well-formed expression of a node selector holds for the labels of a node; an absent key satisfies NotIn
-    and DoesNotExist only, and Gt and Lt do not hold for a value that is no 64-bit whole number."""
+    """Whether an expression of a node selector over labels, in which ``check_node_selector`` finds nothing, holds for
+    the labels of a node; an absent key satisfies NotIn and DoesNotExist only, and Gt and Lt, which exclude the bound,
+    do not hold for a value that is no 64-bit whole number."""
     if one.operator in (NOT_IN, DOES_NOT_EXIST) and one.key not in labels:
         return True
     if one.key not in labels or one.operator == DOES_NOT_EXIST:

@@ -28,7 +28,7 @@ _WORDS: t.Mapping[type, str] = {  # true is an int, too
 
 
 def text(of: Part, key: str) -> str:
-    """The text under a key of a document; empty where it is absent. ValueError for anything else."""
+    """The text under a key of a document; empty where it is absent or null. ValueError for anything else."""
     found = of.get(key)
     if isinstance(found, str):
         return found
@@ -46,8 +46,8 @@ def name(of: Part, key: str = "name") -> str:
 
 
 def number(of: Part, key: str) -> int:
-    """The whole number under a key of a document; 0 where it is absent. ValueError for anything else, 2.0 and true
-    too."""
+    """The whole number under a key of a document, of any size and sign; 0 where it is absent or null. ValueError for
+    anything else, 2.0 and true too."""
     found = _typed(of, key, int, "whole number", 0)
     if isinstance(found, bool):
         raise ValueError(f"{key} is no whole number")
@@ -55,7 +55,8 @@ def number(of: Part, key: str) -> int:
 
 
 def mapping(of: Part, key: str) -> Part:
-    """The map under a key of a document; empty where it is absent. ValueError for anything else."""
+    """The map under a key of a document, itself and no copy; empty where it is absent or null. ValueError for anything
+    else."""
     found = of.get(key)
     if found is None:
         return {}

@@ -54,7 +54,8 @@ class Quantity:
 
     @property
     def canonical(self) -> str:
-        """The one text for this value in its format; BinarySI below 1024 or with a fraction is printed as DecimalSI."""
+        """The one text for this value in its format; BinarySI of a size below 1024 or with a fraction is printed as
+        DecimalSI, and 0 is ``0`` in all."""
         if self.nanos == 0:
             return "0"
         if self.format == BINARY_SI and self.nanos % NANO == 0 and abs(self.nanos) >= 1024 * NANO:
@@ -68,7 +69,8 @@ class Quantity:
 
     @property
     def value(self) -> str:
-        """The exact value as a plain decimal without trailing zeros."""
+        """The exact value as text: a plain decimal without suffix, exponent and trailing zeros, such as ``1536`` or
+        ``0.1``."""
         whole, fraction = divmod(abs(self.nanos), NANO)
         text = f"{whole}.{fraction:09d}".rstrip("0").rstrip(".")
         return f"-{text}" if self.nanos < 0 else text
@@ -133,8 +135,8 @@ def parse_quantity(text: str) -> Quantity:
 
 
 def read_quantity(value: object) -> Quantity:
-    """A quantity as it stands in a manifest: a text, with spaces around it ignored, or a number. ValueError for
-    anything else."""
+    """A quantity as it stands in a manifest: a text, with spaces around it ignored, or a number as Python writes it.
+    ValueError for anything else, true and NaN too, and as of ``parse_quantity``."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return parse_quantity(str(value))
     if not isinstance(value, str):

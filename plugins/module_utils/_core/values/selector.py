@@ -70,8 +70,8 @@ def label_selector(manifest: Mapping[str, t.Any]) -> LabelSelector:
 
 
 def check_selector(selector: LabelSelector) -> list[tuple[str, str]]:
-    """All problems of a label selector as (path below it, message), those of matchLabels first; an empty list means
-    that it can be used."""
+    """All problems of a label selector (keys, operators, values) as (path below it, message), those of matchLabels
+    first; an empty list means that it can be used."""
     problems: list[tuple[str, str]] = []
     for key, value in selector.match_labels.items():
         path = f"matchLabels[{key}]"
@@ -116,8 +116,8 @@ def compile_selector(selector: LabelSelector | None) -> Matcher:
 
 
 def matches(selector: LabelSelector | None, labels: Labels) -> bool:
-    """Whether a valid selector matches; None matches nothing, as in apimachinery, and an empty one everything. An
-    absent key satisfies NotIn."""
+    """Whether a selector in which ``check_selector`` finds nothing matches the labels; None matches nothing, as in
+    apimachinery, and an empty one everything. An absent key satisfies NotIn and DoesNotExist."""
     if selector is None:
         return False
     return all(key in labels and labels[key] == value for key, value in selector.match_labels.items()) and all(
@@ -126,7 +126,7 @@ def matches(selector: LabelSelector | None, labels: Labels) -> bool:
 
 
 def _check_requirement(one: LabelSelectorRequirement) -> list[tuple[str, str]]:
-    """All problems of one expression as (path below it, message)."""
+    """All problems of one expression as (path below it, message): key, operator or number of values, each value."""
     problems = []
     message = label_key_problem(one.key)
     if message:

@@ -48,8 +48,9 @@ def parse_selector(text: str) -> LabelSelector:
 
 
 def selector_text(selector: LabelSelector) -> str:
-    """The text of a selector that can be used, such as ``tier=gold,region in (eu,us),!canary``: labels by their keys,
-    then expressions in their order. Empty for one that selects everything; KeyError for an operator that is none."""
+    """The text of a selector that can be used, such as ``tier=gold,region in (eu,us),!canary``: matchLabels by their
+    keys, then expressions in their order, In with one value as ``region in (eu)``. Empty for one that selects
+    everything, which is not read back; KeyError for an operator that is none."""
     labels = (f"{key}={value}" for key, value in sorted(selector.match_labels.items()))
     return ",".join((*labels, *map(_requirement_text, selector.match_expressions)))
 

@@ -22,15 +22,15 @@ MARK = Taint(key=EVACUATED, effect="NoSchedule")
 
 
 def is_evacuated(cluster: MemberCluster) -> bool:
-    """Whether a taint of the cluster has the key of the mark of an evacuation, of whatever value: placements are to
-    leave it, and none may come."""
+    """Whether a taint of the MemberCluster has the key of the mark of an evacuation, of whatever value and effect:
+    placements are to leave it, and none may come. False without a spec."""
     return any(each.key == EVACUATED for each in cluster.taints)
 
 
 def with_mark(cluster: MemberCluster, evacuated: bool) -> MemberCluster:
-    """The cluster with the mark of an evacuation behind its other taints, or, unless it is to be ``evacuated``, without
-    any taint of that key. It is the same object if it is so already; a spec that is missing is made, with an empty
-    identity."""
+    """The MemberCluster with the mark of an evacuation behind its other taints, or, unless it is to be ``evacuated``,
+    without any taint of that key. It is the same object if it is so already, and nothing is written; a spec that is
+    missing is made, with an empty identity."""
     if is_evacuated(cluster) == evacuated:
         return cluster
     kept = tuple(each for each in cluster.taints if each.key != EVACUATED)
@@ -42,7 +42,8 @@ def with_evacuation_marks(
     clusters: t.Iterable[MemberCluster], evacuated: t.Container[str], readmitted: t.Container[str]
 ) -> tuple[MemberCluster, ...]:
     """All clusters in their order, those named in ``evacuated`` with the mark, those named in ``readmitted`` alone
-    without it, the others as they are."""
+    without it, the others as they are; nothing is written. Who is named in both gets the mark, and names that no
+    cluster has are passed over."""
     return tuple(
         with_mark(each, each.name in evacuated) if each.name in evacuated or each.name in readmitted else each
         for each in clusters

@@ -85,7 +85,8 @@ class DateSpan:
 
 @dataclass(frozen=True, kw_only=True)
 class MaintenanceWindow:
-    """Occurrences of a schedule, each ``durationHours`` long. The clock is ``timeZone`` or ``utcOffset``, else UTC."""
+    """Occurrences of a schedule, each ``durationHours`` of elapsed time long from ``startTime`` on. The clock is
+    ``timeZone`` or ``utcOffset``, else UTC."""
 
     schedule: MaintenanceSchedule = prop("On which days.", rules=SCHEDULE_RULES)
     duration_hours: int = prop("Length of each occurrence.", minimum=4, maximum=24)
@@ -100,7 +101,7 @@ class MaintenanceWindow:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeInWeek:
-    """Hours of a weekday, in UTC."""
+    """Hours of a weekday, in UTC: slot 1 is open from 01:00 to 02:00."""
 
     day: str = prop("Day of the week.", enum=DAYS)
     hour_slots: tuple[int, ...] = prop("Hours of the day in UTC.", minimum=0, maximum=23, min_items=1, max_items=24)
@@ -108,13 +109,16 @@ class TimeInWeek:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeSpan:
+    """A span that is cut out of hours of weekdays; ignored where an end is missing or cannot be read (None)."""
+
     start: datetime | None = prop("First instant.")
     end: datetime | None = prop("Instant of the end, which is not part of it.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class MaintenanceConfiguration:
-    """One window. The older form with hours of weekdays is for platform windows only."""
+    """One window, for the members that its selector has, or for all. It has either a ``maintenanceWindow`` or the older
+    form with hours of weekdays, which is for platform windows only."""
 
     name: str = configuration_prop()
     member_selector: MemberSelector | None = prop("Members that it holds for.", default=None)
@@ -126,13 +130,15 @@ class MaintenanceConfiguration:
 
     @property
     def configuration(self) -> str:
-        """kubernetes, nodeImage or platform, whichever name is written; empty for any other name."""
+        """What the window governs: kubernetes, nodeImage or platform, whichever name is written (AKS' too, in any
+        case); empty for any other name."""
         return CONFIGURATIONS.get(self.name.lower(), "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Freeze:
-    """Whole local days on which nothing starts, on any member that the selector has, or on all."""
+    """Whole local days, both ends included, on which nothing starts, on any member that the selector has, or on all.
+    The clock is ``timeZone`` or ``utcOffset``, else UTC."""
 
     name: str = name_prop("Name of the freeze.")
     start: str = date_prop("First day.")
@@ -145,7 +151,8 @@ class Freeze:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetBudget:
-    """How much of the fleet is disrupted at once, at most. Percentages are of what the selector has."""
+    """How much of the fleet is disrupted at once, at most. Percentages are of what the selector has, or of the whole
+    fleet without one, rounded up; an amount that is empty limits nothing."""
 
     name: str = name_prop("Name of the budget.")
     member_selector: MemberSelector | None = prop("Only members with these labels.", default=None)
@@ -168,7 +175,7 @@ class FleetMaintenanceSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterMaintenance:
-    """What a cluster says of itself, as it was read last."""
+    """Maintenance windows and freezes that live on a member's cluster itself, as they were read last."""
 
     source: str = prop("Where on the cluster it was found.")
     windows: tuple[MaintenanceConfiguration, ...] = prop(

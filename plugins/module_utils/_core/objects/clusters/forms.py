@@ -29,33 +29,36 @@ WORDS_FORM = "one line without braces"
 
 
 def object_name_prop(doc: str, **details: t.Any) -> t.Any:
-    """A field for the name of another object, which may be empty, of at most 253 characters; ``details`` as of
-    ``prop``."""
+    """A field for the name of another object, of at most 253 characters; an empty text fits. Required without a
+    ``default`` in ``details``, which are as of ``prop``."""
     form = "the name of an object: lower-case letters, digits, '-' and '.'"
     return prop(doc, max_length=253, pattern=SUBDOMAIN, form=form, **details)
 
 
 def namespace_prop(doc: str) -> t.Any:
-    """A required field for the name of a namespace; an empty one is for rules to refuse."""
+    """A required field for the name of a namespace, of at most 63 characters; an empty text fits, and is for rules to
+    refuse."""
     form = "the name of a namespace: lower-case letters, digits and '-'"
     return prop(doc, max_length=63, pattern=NAMESPACE, form=form)
 
 
 def secret_key_prop(doc: str, **details: t.Any) -> t.Any:
-    """A field for a key of a Secret, which may be empty; ``details`` as of ``prop``."""
+    """A field for a key in the data of a Secret, of at most 253 characters; an empty text fits. Required without a
+    ``default`` in ``details``, which are as of ``prop``."""
     form = "a key of a Secret: letters, digits, '-', '_' and '.'"
     return prop(doc, max_length=253, pattern=SECRET_KEY, form=form, **details)
 
 
 def context_prop(doc: str) -> t.Any:
-    """A field for a context of a kubeconfig; empty means its current one."""
+    """A field for a context of a kubeconfig, of at most 512 characters, which neither begins with ``-`` or a blank nor
+    ends with a blank; empty, the default, means its current one."""
     form = "the name of a context: letters, digits, blanks and _.:/@+=,~#%-, no '-' or blank first; rename the context"
     return prop(doc, default="", max_length=512, pattern=CONTEXT, form=form)
 
 
 def kubeconfig_prop(doc: str) -> t.Any:
-    """A field for the path of a kubeconfig on the controller, on one line, with braces only as in ``${HOME}``; empty
-    means none."""
+    """A field for the path of a kubeconfig on the controller, of at most 4,096 characters, on one line, with braces
+    only as in ``${HOME}``; empty, the default, means none. Nothing is expanded or looked for."""
     form = "a path on one line, with braces only as in ${HOME}"
     return prop(doc, default="", max_length=4096, pattern=KUBECONFIG, form=form)
 

@@ -100,36 +100,37 @@ PROFILE_SPEC_RULES: Rules = (
 
 
 def configuration_prop() -> t.Any:
-    """A required field for what a maintenance window governs: kubernetes, nodeImage, platform or AKS' name of one of
-    these, in any case."""
+    """A required field for the name of a maintenance window, which is what it governs: kubernetes, nodeImage, platform
+    or AKS' name of one of these, in any case."""
     doc = "What the window governs: kubernetes, nodeImage or platform; the names of AKS are taken too."
     return prop(doc, max_length=40, pattern=CONFIGURATION, form=CONFIGURATION_FORM)
 
 
 def date_prop(doc: str, **details: t.Any) -> t.Any:
-    """A field for a date in the form YYYY-MM-DD; whether the month has that day is for rules. ``details`` as of
-    ``prop``."""
+    """A field for a date in the form YYYY-MM-DD; whether the month has that day is for rules. Required without a
+    ``default`` in ``details``, which are as of ``prop``."""
     return prop(doc, max_length=10, pattern=DATE, form="a date such as 2026-12-24", **details)
 
 
 def offset_prop() -> t.Any:
-    """A field for an offset from UTC; empty means that none is given."""
+    """A field for an offset from UTC, as of ``utc_offset_prop``; empty, the default, means that none is given."""
     return utc_offset_prop(default="")
 
 
 def time_zone_prop() -> t.Any:
-    """A field for a time zone by its IANA name; empty means that none is given. Whether there is such a zone is for
-    rules."""
+    """A field for a time zone by its IANA name, of at most 64 characters; empty, the default, means that none is given.
+    Whether there is such a zone is for rules."""
     doc = "IANA time zone, such as Europe/Vienna, instead of utcOffset."
     return prop(doc, default="", min_length=1, max_length=64)
 
 
 def amount_prop(doc: str) -> t.Any:
-    """A field for a number or a percentage from 0% to 100%, as text; a bare whole number is repaired, and empty means
-    that it was left out."""
+    """A field of a fleet budget for a number of at least 0 or a percentage from 0% to 100%, as text of at most 10
+    characters; a bare whole number is repaired, and empty, the default, means that it was left out."""
     return prop(doc, default="", max_length=LIMIT_LENGTH, pattern=FAILURES, form=FAILURES_FORM, digits=True)
 
 
 def release_prop(doc: str) -> t.Any:
-    """A required field for a version of three numbers, with or without a ``v`` and a suffix."""
+    """A required field for a version of three numbers, with or without a ``v`` and a suffix, of at most 60 characters;
+    whether it can be read is for rules."""
     return prop(doc, max_length=60, pattern=RELEASE, form="a full version such as 1.34.2")

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Rules of FleetMaintenance over several fields, and of windows and freezes wherever they stand: ``window-source``,
-``schedule-form``, ``two-clocks``, ``unknown-time-zone``, ``no-such-date``, ``ends-before-start``,
-``budget-of-nothing``, ``start-date-missing``."""
+``not-for-this-window``, ``schedule-form``, ``two-clocks``, ``unknown-time-zone``, ``no-such-date``,
+``ends-before-start``, ``duplicate-name``, ``budget-of-nothing``, ``start-date-missing``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ _FORMS = ("daily", "weekly", "absoluteMonthly", "relativeMonthly")
 
 def check_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Found]:
     """What is wrong with the windows, freezes and budgets of a FleetMaintenance: the problems of ``check_windows``, and
-    of budgets ``duplicate-name``, ``invalid-label-selector`` and ``budget-of-nothing``."""
+    of budgets ``duplicate-name``, ``invalid-label-selector`` and ``budget-of-nothing`` (neither members nor nodes; one
+    of 0 limits something)."""
     yield from check_windows(obj.spec, "spec")
     yield from _check_names(obj.spec.budgets, "spec.budgets")
     for index, budget in enumerate(obj.spec.budgets):
@@ -44,10 +45,11 @@ def check_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Found]:
 
 
 def check_windows(given: FleetMaintenanceSpec | ClusterMaintenance, path: str) -> t.Iterator[Found]:
-    """What is wrong with windows and freezes at ``path``, whoever says them: what there is no clock or day for, which
-    nothing here can place in time, and what people could not have meant. Codes are ``window-source``,
-    ``not-for-this-window``, ``schedule-form``, ``two-clocks``, ``unknown-time-zone``, ``no-such-date``,
-    ``ends-before-start``, ``duplicate-name`` and ``invalid-label-selector``."""
+    """What is wrong with maintenance windows and freezes at ``path``, of a FleetMaintenance or of a cluster itself:
+    what there is no clock or day for, which nothing here can place in time, and what people could not have meant. Codes
+    are ``window-source``, ``not-for-this-window``, ``schedule-form``, ``two-clocks``, ``unknown-time-zone``,
+    ``no-such-date``, ``ends-before-start``, ``duplicate-name`` (of freezes; windows may share one) and
+    ``invalid-label-selector``. A span of one day or one instant ends where it begins, which is not wrong."""
     for index, window in enumerate(given.windows):
         yield from _check_configuration(window, f"{path}.windows[{index}]")
     yield from _check_names(given.freezes, f"{path}.freezes")
@@ -59,8 +61,8 @@ def check_windows(given: FleetMaintenanceSpec | ClusterMaintenance, path: str) -
 
 
 def warn_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Finding]:
-    """The finding ``start-date-missing`` for each window that does not come every day, week or month, and of which the
-    day that its intervals are counted from is not given."""
+    """The finding ``start-date-missing`` for each window of a FleetMaintenance with an interval of more than one day,
+    week or month and without ``startDate``, from which it would be counted."""
     for index, each in enumerate(obj.spec.windows):
         window = each.maintenance_window
         if window and not window.start_date and _interval(window.schedule) > 1:
@@ -102,8 +104,8 @@ def _check_configuration(each: MaintenanceConfiguration, path: str) -> t.Iterato
 
 
 def _check_window(window: MaintenanceWindow, platform: bool, path: str) -> t.Iterator[Found]:
-    """What is wrong with a ``maintenanceWindow``: not exactly one form of schedule, one that is not weekly for
-    ``platform``, its clock, its dates."""
+    """What is wrong with a ``maintenanceWindow``: not exactly one form of schedule (``schedule-form``), one that is not
+    weekly for ``platform`` (``not-for-this-window``), its clock, its dates."""
     schedule = window.schedule
     given = (schedule.daily, schedule.weekly, schedule.absolute_monthly, schedule.relative_monthly)
     if sum(each is not None for each in given) != 1:

@@ -93,5 +93,5 @@ class MemberCluster:
 
     @property
     def taints(self) -> tuple[Taint, ...]:
-        """Those of its spec; none without a spec."""
+        """The taints of its spec, in their order; none without a spec."""
         return self.spec.taints if self.spec else ()

@@ -19,24 +19,25 @@ IN_SHORT = "its MemberCluster is missing: join it again with its labels, or let 
 
 
 def without_record(name: str) -> MemberCluster:
-    """What stands for the missing MemberCluster of that member: nothing but the mark."""
+    """What stands for the missing MemberCluster of that member: its name and the mark, no spec, no status."""
     return with_record_missing(MemberCluster(metadata=ObjectMeta(name=name)))
 
 
 def with_record_missing(cluster: MemberCluster) -> MemberCluster:
-    """The cluster with the mark."""
+    """A copy of the cluster with the annotation ``gitops.fleet/record-missing``, the mark; the rest stays."""
     metadata = cluster.metadata
     return replace(cluster, metadata=replace(metadata, annotations={**metadata.annotations, MARK: "true"}))
 
 
 def lacks_record(cluster: MemberCluster) -> bool:
-    """Whether its MemberCluster is missing: what is known of it, but for its name and what it says of itself, is
-    nothing."""
+    """Whether the member's MemberCluster is missing, by the mark: its labels and taints are not known then, only its
+    name and what was read from the member itself."""
     return MARK in cluster.metadata.annotations
 
 
 def record_missing_problem(name: str) -> Problem:
-    """The problem ``record-missing`` of that member, with the ways to mend it."""
+    """The problem ``record-missing`` of that member, at its name, with the ways to mend it; whether its record is
+    missing is not asked."""
     text = (
         "its MemberCluster is missing, so that its labels and taints, and whether it was evacuated, are not known:"
         " nothing new is placed there, and what it holds stays as it is"

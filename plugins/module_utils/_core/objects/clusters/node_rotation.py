@@ -44,8 +44,8 @@ class RotatedNodes:
 
 @dataclass(frozen=True, kw_only=True)
 class DueNodes:
-    """A node is due if any of what is given holds for it; if nothing is given, every selected one that was there when
-    the rotation began first."""
+    """A node is due if any of the three that is not empty holds for it; if all are empty, every selected node that was
+    there when the rotation began first."""
 
     older_than: str = prop(
         "Nodes that are so old or older, such as 720h.", default="", max_length=10, pattern=AGE, form="such as 720h"
@@ -62,7 +62,8 @@ class DueNodes:
 
 @dataclass(frozen=True, kw_only=True)
 class RotationBudget:
-    """As in a NodePool; times are in UTC. Without reasons it holds for all of them."""
+    """A disruption budget as in a NodePool; times are in UTC. Without reasons it holds for all of them, without a
+    schedule always."""
 
     nodes: str = prop(
         "How many nodes may be disrupted at once, number or percentage, rounded up.",
@@ -92,7 +93,8 @@ class RotationBudget:
 
 @dataclass(frozen=True, kw_only=True)
 class RotationSettings:
-    """Times are whole seconds; 0 means no limit, except for ``soak`` and ``retry_after``.
+    """The pace of a rotation. Times are whole seconds; 0 means no limit, except for ``soak`` and ``retry_after``, where
+    it is no pause. ``largest_wave`` 0 is no limit too; ``max_failures`` 0 lets no node be given up.
 
     A wave is ``growth`` times as large as the one before if that went well, else it is the first size again.
     """
@@ -188,5 +190,6 @@ class NodeRotation:
 
     @property
     def budgets(self) -> tuple[Budget, ...]:
-        """As NodePools have them, in their order; without any, one of 10% that always holds, for all reasons."""
+        """The budgets of the spec as NodePools have them, in their order; without any, one of 10% that always holds,
+        for all reasons."""
         return tuple(each.budget for each in self.spec.budgets) or (Budget(),)

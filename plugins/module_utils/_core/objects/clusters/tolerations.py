@@ -13,18 +13,19 @@ from .member_cluster import Taint
 
 
 def first_untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:
-    """The first taint, in the order given, that no toleration covers; None if all are."""
+    """The first taint, in the order given, that no toleration covers; None if all are covered, or there are none."""
     return next(untolerated(taints, tolerations), None)
 
 
 def untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> t.Iterator[Taint]:
-    """The taints that no toleration covers, in the order given."""
+    """The taints that no toleration covers, in the order given, of whatever effect."""
     return (taint for taint in taints if not any(covers(one, taint) for one in tolerations))
 
 
 def covers(toleration: Toleration, taint: Taint) -> bool:
-    """Whether the toleration tolerates the taint: key and value are equal, or with Exists the key alone. An empty
-    effect covers every effect, an empty key with Exists every key; an unknown operator covers nothing."""
+    """Whether the toleration tolerates the taint: the effect is equal, and key and value are, or with Exists the key
+    alone. An empty effect covers every effect, an empty key with Exists every key; an unknown operator covers nothing.
+    The mark of an evacuation is a taint as any other here."""
     if toleration.effect not in ("", taint.effect):
         return False
     if toleration.operator == "Exists":

@@ -29,8 +29,8 @@ _NAME = re.compile(r"(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
 
 
 def is_qualified(text: str) -> bool:
-    """Whether a text is a name, with a DNS prefix and ``/`` before it or without, as keys of requirements, and keys and
-    values of taints, have it. It may be of any length but 0."""
+    """Whether a text is a name, with a lower-case DNS prefix and ``/`` before it or without, as keys of requirements,
+    and keys and values of taints, have it. It may be of any length but 0."""
     prefix, slash, name = text.rpartition("/")
     return bool(_NAME.fullmatch(name)) and (not slash or all(map(_PART.fullmatch, prefix.split("."))))
 
@@ -82,16 +82,17 @@ class NodeClaimTemplateSpec:
 
 
 def check_claim(claim: t.Any, path: str, in_pool: bool) -> t.Iterator[Found]:
-    """Rules over the fields of a NodeClaim's spec or a template of one, as of ``check_node_requirements``; ``pool`` if
-    a NodePool says it. Nothing if it is no mapping."""
+    """Rules over the fields of a NodeClaim's spec or a template of one, which is at ``path``, as of
+    ``check_node_requirements``; ``in_pool`` if it is the template of a NodePool. Nothing if it is no mapping."""
     if isinstance(claim, Mapping):
         yield from check_node_requirements(claim.get("requirements"), f"{path}.requirements", in_pool)
 
 
 def check_node_requirements(rows: t.Any, path: str, in_pool: bool = False) -> t.Iterator[Found]:
-    """What is wrong with rows of requirements at ``path``: ``restricted-label``, ``values-missing``,
-    ``min-values-too-large``; those of a ``pool`` may not ask for the label of its own name. Rows that are no list, and
-    a row that is no mapping, are left to the schema; ``values`` of a row are a list, or not there."""
+    """What is wrong with a list of requirements at ``path``, one after another: ``restricted-label``;
+    ``values-missing`` (In without values, Gt, Lt, Gte and Lte without just one whole number; NotIn passes) or
+    ``min-values-too-large``. ``in_pool``: they are those of a NodePool, and may not ask for the label of its own name.
+    What is no list, and an item that is no mapping, are left to the schema; ``values`` are a list, or not there."""
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         if isinstance(row, Mapping):
             here = f"{path}[{index}]"
@@ -102,8 +103,8 @@ def check_node_requirements(rows: t.Any, path: str, in_pool: bool = False) -> t.
 def check_label_not_reserved(key: t.Any, path: str, in_pool: bool) -> t.Iterator[Found]:
     """The problem ``restricted-label`` of a key that Karpenter keeps for itself: ``kubernetes.io/hostname``, and each
     whose prefix (the whole key, if it has no slash) ends with ``karpenter.sh``; but ``karpenter.sh/capacity-type`` may
-    be set, and ``karpenter.sh/nodepool`` where it is not ``in_pool``, a NodePool. A key that is no text is left to the
-    schema."""
+    be set, and ``karpenter.sh/nodepool`` where it does not stand in a NodePool (``in_pool``). A key that is no text is
+    left to the schema."""
     if not isinstance(key, str):
         return
     own = key.partition("/")[0].endswith("karpenter.sh") and key not in _DOMAIN_OK

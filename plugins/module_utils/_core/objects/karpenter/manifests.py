@@ -72,7 +72,7 @@ class PodDisruptionBudgetSpec:
 @dataclass(frozen=True)
 class Judgement:
     """A kind whose ``spec`` is judged by the fields of a class, and by ``rules`` over several of them; ``served`` are
-    its versions, the one to write first. A spec that is not ``spec_needed`` may be left out."""
+    its versions without the group, the one to write first. A spec that is not ``spec_needed`` may be absent or null."""
 
     group: str
     served: tuple[str, ...]
@@ -150,8 +150,9 @@ def judge_written(
 
 
 def check_written_metadata(document: Mapping[str, t.Any]) -> t.Iterator[Found]:
-    """What is wrong with the name, which ``generateName`` may stand for: ``missing-field``, ``wrong-type`` or
-    ``invalid-name``; or ``wrong-type`` of the metadata itself. Nothing else in it is judged."""
+    """At most one problem of the name, which ``generateName`` may stand for: ``missing-field`` (an empty one is
+    missing), ``wrong-type`` or ``invalid-name``; or ``wrong-type`` of the metadata itself. Nothing else in it is
+    judged."""
     metadata = document.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         yield Found("wrong-type", "metadata", f"an object is wanted here, not {metadata!r:.60}")

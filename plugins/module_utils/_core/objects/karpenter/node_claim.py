@@ -64,6 +64,6 @@ class NodeClaim:
         return find_condition(self.status.conditions, kind)
 
     def holds(self, kind: str) -> bool:
-        """Whether the condition of that type is there and True."""
+        """Whether the first condition of that type is there and True; False for Unknown too."""
         found = self.condition(kind)
         return found is not None and found.status == "True"

@@ -39,7 +39,8 @@ class NodeClassStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeClass:
-    """``spec`` stays as it is written: the provider hashes it, and we only compare."""
+    """A class that machines are made from, of any provider. ``spec`` stays as it is written: the provider hashes it,
+    and we only compare. What its status does not say is empty."""
 
     kind: str = prop("Kind of the class.", default=AKS_NODE_CLASS)
     metadata: ObjectMeta = prop("Metadata.")

@@ -95,9 +95,9 @@ def check_ec2(spec: Spec) -> t.Iterator[Found]:
 
 
 def _check_images(spec: Spec) -> t.Iterator[Found]:
-    """``missing-field`` if there are image terms, none with an alias, and no ``amiFamily``; else ``alias-alone``, or
-    ``alias-of-another-family`` than ``amiFamily``, unless that is Custom. ``id-alone`` for each term with an ``id``
-    beside other fields than an alias."""
+    """``missing-field`` if there are image terms, none with an alias, and no ``amiFamily``; else ``alias-alone``
+    (beside another term, or id, tags, name or owner), or ``alias-of-another-family`` than ``amiFamily``, unless that is
+    Custom. ``id-alone`` for each term with an ``id`` beside tags, name or owner."""
     images = _rows(spec, "amiSelectorTerms")
     aliased = [each for each in images if each.get("alias")]
     family = spec.get("amiFamily")
@@ -182,8 +182,9 @@ def _check_kubelet(kubelet: t.Any) -> t.Iterator[Found]:
 
 
 def _check_interfaces(rows: t.Sequence[Spec]) -> t.Iterator[Found]:
-    """``no-primary-interface``, and ``duplicate-interface`` for each place on a card that is taken more than once and
-    each card with several interfaces of type efa-only; nothing without interfaces."""
+    """``no-primary-interface`` if none is of type interface with both its indexes 0, and ``duplicate-interface`` for
+    each place on a card that is taken more than once and each card with several interfaces of type efa-only; nothing
+    without interfaces."""
     path = "spec.networkInterfaces"
     places = [(each.get("networkCardIndex"), each.get("deviceIndex")) for each in rows]
     first = ((0, 0), "interface")
@@ -263,8 +264,8 @@ def _is_port_range(first: str, last: str) -> bool:
 
 def _check_zones(zones: t.Sequence[Spec], path: str, of_vnet: bool) -> t.Iterator[Found]:
     """``dns-zones`` if ``.`` or ``cluster.local`` is missing, ``duplicate-value`` for each zone that stands more than
-    once, then by zone ``dns-forward`` and ``stale-over-tcp``. ``of_vnet``: they are the overrides of the virtual
-    network."""
+    once, then by zone ``dns-forward`` (a name that ends with ``cluster.local`` to VnetDNS; another to ClusterCoreDNS,
+    in overrides of the virtual network, ``of_vnet``, alone) and ``stale-over-tcp``."""
     names = [str(each.get("zone")) for each in zones]
     lacking = [each for each in (".", CLUSTER_ZONE) if each not in names]
     if lacking:

@@ -51,7 +51,7 @@ class Budget:
         return self.reasons is None or reason in self.reasons
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The budget as manifests have it; what is None is left out."""
+        """The budget as manifests have it, in a new dict; schedule, duration and reasons that are None are left out."""
         out: dict[str, t.Any] = {"nodes": self.nodes}
         out |= {key: value for key in ("schedule", "duration") if (value := getattr(self, key)) is not None}
         return out if self.reasons is None else out | {"reasons": list(self.reasons)}
@@ -69,7 +69,8 @@ class Disruption:
     budgets: tuple[Budget, ...] = prop("Limits.", default=DEFAULT_BUDGETS, max_items=MAX_BUDGETS)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """``spec.disruption`` as manifests have it, defaults written out."""
+        """``spec.disruption`` as manifests have it, in new dicts and lists, defaults written out, an empty list of
+        budgets too."""
         return {
             "consolidationPolicy": self.consolidation_policy,
             "consolidateAfter": self.consolidate_after,
@@ -84,7 +85,8 @@ DEFAULT_DISRUPTION = Disruption("0s")
 class NodeTemplate:
     """``spec.template``: what NodeClaims are made from. All of it but ``requirements`` is in the drift hash.
 
-    ``node_class`` are group and kind of the class.
+    ``node_class`` are group and kind of the class, empty where they are not said; ``termination_grace_period`` None
+    means that a drain may take any time.
     """
 
     labels: Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
@@ -109,9 +111,9 @@ class NodePool:
         return self.metadata.name
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The manifest as it was read, with the present ``spec.disruption``, ``expireAfter`` and, unless that is None,
-        ``terminationGracePeriod``; no other field of the template is written back. What it lacks of version, kind and
-        metadata is filled in."""
+        """The manifest as it was read, which is not changed, with the present ``spec.disruption``, ``expireAfter`` and
+        ``terminationGracePeriod`` (where that is None, the manifest's stays); no other field of the template is written
+        back. What it lacks of version, kind and metadata is filled in."""
         spec = dict(self.manifest.get("spec") or {})
         template = dict(spec.get("template") or {})
         claim = dict(template.get("spec") or {}) | {"expireAfter": self.template.expire_after}
@@ -129,11 +131,13 @@ class NodePool:
 
 
 def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
-    """The pool of a stored object, with the schema's defaults, whatever the policy is: ``consolidateAfter`` 0s, policy
-    WhenEmptyOrUnderutilized, one budget of 10%, ``expireAfter`` 720h. What people write is checked first, by reading.
+    """The pool of a stored object, with the schema's defaults for what is absent or null, whatever the policy is:
+    ``consolidateAfter`` 0s, policy WhenEmptyOrUnderutilized (for an empty text too), one budget of 10%, ``expireAfter``
+    720h. What people write is checked first, by reading.
 
     FleetError ``undecodable`` where a field that is read here holds what Karpenter's typed client could not read
-    either, values of labels and annotations aside; what is not read here is not judged, and stays in ``manifest``.
+    either, values of labels and annotations aside; a null in a list counts as an empty object. What is not read here is
+    not judged, and stays in ``manifest``.
     """
     spec = _mapping(document.get("spec"), "spec")
     template = _mapping(spec.get("template"), "spec.template")
@@ -163,9 +167,9 @@ def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
 
 
 def decode_budgets(rows: t.Any, path: str = "spec.disruption.budgets") -> tuple[Budget, ...]:
-    """Budgets as they are stored, in their order. What they say is judged where they are evaluated, except durations,
-    which Karpenter's client reads at once: one that does not parse is FleetError ``undecodable``, as is a value of
-    another type."""
+    """Budgets as they are stored, in their order; one without ``nodes``, and a null in the place of one, is of 10%.
+    What they say is judged where they are evaluated, except durations, which Karpenter's client reads at once: one that
+    does not parse is FleetError ``undecodable``, as is a value of another type; its place begins with ``path``."""
     if not isinstance(rows, (list, tuple)):
         raise FleetError("undecodable", f"a list is wanted, not {rows!r:.60}", path)
     return tuple(_budget(_mapping(each, f"{path}[{index}]"), f"{path}[{index}]") for index, each in enumerate(rows))
@@ -180,8 +184,8 @@ def _metadata(row: Mapping[str, t.Any]) -> ObjectMeta:
 
 
 def _requirements(rows: t.Any) -> tuple[NodeSelectorRequirement, ...]:
-    """The requirements of the template, in order; empty for None. FleetError ``undecodable`` for what is no list of
-    requirements, or a part of one of another type."""
+    """The requirements of the template, in order; empty for None, and for a null in the list one without key and
+    operator. FleetError ``undecodable`` for what is no list of requirements, or a part of one of another type."""
     here = "spec.template.spec.requirements"
     if rows is not None and not isinstance(rows, (list, tuple)):
         raise FleetError("undecodable", f"a list of requirements is wanted, not {rows!r:.60}", here)
@@ -213,8 +217,8 @@ def _text(value: t.Any, path: str) -> str | None:
 
 
 def _budget(row: Mapping[str, t.Any], path: str) -> Budget:
-    """The budget of a row, 10% if it does not say how many nodes. FleetError ``undecodable`` for a value of another
-    type or a duration that does not parse."""
+    """The budget of a mapping at ``path``, 10% if it does not say how many nodes. FleetError ``undecodable`` for a
+    value of another type or a duration that does not parse, ``Never`` too."""
     nodes, schedule = _text(row.get("nodes"), f"{path}.nodes"), _text(row.get("schedule"), f"{path}.schedule")
     return Budget(
         DEFAULT_NODES if nodes is None else nodes,

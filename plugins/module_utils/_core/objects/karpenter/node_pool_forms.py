@@ -45,8 +45,9 @@ _FIVE_BACKWARDS = re.compile(r".+?[\t\n\f\r ].+?[\t\n\f\r ].+?[\t\n\f\r ].+?[\t\
 
 
 def is_schedule(text: str) -> bool:
-    """Whether the CRD of NodePools takes a text for a schedule: one that begins with a word such as ``@daily``, or ends
-    with five groups of characters with white space between them. Karpenter cannot evaluate all of these."""
+    """Whether the CRD of NodePools takes a text for the schedule of a budget: one that begins with a word such as
+    ``@daily``, whatever follows, or ends with five groups of characters with white space between them. Karpenter cannot
+    evaluate all of these."""
     return bool(_MACRO.match(text) or _FIVE_BACKWARDS.match(text[::-1]))
 
 

@@ -70,10 +70,8 @@ class NodePoolManifest:
 
 @dataclass(frozen=True)
 class NodePoolAdmission:
-    """What becomes of a manifest: the object pruned, with defaults, and without what is wrong in it; and what is said.
-
-    ``decodes`` tells whether Karpenter's typed client can read what was stored.
-    """
+    """What becomes of the manifest of a NodePool: ``stored``, the object pruned, with defaults, and without what is
+    wrong in it; the problems for which a server would refuse it; and the findings, its repairs."""
 
     stored: Mapping[str, t.Any]
     problems: tuple[Found, ...] = ()
@@ -81,18 +79,20 @@ class NodePoolAdmission:
 
     @property
     def decodes(self) -> bool:
-        """Whether all durations of what was stored can be read; True where there are none."""
+        """Whether all durations of what was stored can be read by Karpenter's typed client; True where there are
+        none."""
         return all(duration_parses(text) for _path, text in durations(self.stored))
 
 
 def admit(
     document: Mapping[str, t.Any], strict: bool = False, policies: Policies = None, written: Written = no_written_text
 ) -> NodePoolAdmission:
-    """The answer of an API server to a new object; nothing is raised. ``policies`` are those that the cluster's own
-    definition lists, where it is known; ``strict`` and ``written`` as in ``Check``.
+    """The answer of an API server to a new NodePool; nothing is raised, and no server is asked. ``policies`` are those
+    that the cluster's own definition lists, empty for any, None where it is not known: then those of the class.
+    ``strict`` and ``written`` as in ``Check``. Problems of single fields come before those over several.
 
-    Of budgets with one of two fields that belong together each is named; a server names the list, and judges this rule
-    only where nothing is missing or of another type.
+    Of budgets with only one of schedule and duration (``schedule-without-duration``) each is named; a server names the
+    list, and judges this rule only where nothing is missing or of another type.
     """
     check = Check(strict, enums={} if policies is None else {POLICY: policies}, written=written)
     stored = with_defaults(NodePoolManifest, check_object(check, NodePoolManifest, document))

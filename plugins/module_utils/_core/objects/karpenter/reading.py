@@ -52,10 +52,11 @@ Document = Mapping[str, t.Any]
 
 @dataclass(frozen=True)
 class Examined:
-    """A manifest after its repairs, with all that was found. ``missing`` are the paths that a new pool needs besides.
+    """A manifest of a NodePool, a patch or a fragment after its repairs, with all that was found.
 
     ``written`` is the manifest, and a fragment in the place where it belongs; ``repaired``, what should be written;
-    ``stored``, what an API server makes of that.
+    ``stored``, what an API server makes of that. ``missing`` are the paths that a new pool needs besides, empty for a
+    whole one; ``fragment``: it has neither ``apiVersion`` nor ``kind``, or is no mapping.
     """
 
     written: Document
@@ -68,17 +69,18 @@ class Examined:
 
     @property
     def budgets(self) -> tuple[Budget, ...] | None:
-        """The budgets, defaults included; None if anything is wrong with them, with ``spec``, ``spec.disruption`` or
-        the document as a whole."""
+        """The budgets, defaults included, in their order; None if anything is wrong with one of them, with ``spec``,
+        ``spec.disruption`` or the document as a whole."""
         if any(each.path in ("", "spec", "spec.disruption") or each.path.startswith(BUDGETS) for each in self.problems):
             return None
         return decode_budgets(self.stored["spec"]["disruption"]["budgets"])
 
 
 def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tuple[NodePool, tuple[Finding, ...]]:
-    """The pool that a manifest describes, whole or as a patch, and the repairs; with ``strict`` these are problems.
-    FleetError with all problems: those of ``examine``, ``missing-field`` for a fragment and for a pool without a name,
-    and ``wrong-type`` and ``placeholder`` in metadata; each says ``where`` the manifest is."""
+    """The pool that a manifest describes, whole or as a patch, with the repaired manifest in it, and the repairs; with
+    ``strict`` these are problems. FleetError with all problems: those of ``examine``, ``missing-field`` for a fragment
+    and for a pool without a name, and ``wrong-type`` and ``placeholder`` in metadata; each says ``where`` the manifest
+    is, such as ``file:line``."""
     examined = examine(document, strict)
     name = field(examined.repaired, "metadata.name")
     about = " ".join(filter(None, (where, f"{KIND}/{name if isinstance(name, str) and name else '?'}")))
@@ -106,11 +108,11 @@ def examine(
     document: t.Any, strict: bool = False, policies: Policies = None, written: Written = no_written_text
 ) -> Examined:
     """Everything that can be said about a NodePool, a patch or a fragment without its cluster; nothing is raised. Of
-    what a server would refuse one problem is told for each path, and before what it would drop.
+    what a server would refuse one problem is told for each path, and before what it would drop (``unknown-field``).
 
     What only a new pool needs is no problem in a fragment, nor in a patch; what lacks just one of nodeClassRef and
-    requirements counts as a whole pool. ``strict`` makes problems of repairs. ``policies`` are those that the cluster's
-    own definition lists, where it is known. ``written`` as in ``Check``.
+    requirements counts as a whole pool. ``strict`` makes problems of repairs. ``policies`` and ``written`` as of
+    ``admit``. Budgets are not evaluated, and metadata is not judged.
     """
     check = Check(strict)
     whole, fragment = _whole(check, document)
@@ -167,8 +169,8 @@ _MOVES = f"v1 has the field there; where it is put, {DRIFTS}"
 
 def _move_expiry(check: Check, document: Document) -> Document:
     """The document with ``expireAfter`` moved from ``disruption``, where an older API had it and a server drops it, to
-    the template: the repair ``expireAfter-misplaced``. It stays as it is, with ``expireAfter-conflict``, if the
-    template says another, and without a word where the template is no mapping."""
+    the template: the repair ``expireAfter-misplaced``, also where the template says the same. It stays as it is, with
+    ``expireAfter-conflict``, if the template says another, and without a word where the template is no mapping."""
     value, there = field(document, MISPLACED), field(document, PLACE)
     if value is None:
         return document

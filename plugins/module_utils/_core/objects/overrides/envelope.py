@@ -32,7 +32,8 @@ class Origin:
         return {"name": self.name, **located, "type": self.type}
 
     def __str__(self) -> str:
-        """``type/namespace/name data[key]``; of type, namespace and name empty ones are left out."""
+        """``type/namespace/name data[key]``, as messages have it; of type, namespace and name empty ones are left
+        out."""
         return "/".join(part for part in (self.type, self.namespace, self.name) if part) + f" data[{self.key}]"
 
 

@@ -40,8 +40,12 @@ _IDENTITY = {"kind": "the kind", "apiVersion": "the API version", "status": "the
 
 
 def check_override(override: Override) -> t.Iterator[Found]:
-    """What is wrong with the spec of one override of either kind beyond the form of single fields, with the codes of
-    ``rules.RULES``: objects, placement, and by rule its terms and patches."""
+    """What is wrong with the spec of one override of either kind beyond the form of single fields. Objects:
+    ``empty-text``, ``override-selector-with-labels``, ``override-selector-without-name``,
+    ``duplicate-override-selector``; placement: ``empty-text``, ``override-placement-scope``; by rule its terms:
+    ``override-by-property``, ``override-term-without-labels``, ``invalid-label-selector``; and patches:
+    ``delete-with-patches``, ``patches-missing``, those of ``path_problem``, ``remove-with-value``,
+    ``unclosed-variable``. Whether the objects are there is not asked."""
     yield from _check_selectors(override)
     placement = override.spec.placement
     if placement and not placement.name:
@@ -55,7 +59,7 @@ def check_override(override: Override) -> t.Iterator[Found]:
 
 def warn_override(override: Override) -> t.Iterator[Finding]:
     """What of an override is accepted and does nothing (``rule-without-clusters``), or not what it looks like
-    (``unknown-variable``)."""
+    (``unknown-variable``, for texts and keys in the values of patches); by rule."""
     for index, rule in enumerate(override.spec.policy.override_rules):
         path = f"{RULES_PATH}[{index}]"
         if rule.cluster_selector is None:
@@ -81,7 +85,8 @@ def check_override_update(old: Override, new: Override) -> t.Iterator[Found]:
 def check_overrides(overrides: t.Iterable[Override]) -> tuple[Problem, ...]:
     """What is wrong with all overrides of a fleet together: ``overridden-twice`` where two of one kind name an object
     in one API version, whatever their placements, at each that comes after the first in ``override_order``; then
-    ``too-many-overrides`` for more than 100 of a kind."""
+    ``too-many-overrides`` for more than 100 of a kind. An override of an object beside one of its whole Namespace is no
+    problem."""
     problems: list[Problem] = []
     first: dict[tuple[str, t.Any], str] = {}
     counts: dict[str, int] = {}
@@ -102,7 +107,8 @@ def check_overrides(overrides: t.Iterable[Override]) -> tuple[Problem, ...]:
 
 
 def override_order(override: Override) -> tuple[bool, str, str]:
-    """Sort key of precedence: cluster-scoped first, then by namespace and name. Whoever comes later wins."""
+    """Sort key of the precedence of overrides: ClusterResourceOverrides by name, then ResourceOverrides by namespace
+    and name. Whoever comes later wins."""
     metadata = override.metadata
     namespaced = isinstance(override, ResourceOverride)
     return (namespaced, metadata.namespace if namespaced else "", metadata.name)
@@ -159,7 +165,8 @@ def _check_selectors(override: Override) -> t.Iterator[Found]:
 
 
 def _check_rule(rule: OverrideRule, path: str) -> t.Iterator[Found]:
-    """What is wrong with one rule: its terms, patches beside Delete, no patches beside another type, each patch."""
+    """What is wrong with one rule: its terms, patches beside Delete (``delete-with-patches``), no patches beside
+    another type (``patches-missing``), each patch."""
     terms = rule.cluster_selector.cluster_selector_terms if rule.cluster_selector else ()
     for index, term in enumerate(terms):
         yield from _check_term(term, f"{path}.clusterSelector.clusterSelectorTerms[{index}]")
@@ -188,8 +195,8 @@ def _check_term(term: ClusterSelectorTerm, path: str) -> t.Iterator[Found]:
 
 
 def _check_patch(patch: JSONPatchOverride, path: str) -> t.Iterator[Found]:
-    """What is wrong with a patch: its path as of ``path_problem``, ``remove-with-value``, ``unclosed-variable`` for
-    each text in its value that has one."""
+    """What is wrong with a patch: its path as of ``path_problem``, ``remove-with-value`` (null is no value),
+    ``unclosed-variable`` for each text or key in its value that has one of a label; another is only a warning."""
     code, message = path_problem(patch.path)
     if code:
         yield Found(code, f"{path}.path", message)

@@ -32,7 +32,8 @@ SCHEDULER_FINALIZER = "kubernetes-fleet.io/scheduler-binding-cleanup"
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterScore:
-    """``priority_score`` is upstream's name of the topology spread score."""
+    """How well a cluster did when clusters were picked. ``priority_score`` is upstream's name of the topology spread
+    score."""
 
     affinity_score: int | None = prop("Sum over the preferred terms.", default=None)
     priority_score: int | None = prop("Topology spread score.", default=None)
@@ -84,13 +85,14 @@ class ClusterResourceBinding:
 
     @property
     def held_snapshot(self) -> str:
-        """Name of the snapshot that the cluster is known to hold: that which is recorded as held before, until the one
-        of the spec is all there, else the latter; empty if it holds nothing yet."""
+        """Name of the resource snapshot that the cluster is known to hold: that which is recorded as held before, until
+        the one of the spec is all there, else the latter; empty if it holds nothing yet. The cluster is not asked."""
         return self.metadata.annotations.get(HELD_BEFORE, self.spec.resource_snapshot_name)
 
     @property
     def left_out(self) -> frozenset[ObjectKey]:
-        """What of that snapshot the cluster does not hold; nothing where there is no record of it, or a damaged one."""
+        """Keys of the objects of that snapshot that the cluster does not get, as overrides leave them out there; none
+        where there is no record of it, or a damaged one."""
         try:
             rows = json.loads(self.metadata.annotations.get(LEFT_OUT, "[]"))
             return frozenset(

@@ -53,7 +53,7 @@ class PlacementSpec:
 
     @property
     def placement_type(self) -> str:
-        """That of the policy; PickAll without one."""
+        """PickAll, PickN or PickFixed, as the policy says; PickAll without one."""
         return (self.policy or PlacementPolicy()).placement_type
 
 
@@ -140,12 +140,13 @@ class ClusterResourcePlacement:
 
     @property
     def key(self) -> PlacementKey:
-        """Its namespace and name, which no other placement has."""
+        """Its namespace (empty for a ClusterResourcePlacement) and name, which no other placement has."""
         return PlacementKey(self.namespace, self.metadata.name)
 
     @property
     def namespace(self) -> str:
-        """That of a ResourcePlacement; empty for a ClusterResourcePlacement."""
+        """The namespace of a ResourcePlacement, by its ``kind``; empty for a ClusterResourcePlacement, whatever its
+        metadata say."""
         return self.metadata.namespace if self.kind == "ResourcePlacement" else ""
 
     @property
@@ -159,7 +160,8 @@ class ClusterResourcePlacement:
 
 @dataclass(frozen=True, kw_only=True)
 class ResourcePlacement(ClusterResourcePlacement):
-    """The same for objects of its own namespace."""
+    """The same for objects of its own namespace; a ClusterResourcePlacement to ``isinstance``, so that ``namespace``
+    tells the two apart."""
 
     kind: str = prop("Kind.", default="ResourcePlacement")
     spec: PlacementSpec = prop("What goes where, and how.", rules=NAMESPACED_SPEC_RULES)

@@ -16,7 +16,8 @@ SPEC_RULES = (("!has(self.maxUnavailable) || !has(self.minAvailable)", "keep one
 
 @dataclass(frozen=True, kw_only=True)
 class DisruptionBudgetSpec:
-    """At most one of the two; with neither, every eviction is refused."""
+    """At most one of the two, each a number of clusters or a percentage as text; with neither, every eviction is
+    refused."""
 
     max_unavailable: int | str | None = prop("Clusters that may be unavailable, number or percentage.", default=None)
     min_available: int | str | None = prop("Clusters that stay available, number or percentage.", default=None)

@@ -19,7 +19,8 @@ from .policy import PICK_ALL, PICK_FIXED
 
 
 def check_eviction(eviction: ClusterResourcePlacementEviction) -> t.Iterator[Found]:
-    """What is wrong with the names of an eviction's placement and cluster, as of ``check_reference``."""
+    """What is wrong with the names of an eviction's placement and cluster, as of ``check_reference``. That there are
+    such is not asked."""
     yield from check_reference(eviction.spec.placement_name, "spec.placementName")
     yield from check_reference(eviction.spec.cluster_name, "spec.clusterName")
 
@@ -33,7 +34,7 @@ def check_eviction_update(
 
 
 def check_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> t.Iterator[Found]:
-    """The problem ``two-limits`` if the disruption budget of a placement gives both limits."""
+    """The problem ``two-limits`` if the disruption budget of a placement gives both limits, of whatever value."""
     if budget.spec.max_unavailable is not None and budget.spec.min_available is not None:
         yield Found("two-limits", "spec", "maxUnavailable and minAvailable are both given", "keep one of them")
 
@@ -51,7 +52,7 @@ def check_budget_for(
 ) -> t.Iterator[Found]:
     """The problem ``budget-for-pick-all`` of a budget that gives the PickAll placement which it guards maxUnavailable,
     or minAvailable as text (KubeFleet's admission webhook); none for other placements, and for a budget without
-    limits."""
+    limits. That the two have one name is not asked."""
     if placement.spec.placement_type != PICK_ALL:
         return
     hint = "write minAvailable as a number"
@@ -64,8 +65,8 @@ def check_budget_for(
 
 
 def check_eviction_from(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
-    """The problem ``eviction-from-pick-fixed`` of an eviction if the placement, which it names, is PickFixed
-    (KubeFleet's admission webhook)."""
+    """The problem ``eviction-from-pick-fixed``, at ``spec.placementName`` of an eviction, if the placement that it
+    names is PickFixed (KubeFleet's admission webhook)."""
     if placement.spec.placement_type == PICK_FIXED:
         message = f"{placement.name} names its clusters"
         hint = "take the cluster off the list of the placement"

@@ -43,32 +43,35 @@ PLACEMENT_KINDS = (CLUSTER_SCOPED, NAMESPACED)
 
 @dataclass(frozen=True, order=True)
 class PlacementKey(ScopedName):
-    """``namespace`` is empty for a ClusterResourcePlacement."""
+    """Which placement is meant; ``namespace`` is empty for a ClusterResourcePlacement. Ordered by namespace, then
+    name, those without one first."""
 
     @classmethod
     def of_record(cls, document: t.Mapping[str, t.Any]) -> PlacementKey:
-        """The placement whose own record this is; KeyError if that has no metadata with a name."""
+        """The placement whose own manifest or record this is, of whatever kind; KeyError if that has no metadata with a
+        name."""
         metadata = document["metadata"]
         return cls(str(metadata.get("namespace") or ""), str(metadata["name"]))
 
     @classmethod
     def of_parent(cls, document: t.Mapping[str, t.Any]) -> PlacementKey:
-        """The placement that a record belongs to; one without a name where the record does not say. KeyError without
-        metadata."""
+        """The placement that a record (a binding, a snapshot) belongs to, by its namespace and its label
+        ``parent-CRP``; one without a name where it has no such label. KeyError without metadata."""
         metadata = document["metadata"]
         return cls(str(metadata.get("namespace") or ""), str((metadata.get("labels") or {}).get(PARENT, "")))
 
     @property
     def kinds(self) -> PlacementKinds:
-        """Its own kind and those of what belongs to it."""
+        """The kind of the placement and those of its binding and snapshots: the cluster-scoped ones without a
+        namespace, else the namespaced ones."""
         return NAMESPACED if self.namespace else CLUSTER_SCOPED
 
     @property
     def labels(self) -> dict[str, str]:
-        """The label that is on all of its records, by which they are found in its namespace."""
+        """The label that is on all of its records, by which they are found in its namespace; a new dict."""
         return {PARENT: self.name}
 
     def kept_metadata(self, name: str) -> dict[str, t.Any]:
-        """``metadata`` of a record that tells what members hold. One in a namespace bears our finalizer, and outlives
-        the deletion of its namespace until nothing is left to be taken from members."""
+        """``metadata`` of a record of that ``name`` that tells what members hold. One in a namespace bears our
+        finalizer, and outlives the deletion of its namespace until nothing is left to be taken from members."""
         return {**self.metadata(name), **({"finalizers": [CLEANUP]} if self.namespace else {})}

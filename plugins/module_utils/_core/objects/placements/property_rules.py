@@ -54,7 +54,8 @@ def check_property_name(name: str, path: str) -> t.Iterator[Found]:
 
 
 def alias_finding(name: str, path: str) -> Finding | None:
-    """The finding ``property-alias`` if ``name`` is an older one of a property; None if it is not."""
+    """The finding ``property-alias`` at ``path`` if ``name`` is an older one of a property; None if it is not. It is a
+    warning: the name stays, and means the same."""
     if name not in ALIASES:
         return None
     return Finding("property-alias", path, path, name, name, f"{name} is an older name of {ALIASES[name]}")
@@ -63,7 +64,8 @@ def alias_finding(name: str, path: str) -> Finding | None:
 def check_property_requirements(requirements: t.Sequence[PropertyRequirement], path: str) -> t.Iterator[Found]:
     """What is wrong with one term's requirements, which must all hold: each by itself (``unknown-operator``,
     ``value-missing``, ``invalid-value``, and those of ``check_property_name``), one without such a problem against the
-    ones before it that are on the same property (``contradictory-requirements``)."""
+    ones before it that are on the same property, by an older name too (``contradictory-requirements``; such a one does
+    not count for those behind it). Values are compared as quantities."""
     held: dict[str, _Left] = {}
     for index, one in enumerate(requirements):
         place = f"{path}[{index}]"

@@ -23,8 +23,8 @@ Document = Mapping[str, t.Any]
 
 
 def repair_placement(check: Check, document: Document) -> Document:
-    """The document with the preferred terms of its cluster affinity in the published form; the given one is not
-    changed.
+    """The manifest of a placement with the preferred terms of its cluster affinity in the published form, itself where
+    it has none; the one that was given is not changed.
 
     Each rewrite is told to ``check`` as a repair (``preferred-not-a-list``, ``preference-is-a-list``,
     ``metric-sorter``); what is wrong in another way stays, for the checks that follow.

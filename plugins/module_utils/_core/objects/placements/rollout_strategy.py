@@ -69,8 +69,8 @@ class RolloutStrategy:
 
 
 def defaulted(strategy: ApplyStrategy | None) -> ApplyStrategy:
-    """The apply strategy with the defaults that the API server cannot fill in: the usual one where there is none, and
-    ``serverSideApplyConfig`` beside ServerSideApply."""
+    """The apply strategy of a placement with the defaults that the API server cannot fill in: the usual one
+    (ClientSideApply, Always) for None, and ``serverSideApplyConfig``, without force, beside ServerSideApply."""
     strategy = strategy or ApplyStrategy()
     if strategy.type == "ServerSideApply" and strategy.server_side_apply_config is None:
         return replace(strategy, server_side_apply_config=ServerSideApplyConfig())

@@ -52,8 +52,8 @@ _JSON = {
 
 
 def check_placement(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
-    """What is wrong with the spec of a placement beyond the form of single fields: its selectors, policy and strategy,
-    with the codes of ``rules.RULES``."""
+    """What is wrong with the spec of a placement of either kind beyond the form of single fields: its selectors, then
+    policy and strategy, with the codes of ``rules.RULES``. No cluster and no object is looked for."""
     yield from _check_selectors(placement)
     if placement.spec.policy:
         yield from _check_policy(placement.spec.policy)
@@ -61,7 +61,8 @@ def check_placement(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
 
 
 def warn_placement(placement: ClusterResourcePlacement) -> t.Iterator[Finding]:
-    """A finding ``property-alias`` for each property that a placement calls by an older name."""
+    """A finding ``property-alias`` for each property that a placement calls by an older name: required terms first, of
+    a term the sorter first."""
     for path, term in _terms(placement.spec.policy):
         names = [(f"{path}.propertySorter.name", term.property_sorter.name)] if term.property_sorter else []
         if term.property_selector:
@@ -78,7 +79,8 @@ def warn_placement(placement: ClusterResourcePlacement) -> t.Iterator[Finding]:
 def check_placement_update(old: ClusterResourcePlacement, new: ClusterResourcePlacement) -> t.Iterator[Found]:
     """What cannot be changed in a placement once it is there: ``policy-removed``, ``placement-type-changed``,
     ``tolerations-changed`` (they can be added to), ``external-left``, ``reporting-scope-changed`` and
-    ``reporting-namespace-changed``. Delete the placement and write a new one instead."""
+    ``reporting-namespace-changed``. No policy is PickAll; a toleration that is changed counts as missing. Delete the
+    placement and write a new one instead."""
     before, after = old.spec, new.spec
     if before.policy and not after.policy:
         yield Found("policy-removed", POLICY, "a policy cannot be taken away again", "write the policy out")
@@ -102,8 +104,9 @@ def check_placement_update(old: ClusterResourcePlacement, new: ClusterResourcePl
 
 
 def _check_selectors(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
-    """What is wrong with each resource selector, then with ``NamespaceWithResourceSelectors`` and
-    ``NamespaceAccessible``, which look at all of them."""
+    """What is wrong with each resource selector, then with ``NamespaceWithResourceSelectors``
+    (``scope-needs-one-namespace``) and ``NamespaceAccessible`` (``accessible-needs-one-namespace``,
+    ``accessible-needs-a-name``; not of a ResourcePlacement), which look at all of them."""
     selectors = placement.spec.resource_selectors
     scoped = [index for index, one in enumerate(selectors) if one.selection_scope == WITH_SELECTORS]
     namespaces = [index for index, one in enumerate(selectors) if (one.group, one.version, one.kind) == _NAMESPACE]
@@ -147,8 +150,9 @@ def _check_label_selector(selector: LabelSelector | None, path: str) -> t.Iterat
 
 
 def _check_policy(policy: PlacementPolicy) -> t.Iterator[Found]:
-    """What is wrong with a policy: fields that its placement type does not have, a missing number for PickN, names for
-    PickFixed, affinity for others, topology keys, tolerations."""
+    """What is wrong with a policy: fields that its placement type does not have (``not-for-placement-type``; empty ones
+    pass), ``number-of-clusters-missing`` for PickN, names for PickFixed, affinity for others, topology keys
+    (``invalid-topology-key``), tolerations."""
     kind = policy.placement_type
     for name in NOT_FOR.get(kind, ()):
         if not is_empty(getattr(policy, name)):
@@ -187,7 +191,8 @@ def _check_names(names: t.Sequence[str]) -> t.Iterator[Found]:
 
 
 def _check_affinity(affinity: ClusterAffinity, kind: str) -> t.Iterator[Found]:
-    """What is wrong with the required terms, then with the preferred ones, which PickAll may not have."""
+    """What is wrong with the required terms (``sorter-in-required``), then with the preferred ones
+    (``property-selector-in-preferred``), which PickAll may not have (``preferred-with-pick-all``)."""
     for index, required in enumerate(affinity.required.cluster_selector_terms if affinity.required else ()):
         path = f"{AFFINITY}.{REQUIRED}[{index}]"
         yield from _check_term(required, path)
@@ -218,7 +223,8 @@ def _check_term(term: ClusterSelectorTerm, path: str) -> t.Iterator[Found]:
 
 
 def _check_tolerations(tolerations: t.Sequence[Toleration]) -> t.Iterator[Found]:
-    """What is wrong with tolerations, each by itself or equal to an earlier one."""
+    """What is wrong with tolerations: ``toleration-value-with-exists``, ``toleration-without-key``,
+    ``invalid-toleration``, and ``duplicate-toleration`` for one equal to an earlier one."""
     seen: set[Toleration] = set()
     for index, one in enumerate(tolerations):
         path = f"{POLICY}.tolerations[{index}]"

@@ -31,23 +31,25 @@ DEFINED_KINDS = tuple(kind for each in RUN_KINDS for kind in (each.run, each.str
 
 @dataclass(frozen=True, order=True)
 class RunKey(ScopedName):
-    """``namespace`` is empty for a ClusterStagedUpdateRun. Whatever belongs to a run lies in its namespace."""
+    """Which staged update run is meant; ``namespace`` is empty for a ClusterStagedUpdateRun. Whatever belongs to a run
+    lies in its namespace."""
 
     @property
     def kinds(self) -> RunKinds:
-        """Its own kind and those of what belongs to it."""
+        """The kind of the run and those of its strategy and approval requests: the cluster-scoped ones without a
+        namespace, else the namespaced ones."""
         return NAMESPACED if self.namespace else CLUSTER_SCOPED
 
     @property
     def title(self) -> str:
-        """Kind and name, as problems have them."""
+        """Kind and name, as problems have them: ``ClusterStagedUpdateRun/web``, ``StagedUpdateRun/shop/web``."""
         return f"{self.kinds.run}/{self}"
 
     @property
     def labels(self) -> dict[str, str]:
-        """The label that is on all of its approval requests, by which they are found in its namespace."""
+        """The label that is on all of its approval requests, by which they are found in its namespace; a new dict."""
         return {RUN_LABEL: self.name}
 
     def placement(self, name: str) -> PlacementKey:
-        """The placement of that name, in the namespace of the run if it has one."""
+        """The key of the placement of that name, in the namespace of the run if it has one; nothing is looked for."""
         return PlacementKey(self.namespace, name)

@@ -37,8 +37,9 @@ _NOT_AFTER = {INITIALIZE: (STOP,), RUN: (INITIALIZE,), STOP: (INITIALIZE,)}
 
 
 def check_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[Found]:
-    """What is wrong with the stages of a staged update strategy over several fields: names used twice, selectors,
-    tasks; with the codes of ``rules.RULES``."""
+    """What is wrong with the stages of a staged update strategy over several fields, one after another:
+    ``duplicate-stage``, ``invalid-label-selector``, ``invalid-sorting-key``, ``wait-before-stage``, ``duplicate-task``,
+    ``wait-not-wanted``, ``wait-missing``, ``wait-not-usable``. Which clusters a stage has is not asked."""
     first: dict[str, int] = {}
     for index, stage in enumerate(strategy.spec.stages):
         path = f"{STAGES}[{index}]"
@@ -50,8 +51,8 @@ def check_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[F
 
 
 def warn_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[Finding]:
-    """What of a staged update strategy is accepted and takes no cluster: ``no-stages`` or ``stage-takes-nothing``. A
-    run fails if a cluster is left over."""
+    """What of a staged update strategy is accepted and takes no cluster: ``no-stages``, or ``stage-takes-nothing`` for
+    each stage without ``labelSelector`` (an empty one takes all). A run fails if a cluster is left over."""
     if not strategy.spec.stages:
         yield Finding("no-stages", STAGES, STAGES, None, None, "without stages no cluster is updated")
     for index, stage in enumerate(strategy.spec.stages):
@@ -93,7 +94,7 @@ def check_staged_run_update(old: ClusterStagedUpdateRun, new: ClusterStagedUpdat
 
 def check_approval_request(request: ClusterApprovalRequest) -> t.Iterator[Found]:
     """What is wrong with an approval request: the name of its run, as of ``check_reference``, and a stage that is not
-    named (``empty-text``)."""
+    named (``empty-text``). That there are such is not asked."""
     yield from check_reference(request.spec.parent_stage_rollout, "spec.parentStageRollout")
     if not request.spec.target_stage:
         yield Found("empty-text", "spec.targetStage", "targetStage must not be empty")
@@ -144,7 +145,7 @@ def _check_task(task: StageTask, path: str) -> t.Iterator[Found]:
 
 
 def _is_usable(wait_time: str) -> bool:
-    """Whether a time to wait can be read and is longer than none."""
+    """Whether a time to wait can be read, as of ``parse_duration``, and is longer than none."""
     try:
         return parse_duration(wait_time) > 0
     except ValueError:

@@ -104,12 +104,12 @@ class ClusterStagedUpdateRun:
 
     @property
     def key(self) -> RunKey:
-        """Its namespace and name, which no other staged run has."""
+        """Its namespace (empty for a ClusterStagedUpdateRun) and name, which no other staged run has."""
         return RunKey(self.metadata.namespace if self.kind == "StagedUpdateRun" else "", self.metadata.name)
 
     @property
     def placement_key(self) -> PlacementKey:
-        """The placement that it rolls out, of its own namespace if it lies in one."""
+        """The placement that it rolls out, of its own namespace if it lies in one; whether it is there is not asked."""
         return self.key.placement(self.spec.placement_name)
 
     @property

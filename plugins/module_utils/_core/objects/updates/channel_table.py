@@ -15,7 +15,7 @@ NODE_IMAGES, SECURITY_PATCH = "NodeImage", "SecurityPatch"
 
 @dataclass(frozen=True)
 class Channel:
-    """``images``: it follows node images, otherwise versions of Kubernetes.
+    """A channel of auto-upgrade profiles. ``images``: it follows node images, otherwise versions of Kubernetes.
 
     ``minors_back`` counts from the newest generally available minor, None: the minor that the profile names.
     ``security``: only images that bring nothing but security fixes, and only for Linux.

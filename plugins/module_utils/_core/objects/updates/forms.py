@@ -99,27 +99,27 @@ GATE_STATUS_RULES: Rules = (
 
 
 def name_prop(doc: str, **details: t.Any) -> t.Any:
-    """A field that holds the name, of at most 50 characters, of a run, strategy, stage, group or profile; ``details``
-    as of ``prop``."""
+    """A field that holds the name, of 1 to 50 characters, of a run, stage, group, freeze or the like. Required without
+    a ``default`` in ``details``, which are as of ``prop``."""
     return prop(doc, max_length=NAME_LENGTH, pattern=NAME, form=NAME_FORM, **details)
 
 
 def concurrency_prop(doc: str, rules: Rules = ()) -> t.Any:
-    """A field for maxConcurrency, a number of at least 1 or a percentage: the text of the manifest, empty where it is
-    left out; a bare whole number is repaired. ``rules`` are in CEL."""
+    """A field for maxConcurrency, a number of at least 1 or a percentage from 1% to 100%, of at most 10 characters: the
+    text of the manifest, empty where it is left out; a bare whole number is repaired. ``rules`` are in CEL."""
     details = {"max_length": LIMIT_LENGTH, "pattern": CONCURRENCY, "form": CONCURRENCY_FORM, "digits": True}
     return prop(doc, default="", rules=rules, **details)
 
 
 def failures_prop(doc: str) -> t.Any:
-    """A field for maxAllowedFailures, a number or a percentage: the text of the manifest, empty where it is left out; a
-    bare whole number is repaired."""
+    """A field for maxAllowedFailures of a stage, a number of at least 0 or a percentage from 0% to 100%, of at most 10
+    characters: the text of the manifest, empty where it is left out; a bare whole number is repaired."""
     return prop(doc, default="", max_length=LIMIT_LENGTH, pattern=FAILURES, form=FAILURES_FORM, digits=True)
 
 
 def group_failures_prop(doc: str) -> t.Any:
-    """A field for maxAllowedFailures of a group, a number, a percentage or ``inherit`` for its stage's: the text of the
-    manifest, empty where it is left out; a bare whole number is repaired."""
+    """A field for maxAllowedFailures of a group, as of ``failures_prop``, or ``inherit`` for its stage's: the text of
+    the manifest, empty where it is left out, which does not inherit; a bare whole number is repaired."""
     form = {"pattern": GROUP_FAILURES, "form": GROUP_FAILURES_FORM}
     return prop(doc, default="", max_length=LIMIT_LENGTH, digits=True, **form)
 
@@ -130,16 +130,18 @@ def display_name_prop() -> t.Any:
 
 
 def start_time_prop() -> t.Any:
-    """A required field for a time of day, HH:MM."""
+    """A required field for a time of day, HH:MM, from 00:00 to 23:59."""
     return prop("Time of day, HH:MM.", pattern=START_TIME, form="a time of day such as 09:30", max_length=5)
 
 
 def utc_offset_prop(**details: t.Any) -> t.Any:
-    """A field for an offset from UTC, +HH:MM or -HH:MM, of at most 14 hours; ``details`` as of ``prop``."""
+    """A field for an offset from UTC, +HH:MM or -HH:MM, of at most 14 hours. Required without a ``default`` in
+    ``details``, which are as of ``prop``."""
     form = {"pattern": UTC_OFFSET, "form": "an offset such as +02:00", "max_length": 6}
     return prop("Offset from UTC, +HH:MM or -HH:MM.", **form, **details)
 
 
 def digest_prop(doc: str) -> t.Any:
-    """A field for a whole SHA-256 digest, ``sha256:`` and 64 hexadecimal digits; empty means none."""
+    """A field for a whole SHA-256 digest, ``sha256:`` and 64 hexadecimal digits in lower case; empty, the default,
+    means none."""
     return prop(doc, default="", pattern=DIGEST, form="a digest such as sha256: and 64 digits", max_length=71)

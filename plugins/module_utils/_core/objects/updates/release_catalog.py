@@ -25,7 +25,8 @@ SUPPORTED_MINORS, IMAGE_AGE_DAYS = 3, 90
 
 @dataclass(frozen=True, kw_only=True)
 class KubernetesRelease:
-    """``ga``: generally available; ``deprecated``: still offered, and chosen by nobody."""
+    """A version of Kubernetes that a platform offers. ``ga``: generally available; ``deprecated``: still offered, and
+    chosen by nobody."""
 
     version: str = release_prop("Version of Kubernetes.")
     status: str = prop("How mature it is.", default=GA, enum=(PREVIEW, GA, DEPRECATED))
@@ -90,5 +91,6 @@ class ReleaseCatalog:
 
     @property
     def told_by(self) -> str:
-        """How messages name it: ``release catalogue``, its name and, where it says one, its source."""
+        """How messages name the catalogue: ``release catalogue aks, its source``; without the comma where it says no
+        source."""
         return f"release catalogue {self.name}" + (f", {self.spec.source}" if self.spec.source else "")

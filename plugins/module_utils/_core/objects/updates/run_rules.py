@@ -39,7 +39,8 @@ _NO_STATUS = UpdateRunStatus()
 
 def check_update_run(run: UpdateRun) -> t.Iterator[Found]:
     """What is wrong with an UpdateRun over several fields: its sequence, as of ``check_sequence`` (``two-sequences``
-    for a name beside it), versions, chain and images, with the codes of ``rules.RULES``."""
+    for a name beside it), ``version-not-wanted``, ``version-missing``, ``chain-not-wanted``, ``images-missing``,
+    ``images-not-wanted``, ``duplicate-image-family``. Members and catalogues are not looked at."""
     spec = run.spec
     if spec.strategy:
         yield from check_sequence(spec.strategy, STRATEGY)
@@ -53,8 +54,8 @@ def check_update_run(run: UpdateRun) -> t.Iterator[Found]:
 
 
 def warn_update_run(run: UpdateRun) -> t.Iterator[Finding]:
-    """What is given in an UpdateRun and has no effect: images other than Latest beside ControlPlaneOnly
-    (``images-not-touched``), and in its sequence what ``warn_sequence`` finds."""
+    """What is given in an UpdateRun and has no effect: in its own sequence what ``warn_sequence`` finds, then a
+    selection of images other than Latest beside ControlPlaneOnly (``images-not-touched``)."""
     if run.spec.strategy:
         yield from warn_sequence(run.spec.strategy, STRATEGY)
     selection = run.spec.image_selection
@@ -64,15 +65,15 @@ def warn_update_run(run: UpdateRun) -> t.Iterator[Finding]:
 
 
 def check_gate(gate: Gate) -> t.Iterator[Found]:
-    """The problem of a ScheduledStart gate without a schedule, or of another gate that has one, as of
-    ``check_schedule``."""
+    """The problem of a Gate of type ScheduledStart without a schedule (``schedule-missing``), or of another one that
+    has one (``schedule-not-wanted``), as of ``check_schedule``."""
     path = "spec.scheduledStartProperties"
     yield from check_schedule(gate.spec.gate_type, gate.spec.scheduled_start_properties, path)
 
 
 def check_update_run_update(old: UpdateRun, new: UpdateRun) -> t.Iterator[Found]:
-    """What an update of a run may not change: the spec once it was started (``spec-of-started-run``), and the status
-    ever, which is a record (``status-not-yours``). A status that is left out changes nothing."""
+    """What an update of an UpdateRun may not change: the spec once it was started (``spec-of-started-run``), and the
+    status ever, which is a record (``status-not-yours``). A status that is left out, or empty, changes nothing."""
     if old.status.phase != NEW and old.spec != new.spec:
         message = "the run was started, and its spec cannot be changed any more"
         yield Found("spec-of-started-run", "spec", message, "make a new run")
@@ -82,8 +83,8 @@ def check_update_run_update(old: UpdateRun, new: UpdateRun) -> t.Iterator[Found]
 
 
 def check_gate_update(old: Gate, new: Gate) -> t.Iterator[Found]:
-    """What an update of a gate may not change: its spec, which follows from the run (``gate-changed``), and its state
-    but from Pending to Completed (``gate-state``)."""
+    """What an update of a Gate may not change: its spec, which follows from the run (``gate-changed``), and its state
+    but from Pending to Completed (``gate-state``). Who approved or refused it is not judged here."""
     if old.spec != new.spec:
         yield Found("gate-changed", "spec", "the spec of a gate cannot be changed", "gates follow from their run")
     before, after = old.status.state, new.status.state

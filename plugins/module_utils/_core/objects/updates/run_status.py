@@ -166,5 +166,6 @@ class UpdateRunStatus:
 
     @property
     def members(self) -> tuple[MemberUpdateStatus, ...]:
-        """The members of all groups of all stages, in their order."""
+        """The members of all groups of all stages, in their order, skipped and failed ones too; empty before the stages
+        are resolved."""
         return tuple(row for stage in self.stages for group in stage.groups for row in group.members)

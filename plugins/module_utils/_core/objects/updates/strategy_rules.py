@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Rules of update strategies over several fields, wherever a strategy, a member selector or a schedule stands:
-``duplicate-stage``, ``stage-selects-nothing``, ``group-in-two-stages``, ``scheduled-after``, ``schedule-missing``,
-``concurrency-above-stage``, ``group-limit-looser`` (Azure Fleet's)."""
+``duplicate-stage``, ``stage-selects-nothing``, ``group-in-two-stages``, ``concurrency-above-ceiling``,
+``scheduled-after``, ``schedule-missing``, ``concurrency-above-stage``, ``group-limit-looser`` (Azure Fleet's)."""
 
 from __future__ import annotations
 
@@ -35,13 +35,15 @@ def check_update_strategy(obj: UpdateStrategy) -> t.Iterator[Found]:
 
 
 def warn_update_strategy(obj: UpdateStrategy) -> t.Iterator[Finding]:
-    """What is given in the stages and groups of an UpdateStrategy and has no effect, as of ``warn_sequence``."""
+    """What in the stages and groups of an UpdateStrategy has no effect, as of ``warn_sequence``."""
     yield from warn_sequence(obj.spec.strategy, STRATEGY)
 
 
 def check_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Found]:
-    """Everything that is wrong in the stages of an update strategy over several fields, and in its selectors, with the
-    codes of ``rules.RULES``; ``path`` is that of the strategy, empty at the top of a document."""
+    """Everything that is wrong in the stages of an update strategy over several fields, and in its selectors, stage by
+    stage: ``duplicate-stage``, ``stage-selects-nothing``, ``concurrency-above-ceiling`` (a number above 50; percentages
+    pass), ``invalid-label-selector``, ``scheduled-after``, ``schedule-missing``, ``schedule-not-wanted``,
+    ``duplicate-group``, ``group-in-two-stages``. ``path`` is that of the strategy, empty at the top of a document."""
     names: dict[str, int] = {}
     groups: dict[str, int] = {}
     for index, stage in enumerate(strategy.stages):
@@ -59,9 +61,10 @@ def check_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Found]:
 
 
 def warn_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Finding]:
-    """What is given in the stages and groups of an update strategy, and has no effect: limits that none can reach
-    (``concurrency-above-stage``, ``group-limit-stricter``, ``group-limit-looser``), a wait that no stage follows
-    (``wait-not-served``). ``path`` as of ``check_sequence``."""
+    """What in the stages and groups of an update strategy has no effect: limits that a group, or the stage in one of
+    its groups, never reaches (``concurrency-above-stage``, ``group-limit-stricter``, ``group-limit-looser``), also
+    where one of the two is left out and has its default; a wait that no stage follows (``wait-not-served``). ``path``
+    as of ``check_sequence``."""
     for index, stage in enumerate(strategy.stages):
         place = _stage_path(path, index)
         for at, group in enumerate(stage.groups):
@@ -100,15 +103,16 @@ def _check_groups(stage: UpdateStage, index: int, place: str, seen: dict[str, in
 
 
 def _check_segment(segment: UpdateStage | UpdateGroup, place: str) -> t.Iterator[Found]:
-    """What is wrong with the member selector and the gates of a stage or group."""
+    """What is wrong with the member selector (``invalid-label-selector``) and the gates of a stage or group, those
+    before it first."""
     yield from check_member_selector(segment.member_selector, f"{place}.memberSelector.byLabel")
     yield from _check_gates(segment.before_gates, f"{place}.beforeGates", before=True)
     yield from _check_gates(segment.after_gates, f"{place}.afterGates", before=False)
 
 
 def check_member_selector(selector: MemberSelector | None, path: str) -> t.Iterator[Found]:
-    """The problem ``invalid-label-selector``, at ``path``, of a selector that ``parse_selector`` refuses; None has
-    nothing wrong with it."""
+    """The problem ``invalid-label-selector``, at ``path``, of a member selector that ``parse_selector`` refuses, an
+    empty one too; None has nothing wrong with it. That it matches a member is not asked."""
     if selector is None:
         return
     try:
@@ -119,7 +123,8 @@ def check_member_selector(selector: MemberSelector | None, path: str) -> t.Itera
 
 
 def _check_gates(gates: Sequence[GateConfiguration], path: str, before: bool) -> t.Iterator[Found]:
-    """What is wrong with gates ``before`` or after a stage or group: ``scheduled-after``, and their schedules."""
+    """What is wrong with gates ``before`` or after a stage or group: ``scheduled-after``, and their schedules as of
+    ``check_schedule``."""
     for index, gate in enumerate(gates):
         place = f"{path}[{index}]"
         if gate.type == SCHEDULED_START and not before:
@@ -137,8 +142,9 @@ def _check_ceiling(stage: UpdateStage, place: str) -> t.Iterator[Found]:
 
 
 def _warn_limits(stage: UpdateStage, group: UpdateGroup, place: str) -> t.Iterator[Finding]:
-    """The findings ``concurrency-above-stage``, and ``group-limit-stricter`` or ``group-limit-looser``, of one group;
-    limits that are left out count as their defaults, percentages mostly cannot be compared."""
+    """The findings ``concurrency-above-stage``, and ``group-limit-stricter`` or ``group-limit-looser``, of one group.
+    Limits that are left out count as their defaults (of the stage 50 at once, and 0 failures), but a group's
+    ``maxConcurrency`` as none; percentages mostly cannot be compared."""
     wanted, allowed = _number(group.max_concurrency), _number(stage.max_concurrency or str(MAX_CONCURRENCY))
     if wanted is not None and allowed is not None and wanted > allowed:
         reason = f"the stage updates at most {number_of(allowed, 'member')} at once, so {wanted} are never reached"

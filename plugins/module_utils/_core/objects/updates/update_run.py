@@ -118,12 +118,14 @@ class UpdateRunSpec:
 
     @property
     def strategy_name(self) -> str:
-        """The name of the UpdateStrategy that is referred to, the last part of its id; empty without one."""
+        """The name of the UpdateStrategy that is referred to, what follows the last slash of its id; empty without
+        one."""
         return self.update_strategy_id.rpartition("/")[2]
 
     @property
     def image_selection(self) -> str:
-        """How node images are chosen: Latest, Consistent or Custom; Latest if the run does not say."""
+        """How node images are chosen: Latest, Consistent or Custom; Latest if the run does not say. Given for
+        ControlPlaneOnly too, where it has no effect."""
         selection = self.managed_cluster_update.node_image_selection
         return selection.type if selection else LATEST
 
@@ -142,5 +144,6 @@ class UpdateRun:
 
     @property
     def target(self) -> str:
-        """The Kubernetes version that members get, as its author wrote it; empty for node images alone."""
+        """The Kubernetes version that members get, as its author wrote it, with ``v`` or not, x.y or x.y.z; empty for
+        node images alone. What x.y came to stands in ``status.target_version``."""
         return self.spec.managed_cluster_update.upgrade.kubernetes_version

@@ -124,15 +124,16 @@ class CronSchedule:
         return None
 
     def days(self, year: int, month: int) -> int:
-        """The days of a month on which the schedule fires, as a bit set (bit 1 is the first); 0 for none."""
+        """The days of a month on which the schedule fires, as a bit set (bit 1 is the first); 0 for none. The zone does
+        not matter: it is a month of the schedule's clock."""
         if not self.months >> month & 1:
             return 0
         first, length = _month(year, month)
         return self._days_by_first[first] & ((2 << length) - 2)
 
     def each_day(self, first: date, last: date) -> t.Iterator[datetime]:
-        """The days from ``first`` to ``last``, both included, on which the schedule fires, in order, as naive
-        midnights."""
+        """The days from ``first`` to ``last``, both included, on which the schedule fires by its own clock, in order,
+        as naive midnights; none if ``last`` is before ``first``."""
         year, month = first.year, first.month
         while (year, month) <= (last.year, last.month):
             days = self.days(year, month)
@@ -146,13 +147,13 @@ class CronSchedule:
 
     @cached_property
     def every_year(self) -> bool:
-        """Whether it fires every year; if not, it fires in leap years only, or never."""
+        """Whether it fires every year; if not, it fires in leap years only, or never. A zone is not looked at."""
         found = self.next_utc(_BEFORE_COMMON_YEAR)
         return found is not None and found.year == _BEFORE_COMMON_YEAR.year + 1
 
     @cached_property
     def times(self) -> tuple[int, ...]:
-        """The minutes of a day at which the schedule fires, 0 to 1439, in order."""
+        """The minutes of a day at which the schedule fires, 0 to 1439, in order; on which days is not looked at."""
         return tuple(hour * 60 + minute for hour in _bits(self.hours) for minute in _bits(self.minutes))
 
     def day_matches(self, weekday: int, month_day: int) -> bool:
@@ -253,7 +254,7 @@ def _zone(text: str) -> tuple[ZoneInfo | None, str]:
 
 @cache
 def load_zone(name: str) -> ZoneInfo:
-    """An IANA time zone; ValueError if there is none of that name."""
+    """An IANA time zone by its name; ValueError if there is none of that name on this machine, or it is empty."""
     try:
         return ZoneInfo(name)
     except (OSError, ValueError, KeyError):  # a folder, a path that leads out, no such file
