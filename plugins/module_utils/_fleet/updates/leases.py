@@ -11,6 +11,7 @@ waited for, and is renewed whenever the member answers.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import typing as t
 from collections import defaultdict
@@ -83,24 +84,7 @@ class UpgradeLeases:
         """Takes the lease. None once it is held or the member goes without, which is said; else what stands against it,
         in words that stay the same from look to look. A member that goes without is asked only once, or ``again``."""
         with self._locks[member]:
-            if member in self._kept or (member in self._without and not again):
-                return None
-            try:
-                self._kept[member] = self._take(member)
-            except OthersHold as error:
-                since = f"since {write_time(error.since, SECONDS)} " if error.since else ""
-                text = (
-                    f"{error.holder} works on it {since}(Lease {NAMESPACE}/{MEMBER_LEASE} on the cluster, free"
-                    f" {error.seconds} s after its last sign of life)"
-                )
-                return MemberBlocker(reason=OPERATION_IN_PROGRESS, message=text)
-            except FleetError as error:
-                if not self._does_without(member, error.code):
-                    return obstacle(error)
-                if member not in self._without:
-                    self._without.add(member)
-                    self.say(f"{member}: no lease on it tells other records of this upgrade: {error.message}")
-        return None
+            return self._claimed(member, again)
 
     def claim_all(self, members: t.Collection[str]) -> dict[str, MemberBlocker | None]:
         """As ``claim``, of all at once, in ``DEADLINE`` seconds in all, by name. Who has not answered by then is
@@ -114,7 +98,8 @@ class UpgradeLeases:
     def renew(self, members: t.Iterable[str], now: datetime) -> None:
         """For members in flight: renews what is due, and takes what could not be had before, each at most once in a
         minute, in ``DEADLINE`` seconds in all. What fails is said or tried again, and never raised."""
-        recent = {name for name, tried in self._tried.items() if not is_over(tried, AGAIN, now)}
+        # A copy: whoever hangs in ``release_all`` takes his name out at any time.
+        recent = {name for name, tried in dict(self._tried).items() if not is_over(tried, AGAIN, now)}
         due = [name for name in members if name not in recent and self._is_due(name)]
         self._tried |= dict.fromkeys(due, now)
         try:
@@ -139,18 +124,25 @@ class UpgradeLeases:
     def release(self, member: str) -> None:
         """Gives the member's lease up, if it is held, and raises nothing where that fails, as ``KeptLease.release``;
         one that was inherited and could not be had is asked for once more before."""
-        if member in self._inherited and member not in self._kept:
-            self.claim(member, again=True)
-        self._inherited.discard(member)
-        self._tried.pop(member, None)
-        with self._locks[member]:
+        with self._locks[member]:  # in one go: who claims it meanwhile would be given what is just given up
+            if member in self._inherited and member not in self._kept:
+                self._claimed(member, again=True)
+            self._inherited.discard(member)
+            self._tried.pop(member, None)
             self._without.discard(member)
             kept = self._kept.pop(member, None)
             if kept is not None:
                 kept.release()
 
+    def forget_all(self, members: t.Collection[str]) -> None:
+        """As ``forget``, of all at once, in ``DEADLINE`` seconds in all: one that is just asked, and hangs, is
+        forgotten when it answers."""
+        with contextlib.suppress(FleetError):  # where no thread can be started: it is renewed no more, forgotten or not
+            in_parallel({each: partial(self.forget, each) for each in members}, len(members), DEADLINE)
+
     def forget(self, member: str) -> None:
-        """Keeps it no longer, and leaves it on a member whose upgrade goes on until its time is over."""
+        """Keeps it no longer, and leaves it on a member whose upgrade goes on until its time is over. Waits for who is
+        just asking the member."""
         self._inherited.discard(member)
         self._tried.pop(member, None)
         with self._locks[member]:
@@ -161,6 +153,27 @@ class UpgradeLeases:
         """Gives up what an earlier conductor of the run left there, as far as it can be had now."""
         self._inherited.update(members)
         self.release_all(members)
+
+    def _claimed(self, member: str, again: bool) -> MemberBlocker | None:
+        """As ``claim``, by whoever has the member's lock."""
+        if member in self._kept or (member in self._without and not again):
+            return None
+        try:
+            self._kept[member] = self._take(member)
+        except OthersHold as error:
+            since = f"since {write_time(error.since, SECONDS)} " if error.since else ""
+            text = (
+                f"{error.holder} works on it {since}(Lease {NAMESPACE}/{MEMBER_LEASE} on the cluster, free"
+                f" {error.seconds} s after its last sign of life)"
+            )
+            return MemberBlocker(reason=OPERATION_IN_PROGRESS, message=text)
+        except FleetError as error:
+            if not self._does_without(member, error.code):
+                return obstacle(error)
+            if member not in self._without:
+                self._without.add(member)
+                self.say(f"{member}: no lease on it tells other records of this upgrade: {error.message}")
+        return None
 
     def _take(self, member: str) -> KeptLease:
         """The lease on the member, just taken. FleetError of its connection, and as of ``MemberLeases.take``;

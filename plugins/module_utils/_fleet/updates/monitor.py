@@ -245,8 +245,8 @@ class MemberMonitor:
         over = {member: each for member, each in self._claims.items() if in_flight.get(member) != each[0]}
         if self.leases:
             self.leases.release_all([member for member in over if member in self.views])
-            for member in over.keys() - self.views.keys():  # it left in flight, and its upgrade goes on
-                self.leases.forget(member)
+            # Who left in flight, where the upgrade goes on.
+            self.leases.forget_all(over.keys() - self.views.keys())
         for member, (operation, lease) in over.items():
             unclaim(self.records, member, operation, lease)
             del self._claims[member]

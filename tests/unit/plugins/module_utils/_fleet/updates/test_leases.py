@@ -269,6 +269,50 @@ def test_what_no_thread_gives_up_runs_out(member: Member, monkeypatch: pytest.Mo
     assert len(said) == 1 and "run out by themselves" in said[0] and not member.kept[0].released
 
 
+def test_who_is_given_up_late_disturbs_no_renewal(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that hung when all were given up is taken out while the conductor looks who was tried in the last minute."""
+    found = leases(member)
+    member.error = AWAY
+    found.renew(["east", "north", "west"], NOW)
+
+    def meanwhile(*_arguments: t.Any) -> bool:
+        late = threading.Thread(target=found.release, args=("west",))
+        late.start()
+        late.join()
+        return False
+
+    monkeypatch.setattr(module, "is_over", meanwhile)
+    found.renew(["east", "north"], NOW)
+    assert member.asked == 3, "who was tried just now is not tried again"
+
+
+class Interrupting(dict[str, t.Any]):
+    """Calls ``meanwhile`` before anything is taken out."""
+
+    meanwhile: t.Callable[[], object]
+
+    def pop(self, *arguments: t.Any) -> t.Any:
+        self.meanwhile()
+        return super().pop(*arguments)
+
+
+def test_what_is_claimed_while_it_is_given_up_is_held(member: Member) -> None:
+    """The lease of an earlier conductor, had at last, is given up at once; whoever claims it then needs another."""
+    found, told, tried = leases(member), list[t.Any](), Interrupting()
+    again = threading.Thread(target=lambda: told.append(found.claim("east")))
+
+    def meanwhile() -> None:
+        again.start()
+        again.join(0.2)
+
+    tried.meanwhile = meanwhile
+    found._tried = t.cast(t.Any, tried)  # of which it is taken out between taking the lease and giving it up
+    found.inherit("east")
+    found.release("east")
+    again.join(30)
+    assert told == [None] and [each.released for each in member.kept] == [True, False]
+
+
 class Begins:
     """A driver that begins, and tells the version at which the member is."""
 
