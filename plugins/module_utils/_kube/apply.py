@@ -46,7 +46,8 @@ def delete_object(
     propagation: str = "Background",
     dry_run: bool = False,
 ) -> bool:
-    """Deletes the object at ``path``; False if there was none. With ``dry_run`` the server only says what would be.
+    """Deletes the object at ``path``; False if there was none. With ``dry_run`` nothing is deleted, and the answer is
+    the same.
 
     With ``uid`` or ``resource_version`` only that very object, or that state of it, is deleted: ApiError ``conflict``
     otherwise; FleetError as of a request. ``propagation`` is Background, Foreground or Orphan. True does not mean

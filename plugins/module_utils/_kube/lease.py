@@ -48,7 +48,8 @@ class KubeLease:
 
 @dataclass(frozen=True)
 class Sighting:
-    """Somebody else's lease as we saw it: unchanged since ``since`` by our own clock."""
+    """Somebody else's lease as we saw it: unchanged, by its ``resource_version``, since ``since`` by our own clock,
+    aware."""
 
     holder: str
     epoch: int
@@ -58,8 +59,8 @@ class Sighting:
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseForm:
-    """What stands in a Lease, as far as it has a form: numbers are 0 where it has none. ``holder`` is empty where there
-    is none; one of another type counts as one, as text."""
+    """What stands in a Lease, as far as it has a form: numbers (``epoch`` is ``leaseTransitions``) are 0 and instants
+    None where it has none. ``holder`` is empty where there is none; one of another type counts as one, as text."""
 
     holder: str
     epoch: int

@@ -37,14 +37,16 @@ class Lease:
     seconds: int
 
     def expired(self, now: datetime) -> bool:
-        """Whether its seconds are over at ``now``, aware, so that anybody may take it."""
+        """Whether its ``seconds`` are over at ``now``, aware, the instant at which they end included: anybody may
+        take it then, on a hub whoever has not watched it 30 s later. That nobody holds it does not count."""
         return now - self.renewed >= timedelta(seconds=self.seconds)
 
 
 @dataclass(frozen=True)
 class Event:
-    """One line of the journal. ``type`` is Normal or Warning; ``by`` the controller that wrote it, empty for lines of
-    this collection. ``reason`` is today's, where an older release of KubeFleet has written another."""
+    """One line of the journal of the object ``kind``/``name``, written ``at`` an aware instant. ``type`` is Normal or
+    Warning; ``by`` the controller that wrote it, empty for lines of this collection. ``reason`` is today's, where an
+    older release of KubeFleet has written another."""
 
     kind: str
     name: str
@@ -165,9 +167,10 @@ _FIRST = ("uid", "creationTimestamp")
 
 def left_by(records: Records, wanted: Record, before: Record | None) -> Record | None:
     """What is there of a write of ``wanted`` that ended without an answer; ``before`` is the record that it was to
-    replace, None if it was to create one. The record, if all of it was written, or all but the status, which is written
-    last; None if it has left nothing, or somebody else has written since. ``wanted`` has the form in which it is kept:
-    the API version that is stored, defaults written out. FleetError as of ``Records.get``."""
+    replace, None if it was to create one. The record as it is now, if all of it was written, or all but the status,
+    which is written last (so also where the status alone was to change, and nothing was written); None if it has left
+    nothing, or somebody else has written since. ``wanted`` has the form in which it is kept: the API version that is
+    stored, defaults written out. FleetError as of ``Records.get``."""
     found = records.get(wanted["kind"], record_name(wanted))
     if found is None or (before is not None and found["metadata"].get("uid") != before["metadata"].get("uid")):
         return None
