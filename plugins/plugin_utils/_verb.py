@@ -368,17 +368,17 @@ def _refuse_too_small(options: t.Mapping[str, t.Any]) -> None:
 
 
 def refuse_blank(given: t.Mapping[str, t.Any], names: t.Iterable[str], hint: str) -> None:
-    """FleetError with a problem ``bad-option`` for each of these options that is an empty text, as of a variable that
-    lost its content; ``hint`` says what to do instead. Those that are None or absent are passed over."""
+    """FleetError with a problem ``bad-option`` for each of these options that is an empty text or blanks, as of a
+    variable that lost its content; ``hint`` says what to do instead. Those that are None or absent are passed over."""
     blank = [name for name in names if given.get(name) is not None and not str(given[name]).strip()]
     if blank:
         raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in blank)
 
 
 def _refuse_unsaid(given: t.Mapping[str, t.Any]) -> None:
-    """FleetError ``bad-option`` for what says of no plan that it was approved, an empty text, as of a variable that
-    lost its content: anything would be carried out; and where two of ``given`` say so. Those that are None or absent
-    are passed over."""
+    """FleetError ``bad-option`` for what says of no plan that it was approved, an empty text or blanks, as of a
+    variable that lost its content: anything would be carried out; and where two of ``given`` say so. Those that are
+    None or absent are passed over."""
     said = [name for name in APPROVALS if given.get(name) is not None]
     refuse_blank(given, said, "leave the option out if nothing was approved")
     if len(said) > 1:

@@ -245,8 +245,8 @@ def memory(root: Path | None, name: str) -> tuple[int, int]:
 def many(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -> Outcomes:
     """Does the work on several clusters, by name, ``at_once`` (1 or more) at a time: one that starts keeps a CPU busy.
 
-    The failure of one neither stops nor hides another: it is in ``errors``, as ``member-fault`` if it is no FleetError.
-    FleetError ``no-workers`` is raised where no thread can be started.
+    Outcomes are in the order of ``work``. The failure of one neither stops nor hides another: it is in ``errors``, as
+    ``member-fault`` if it is no FleetError. FleetError ``no-workers`` is raised where no thread can be started.
     """
     found = in_parallel(work, threads=at_once)
     return Outcomes(

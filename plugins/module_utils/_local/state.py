@@ -45,7 +45,8 @@ class Process:
 
 @dataclass(frozen=True)
 class State:
-    """``version`` is that of the API server, empty until one has been started on the data.
+    """``version`` is that of the API server (``1.36.3``), empty until one has been started on the data; ``ports`` are
+    by the users of ``ports.USERS``, and more of single components.
 
     ``wanted`` is ``running`` or ``stopped``; ``ready`` whether the cluster has ever been complete.
     """

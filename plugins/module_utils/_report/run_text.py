@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """An update run as a tree of text, or as a sentence if it has ended: how far it is, what each member became; as rows,
-everything that it waits for; and since when nobody seems to conduct it."""
+everything that it waits for (``waits_for``); since when nobody seems to conduct it, and which run made good what it
+left."""
 
 from __future__ import annotations
 
@@ -120,8 +121,8 @@ def would_text(deed: str, changed: bool) -> list[str]:
 
 
 def waits_for(run: UpdateRun) -> list[dict[str, str]]:
-    """Everything that holds the run now, as rows for results, by stage, in each: open gates, a counting wait, members
-    that cannot begin.
+    """Everything that holds the run now, as rows for results, by stage, in each: open gates, a counting wait, Pending
+    members.
 
     ``type`` is ``gate``, ``wait`` or ``member``, ``where`` its place (``before canary``, a stage, a member); a gate has
     its ``id`` and ``name``, a member the ``reason``, and ``message`` says more (of a wait it is empty); a gate has it
