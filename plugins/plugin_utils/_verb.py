@@ -64,7 +64,7 @@ AS_NOW = ("drivers", "operations", "driver", "command", "allow_self_approval", "
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a verb is told of the run that it is part of."""
+    """What a verb is told of its task: ``say`` prints a line for people, ``environ`` has variables of the task too."""
 
     check_mode: bool
     clock: t.Callable[[], datetime] = present
@@ -109,8 +109,8 @@ class Run:
 class Answer:
     """What a verb gives back. ``outcome`` is done, planned, stopped, drifted, unfulfilled, waiting, partial or failed;
     the last two fail the task, others where its option ``fail_on`` names them. ``resume_at`` is RFC 3339 or empty.
-    ``brief`` stands for the message where people have just read what it leaves out. ``next_lines`` were said.
-    """
+    ``brief`` stands for the message where people have just read what it leaves out. ``next_lines`` were said. ``data``
+    are further keys of the result, secrets hidden; ``diff`` is in it where ``--diff`` is on."""
 
     changed: bool
     outcome: str = "done"

@@ -163,8 +163,8 @@ def namespaced_resources(client: KubeClient, spared: t.Callable[[str], t.Any]) -
 
 def all_in_namespaces(client: KubeClient) -> tuple[Resource, ...]:
     """Every kind that lives in namespaces and can be listed, each in the first version in which it can, as the server
-    itself tells it, built-in ones too, the core group first: for who must not miss a kind. ApiError ``server-error`` if
-    it does not know all of them at present; FleetError as of ``discover``."""
+    itself tells it at each call, built-in ones too, the core group first: for who must not miss a kind. ApiError
+    ``server-error`` if it does not know all of them at present; FleetError as of ``discover``."""
     found = [discover(client, path) for path in ("/api", "/apis")]
     _require_all_known(client, (version for each in found for version in each.stale))
     return tuple(resource for each in found for resource in each.lists if resource.namespaced)

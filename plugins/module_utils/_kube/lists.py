@@ -68,9 +68,9 @@ def list_objects(
     for all in one; smaller pages are asked for where objects are large.
 
     With ``metadata_only`` they are of kind PartialObjectMetadata, if the server knows how. With a ``kind`` the list has
-    to be one of these (``PodList`` for ``Pod``), else it is ``bad-answer``. FleetError in the middle if a page cannot
-    be had (ApiError ``gone`` if the list grew too old to be continued): what was yielded until then must be thrown away
-    by the caller. ``read_list`` does so, and starts again.
+    to be one of these (``PodList`` for ``Pod``) or of metadata, else it is ``bad-answer``. FleetError in the middle if
+    a page cannot be had (ApiError ``gone`` if the list grew too old to be continued): what was yielded until then must
+    be thrown away by the caller. ``read_list`` does so, and starts again.
     """
     for page in list_pages(client, path, label_selector, field_selector, limit, metadata_only, kind):
         yield from page

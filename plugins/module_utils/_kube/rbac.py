@@ -44,7 +44,8 @@ Manifest = dict[str, t.Any]
 
 @dataclass(frozen=True)
 class Subject:
-    """Who gets the role: ``kind`` is User, Group or ServiceAccount (the last with its namespace)."""
+    """Who gets the role: ``kind`` is User, Group or ServiceAccount (the last with its namespace). Nothing is
+    checked."""
 
     kind: str
     name: str

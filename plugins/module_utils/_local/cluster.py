@@ -210,7 +210,8 @@ def absent(name: str, root: Path | None = None, say: Say = silent, *, check: boo
 
 def status(root: Path | None, name: str) -> ClusterStatus:
     """What is true now, read from its folder, processes and the API server; changes nothing, never fails for a broken
-    cluster: ``incomplete`` if its state cannot be read. FleetError ``bad-name``, ``bad-path``."""
+    cluster: ``incomplete`` if its state cannot be read; ``nodes`` is None where they cannot be. FleetError
+    ``bad-name``, ``bad-path``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     try:

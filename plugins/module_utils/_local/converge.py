@@ -58,8 +58,9 @@ def kept_spec(folder: Path, state: State, version: str) -> ClusterSpec:
 
 
 def planned_start(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
-    """The steps that ``bring_up`` would take for a cluster that is there, in words; reads only. FleetError
-    ``missing-stages``, and as of ``kubeconfigs.is_written``; OSError without /proc."""
+    """The steps that ``bring_up`` would take for a cluster that is there, in words, none if it is as it should be;
+    reads only, and asks no API server. FleetError ``missing-stages``, and as of ``kubeconfigs.is_written``; OSError
+    without /proc."""
     pki = folder / "pki"
     keyed = pki.is_dir()
     words = _leftover_words(len(control_plane.leftovers(folder, state))) + _finishing_words(state)

@@ -30,7 +30,8 @@ def damaged(what: str, where: str) -> FleetError:
 
 
 def stored_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
-    """The record of a row, as far as a store looks at it: its kind and name, and what a store has set.
+    """The record of a row, as far as a store looks at it: its kind and name, its form as of ``form_fault``, and what a
+    store has set. ``where`` is the path of the file, for messages.
 
     FleetError ``records-damaged``, with the kind and name of the row and without what is in it; ``unknown-kind``.
     """

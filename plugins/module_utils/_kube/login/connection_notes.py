@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Keeping what people are to be told of connections to API servers (unencrypted, unchecked, clocks apart), by cluster
-and each text once, until it is taken: ``connection_notes`` of results."""
+and each text once, until it is taken."""
 
 from __future__ import annotations
 
