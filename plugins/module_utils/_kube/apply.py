@@ -23,7 +23,8 @@ def apply_object(
     force: bool = False,
     dry_run: bool = False,
 ) -> dict[str, t.Any]:
-    """Makes or changes the object; gives it as it is on the server then (with ``dry_run`` as it would be).
+    """Makes or changes the object that the ``manifest`` describes, as field manager ``manager``; gives it as it is
+    on the server then (with ``dry_run`` as it would be).
 
     Unknown and repeated fields are refused (``fieldValidation=Strict``). ApiError ``conflict``, with its ``conflicts``,
     where ``force`` is off and another manager owns a field that would change; with ``force`` such fields are taken

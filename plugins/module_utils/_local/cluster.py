@@ -72,10 +72,11 @@ def present(
 ) -> LocalOutcome:
     """Make the cluster as ``spec`` says: new, started, repaired, upgraded by a minor, with more or fewer nodes.
 
-    ``timeout`` is seconds for all but waiting for another process and getting binaries. With ``check`` nothing is
-    changed, started or built, and the outcome says what would be. FleetError: codes of ``spec.refuse_bad``,
-    ``binaries.get_binaries``, ``converge.bring_up``, ``settle_nodes`` and ``planned``, and ``linux-only``,
-    ``bad-path``, ``downgrade-refused``, ``minor-skipped``, ``busy``. Their other errors (OSError) come through.
+    Ports that it lacks come out of ``ports``. ``timeout`` is seconds for all but waiting for another process and
+    getting binaries. With ``check`` nothing is changed, started or built, and the outcome says what would be.
+    FleetError: codes of ``spec.refuse_bad``, ``binaries.get_binaries``, ``converge.bring_up``, ``settle_nodes`` and
+    ``planned``, and ``linux-only``, ``bad-path``, ``downgrade-refused``, ``minor-skipped``, ``busy``. Their other
+    errors (OSError) come through.
     """
     _require_linux()
     refuse_bad(spec)
@@ -135,8 +136,8 @@ def upgraded(
     cache: Path | None = None,
     timeout: float = TIMEOUT,
 ) -> LocalOutcome:
-    """Put a newer Kubernetes on the same data; profile, nodes, users, ports and all else stay. Finish what was cut off,
-    and start what does not run.
+    """Put a newer Kubernetes (``version`` as in ``ClusterSpec``) on the same data; profile, nodes, users, ports and all
+    else stay. Finish what was cut off, and start what does not run.
 
     Each upgrade that it makes gets one line, which names ``operation``, in ``<root>/upgrades.log``. ``timeout`` as for
     ``present``. Errors as for it, FleetError ``bad-name``, and ``no-such-cluster``, also for one that never ran.

@@ -89,11 +89,12 @@ def bring_up(
     """Make, start, repair or upgrade the processes until ``end`` (monotonic seconds); the steps in words, none if all
     is as it should be, and one alone for a cluster that is new.
 
-    ``noted`` is called whenever an API server is about to be started, with the version that is on record by then.
-    The caller holds the cluster's lock; ``binaries`` has all of the profile. Errors as of ``control_plane.begin``,
-    ``halt`` and ``end_leftovers``, ``state.load``, ``make`` and ``with_ports``, ``certificates.make_pki`` and ``sign``,
-    ``merge_kubeconfigs``, and FleetError ``missing-stages``; ``port-taken`` where a port of a cluster that has run
-    before is another's, and for a new one when other ports were tried twice.
+    Ports that the cluster lacks come out of ``ports``. ``noted`` is called whenever an API server is about to be
+    started, with the version that is on record by then. The caller holds the cluster's lock; ``binaries`` has all of
+    the profile. Errors as of ``control_plane.begin``, ``halt`` and ``end_leftovers``, ``state.load``, ``make`` and
+    ``with_ports``, ``certificates.make_pki`` and ``sign``, ``merge_kubeconfigs``, and FleetError ``missing-stages``;
+    ``port-taken`` where a port of a cluster that has run before is another's, and for a new one when other ports were
+    tried twice.
     """
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)

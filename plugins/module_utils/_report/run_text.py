@@ -70,8 +70,9 @@ def brief_text(run: UpdateRun) -> list[str]:
 
 
 def unconducted_text(run: UpdateRun, conducted_until: datetime | None, made_good_by: str) -> list[str]:
-    """Of a run that has something in flight, since when nobody seems to conduct it, None where that is not so; and
-    which run has made good what this one left, if any; in lines that fit the terminal."""
+    """That nobody seems to conduct a Running or Stopping run since ``conducted_until`` (None: that is not so), and that
+    the run ``made_good_by`` (empty: none) has made good what this one left; in lines that fit the terminal, none where
+    neither is to be told."""
     lines = []
     if conducted_until and run.status.status.state in (RUNNING, STOPPING):
         lines += folded(f"nobody seems to conduct run {run.name} since {write_time(conducted_until, SECONDS)}")

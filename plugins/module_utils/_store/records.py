@@ -109,8 +109,8 @@ class Records(t.Protocol):
         """
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
-        """The lease under the next epoch, for so many seconds from now on: it was free, expired, or held under the same
-        holder name; whoever had it by that name has lost it.
+        """The lease under the next epoch, for ``seconds`` from now on: it was free, expired, or held under the same
+        name ``holder``; whoever had it by that name has lost it.
 
         Else ``lease-held``; a hub waits 30 s more for a holder that it has not watched expire. The holder name must be
         unique to one process, or to it and its restarts.
@@ -129,7 +129,8 @@ class Records(t.Protocol):
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
         """Adds a line to the journal of an object, which need not be there: for people. Nothing is decided from it.
-        ``now`` is aware. A hub cuts the message at 1 KiB, and keeps no line in a namespace that is being deleted."""
+        ``type`` is Normal or Warning, ``reason`` one word, ``now`` is aware. A hub cuts the message at 1 KiB, and keeps
+        no line in a namespace that is being deleted."""
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
         """The journal of one object, oldest first, with lines about an earlier one of the same kind and name. A hub
@@ -186,7 +187,7 @@ def _decided(record: Record) -> Record:
 
 def conflict(kind: str, name: str, place: str) -> FleetError:
     """The FleetError ``conflict`` that ``replace`` and ``delete`` raise where the record moved; it is given back, not
-    raised."""
+    raised. ``place`` is ``Records.place``, for messages."""
     return FleetError(
         "conflict",
         f"{kind}/{name} was changed or deleted by someone else since it was read",
