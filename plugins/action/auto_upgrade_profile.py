@@ -17,7 +17,7 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Record auto-upgrade profiles, and make the runs that they want."""
+    """Record auto-upgrade profiles, and make the runs that they want, or start them; or delete profiles."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Records the profiles that are given, with their strategies, catalogues and windows; ``evaluate_profiles`` and

@@ -16,7 +16,8 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Facts of all members: read once, recorded, and written to a snapshot file."""
+    """Facts of all members: read once, recorded, and written to a snapshot file (``dest``); who was read and who was
+    not (``unread``), problems, costs."""
 
     LIBRARIES = SERVERS
 

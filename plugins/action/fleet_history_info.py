@@ -15,7 +15,8 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Who did what, when and why, as the records have it; no member is asked."""
+    """Who did what, when and why, as the records have it, printed and written to a file by its suffix (``dest``); no
+    member is asked."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Tells what was done, as far as it is asked for, and writes it to ``dest``, if that is given, in the form of

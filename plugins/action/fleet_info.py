@@ -17,7 +17,8 @@ KINDS = {"members": "FleetMember", "clusters": "MemberCluster"}
 
 
 class ActionModule(Verb):
-    """What the records hold; no member is asked."""
+    """What the records hold (members, clusters, placements, leases), and how the fleet stands by that; no member is
+    asked."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Gives members, clusters, placements and leases as they are recorded, and tells how the fleet stands;

@@ -12,7 +12,7 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """The smallest set of rights for one purpose, as manifests."""
+    """The smallest set of rights for one purpose, as manifests, printed or written to ``dest``."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Gives the manifests for the ``purpose``, as data and as YAML, and writes them to ``dest``; without it, their

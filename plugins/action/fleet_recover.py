@@ -14,7 +14,7 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Records rebuilt from the members."""
+    """Records of placements rebuilt from the members, by what these hold."""
 
     LIBRARIES = SERVERS
 

@@ -17,7 +17,8 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """What is known of the fleet, as files for people to look at; no member is asked."""
+    """What is known of the fleet, as files for people to look at (``report.html``, ``report.md``, ``report.json``); no
+    member is asked."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Writes ``report.html``, ``report.md`` and ``report.json`` into the folder ``dest``, not in check mode, and

@@ -22,7 +22,8 @@ REFUSED = "refused"
 
 
 class ActionModule(Verb):
-    """Approve gates of update runs, or refuse them, and what staged update runs ask for."""
+    """Approve gates of update runs, or refuse them, and what staged update runs ask for; told why an approval does not
+    count, and who carries the run on."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Approves or refuses a gate of an update run, or approves what a staged run asks for, with evidence; in check

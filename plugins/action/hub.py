@@ -12,7 +12,7 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Our CRDs and policies on an API server."""
+    """Our CRDs and policies on an API server, installed or updated, with our namespace."""
 
     LIBRARIES = SERVERS
 

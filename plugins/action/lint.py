@@ -21,7 +21,8 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Everything that can be said about manifests without a cluster."""
+    """Everything that can be said about manifests without a cluster, printed and as files (JSON, SARIF); what fails the
+    task (``strict``)."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Tells all findings about the manifests below ``src``, and writes them as JSON and SARIF where that is wanted,

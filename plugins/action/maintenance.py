@@ -16,7 +16,7 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Record windows and freezes, and nothing else."""
+    """Record windows and freezes, or delete them, and nothing else; which openings of clusters that moves."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Records the given FleetMaintenances, or deletes the named ones, with evidence, and tells which openings that

@@ -17,7 +17,8 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """When members may be touched, by the records; no member is asked."""
+    """When members may be touched, by the records, or as if given files were recorded, too; as a calendar; no member is
+    asked."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Tells when members may be touched, by what is recorded, and beside it as if given files or manifests were

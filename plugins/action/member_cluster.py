@@ -20,7 +20,8 @@ FIELDS = ("group", "provider", "location", "driver", "maintenance")
 
 
 class ActionModule(Verb):
-    """Members that join, change and leave."""
+    """Members that join, change and leave, as they are listed or by ``context_pattern``; what they and the task both
+    say (labels, taints, group)."""
 
     LIBRARIES = SERVERS
 

@@ -15,7 +15,7 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Delete, protect, stop and patch by hand, and tell which nodes go by it."""
+    """Delete, protect, stop and patch nodes or a pool of one member by hand, and tell which nodes go by it."""
 
     LIBRARIES = SERVERS
 

@@ -16,7 +16,8 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """What may be disrupted now, when that changes, and what blocks."""
+    """What may be disrupted now, when that changes, and what blocks, pool by pool; a window as budgets
+    (``utc_budgets``), what was read as a file (``dest``)."""
 
     RULES: t.ClassVar[dict[str, t.Any]] = {"mutually_exclusive": [["snapshot", "dest"]]}
 

@@ -18,7 +18,8 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Node by node: why it may be disrupted, and everything that keeps it from it."""
+    """Node by node: why it may be disrupted, and everything that keeps it from it; what Karpenter would do, what edits
+    (``changes``) rotate, which safeguards there are."""
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
         """Those for API servers; none where a ``snapshot`` is read in place of members."""

@@ -29,7 +29,7 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Plan, conduct, stop and delete rotations of nodes."""
+    """Plan, conduct, stop and delete rotations of nodes; outcome of the task, ``resume_at``, and how it goes on."""
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
         """Those for API servers where a rotation is conducted and no ``snapshot`` planned from; else none."""

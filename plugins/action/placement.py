@@ -37,7 +37,9 @@ ONLY_WOULD = "nothing is written, this is only what would change:"
 
 
 class ActionModule(Verb):
-    """Plan and carry out placements."""
+    """Plan and carry out placements, end them or roll them back: which options contradict each other, plans as files
+    (``write_plan``, ``write_markdown``), outcome and code of the task (``fail_on``, ``unreachable``), how it goes
+    on."""
 
     RULES: t.ClassVar[dict[str, t.Any]] = {"mutually_exclusive": [["src", "definition"]]}
 

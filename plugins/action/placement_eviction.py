@@ -16,7 +16,7 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Take placements off clusters, as far as their disruption budgets permit."""
+    """Take placements off clusters, as far as their disruption budgets permit; in check mode whether these would."""
 
     RULES: t.ClassVar[dict[str, t.Any]] = {"required_together": [["placement", "clusters"]]}
     LIBRARIES = SERVERS

@@ -27,7 +27,8 @@ FEW = 10  # explanations that are all told with the contest
 
 
 class ActionModule(Verb):
-    """Status and explanation of placements, from records and facts."""
+    """Status and explanation of placements, from records and facts; a fleet that is supposed (``what_if``), and
+    snapshots."""
 
     RULES: t.ClassVar[dict[str, t.Any]] = {"mutually_exclusive": [["src", "definition"]]}
 

@@ -10,7 +10,7 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """What is known of a stack of Pulumi."""
+    """What is known of a stack of Pulumi: outputs, resources, the last run, pending operations, locks."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Gives outputs, resources, the last run, pending operations and locks of the stack; one that is not there is

@@ -11,7 +11,7 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """What is recorded of releases."""
+    """What is recorded of releases, and what each location offers now."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Gives each catalogue of these ``names``, or all, with what its locations offer now; nothing is written.

@@ -24,7 +24,8 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Make staged update runs, start, stop, carry on and delete them."""
+    """Make staged update runs, start, stop, carry on and delete them; outcome of the task, and which options have to be
+    given again to go on."""
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
         """Those for API servers where a run is conducted; else none."""

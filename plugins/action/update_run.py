@@ -70,7 +70,8 @@ class Telling:
 
 
 class ActionModule(Verb):
-    """Make update runs, start, stop, conduct and delete them."""
+    """Make update runs, check, start, stop, conduct, retry and delete them, and skip parts of them; outcome and code of
+    the task, and how it goes on."""
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
         """Those for API servers where a run is conducted or checked; else none."""

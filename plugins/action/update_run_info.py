@@ -29,7 +29,8 @@ Data = dict[str, t.Any]
 
 
 class ActionModule(Verb):
-    """What the records hold of update runs, and how given ones would go; no member is asked."""
+    """What the records hold of update runs, who conducts them (``conducted_by``), and how given ones would go
+    (forecast, calendar); no member is asked."""
 
     def carry_out(self, options: Data, run: Run) -> Answer:
         """Gives update runs as they are recorded, or as given ones would be defined, with forecasts and calendars where

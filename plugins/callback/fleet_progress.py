@@ -6,7 +6,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: fleet_progress
 type: notification
-short_description: How far runs, rollouts, builds and downloads are
+short_description: How far runs, rollouts, builds and downloads are, as a bar or as a line now and then
 version_added: 0.1.0
 author: Contributors to the gitops.fleet project (@gitops-fleet)
 description:

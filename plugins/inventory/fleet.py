@@ -5,7 +5,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: fleet
-short_description: The fleet as an inventory, from its records or from a Pulumi stack
+short_description: The fleet as an inventory, from its records or from a Pulumi stack, with groups, variables, cache
 version_added: 0.1.0
 description:
   - Each cluster is a host, in the group C(fleet_hub) or C(fleet_members), a member of an update group also in

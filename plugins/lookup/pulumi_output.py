@@ -5,7 +5,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: pulumi_output
-short_description: An output of a Pulumi stack
+short_description: An output of a Pulumi stack as a value in templates, none that is secret
 version_added: 0.1.0
 description:
   - The value of one output or of several. A stack or an output that is not there is an error.

@@ -64,7 +64,7 @@ AS_NOW = ("drivers", "operations", "driver", "command", "allow_self_approval", "
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a verb is told of the run that it is part of."""
+    """What a verb is told of its task: ``say`` prints a line for people, ``environ`` has variables of the task too."""
 
     check_mode: bool
     clock: t.Callable[[], datetime] = present
@@ -109,8 +109,8 @@ class Run:
 class Answer:
     """What a verb gives back. ``outcome`` is done, planned, stopped, drifted, unfulfilled, waiting, partial or failed;
     the last two fail the task, others where its option ``fail_on`` names them. ``resume_at`` is RFC 3339 or empty.
-    ``brief`` stands for the message where people have just read what it leaves out. ``next_lines`` were said.
-    """
+    ``brief`` stands for the message where people have just read what it leaves out. ``next_lines`` were said. ``data``
+    are further keys of the result, secrets hidden; ``diff`` is in it where ``--diff`` is on."""
 
     changed: bool
     outcome: str = "done"
@@ -368,17 +368,17 @@ def _refuse_too_small(options: t.Mapping[str, t.Any]) -> None:
 
 
 def refuse_blank(given: t.Mapping[str, t.Any], names: t.Iterable[str], hint: str) -> None:
-    """FleetError with a problem ``bad-option`` for each of these options that is an empty text, as of a variable that
-    lost its content; ``hint`` says what to do instead. Those that are None or absent are passed over."""
+    """FleetError with a problem ``bad-option`` for each of these options that is an empty text or blanks, as of a
+    variable that lost its content; ``hint`` says what to do instead. Those that are None or absent are passed over."""
     blank = [name for name in names if given.get(name) is not None and not str(given[name]).strip()]
     if blank:
         raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in blank)
 
 
 def _refuse_unsaid(given: t.Mapping[str, t.Any]) -> None:
-    """FleetError ``bad-option`` for what says of no plan that it was approved, an empty text, as of a variable that
-    lost its content: anything would be carried out; and where two of ``given`` say so. Those that are None or absent
-    are passed over."""
+    """FleetError ``bad-option`` for what says of no plan that it was approved, an empty text or blanks, as of a
+    variable that lost its content: anything would be carried out; and where two of ``given`` say so. Those that are
+    None or absent are passed over."""
     said = [name for name in APPROVALS if given.get(name) is not None]
     refuse_blank(given, said, "leave the option out if nothing was approved")
     if len(said) > 1:

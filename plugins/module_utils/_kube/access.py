@@ -23,7 +23,7 @@ _MOST_CHECKS, _LONGEST_VERSION = 100, 100
 
 @dataclass(frozen=True)
 class User:
-    """As the API server sees us."""
+    """As the API server sees us; ``groups`` and ``uid`` are empty where it tells none."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -32,7 +32,8 @@ class User:
 
 @dataclass(frozen=True)
 class ServerReadiness:
-    """``failing`` names the checks of ``/readyz`` that do not hold; empty if ready."""
+    """What ``/readyz`` says. ``failing`` names its checks that do not hold, at most 100; it may be empty too where the
+    server is not ``ready`` and names none. True if it is ready."""
 
     ready: bool
     failing: tuple[str, ...] = ()

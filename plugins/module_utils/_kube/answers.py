@@ -41,7 +41,8 @@ class Broken(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """An HTTP answer, its body unpacked. ``retry_after`` is in seconds, None where no number of them is told."""
+    """An HTTP answer, its body unpacked. ``content_type`` and ``date_header`` are as they were sent, empty where they
+    are missing; ``retry_after`` is in seconds, None where no number of them is told."""
 
     status: int
     content_type: str

@@ -23,7 +23,8 @@ def apply_object(
     force: bool = False,
     dry_run: bool = False,
 ) -> dict[str, t.Any]:
-    """Makes or changes the object; gives it as it is on the server then (with ``dry_run`` as it would be).
+    """Makes or changes the object that the ``manifest`` describes, as field manager ``manager``; gives it as it is
+    on the server then (with ``dry_run`` as it would be).
 
     Unknown and repeated fields are refused (``fieldValidation=Strict``). ApiError ``conflict``, with its ``conflicts``,
     where ``force`` is off and another manager owns a field that would change; with ``force`` such fields are taken
@@ -46,7 +47,8 @@ def delete_object(
     propagation: str = "Background",
     dry_run: bool = False,
 ) -> bool:
-    """Deletes the object at ``path``; False if there was none. With ``dry_run`` the server only says what would be.
+    """Deletes the object at ``path``; False if there was none. With ``dry_run`` nothing is deleted, and the answer is
+    the same.
 
     With ``uid`` or ``resource_version`` only that very object, or that state of it, is deleted: ApiError ``conflict``
     otherwise; FleetError as of a request. ``propagation`` is Background, Foreground or Orphan. True does not mean

@@ -29,8 +29,8 @@ _AGGREGATED = f"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 @dataclass(frozen=True)
 class Discovered:
     """``resources`` by (apiVersion, kind). ``stale`` holds the apiVersions of which the server itself knows nothing at
-    present, because the API server behind them does not answer. ``lists`` are those that can be listed, each in its
-    preferred version."""
+    present, because the API server behind them does not answer. ``lists`` are those that can be listed, each in the
+    first version in which it can, as the server orders them (the preferred one first). Subresources are in neither."""
 
     resources: t.Mapping[tuple[str, str], Resource]
     stale: frozenset[str]
@@ -152,8 +152,9 @@ def _discovered(document: t.Mapping[str, t.Any], core: bool) -> Discovered:
 
 def namespaced_resources(client: KubeClient, spared: t.Callable[[str], t.Any]) -> tuple[Resource, ...]:
     """Every kind that lives in namespaces and can be listed, each in the first version in which it can: those of the
-    core group as we know them, then all others as the server tells. ApiError ``server-error`` if it does not know all
-    of them at present, but for those of groups that are ``spared``; FleetError as of ``discover``."""
+    core group as we know them (``BUILT_IN``), then all others as the server tells. ApiError ``server-error`` if it does
+    not know all of them at present, but for API groups by whose name ``spared`` is true; those may then be missing.
+    FleetError as of ``discover``."""
     core = [each for (version, _kind), each in BUILT_IN.items() if version == "v1" and each.namespaced]
     found = discover(client)
     _require_all_known(client, (each for each in found.stale if not spared(each.partition("/")[0])))
@@ -162,8 +163,8 @@ def namespaced_resources(client: KubeClient, spared: t.Callable[[str], t.Any]) -
 
 def all_in_namespaces(client: KubeClient) -> tuple[Resource, ...]:
     """Every kind that lives in namespaces and can be listed, each in the first version in which it can, as the server
-    itself tells it, built-in ones too, the core group first: for who must not miss a kind. ApiError ``server-error`` if
-    it does not know all of them at present; FleetError as of ``discover``."""
+    itself tells it at each call, built-in ones too, the core group first: for who must not miss a kind. ApiError
+    ``server-error`` if it does not know all of them at present; FleetError as of ``discover``."""
     found = [discover(client, path) for path in ("/api", "/apis")]
     _require_all_known(client, (version for each in found for version in each.stale))
     return tuple(resource for each in found for resource in each.lists if resource.namespaced)

@@ -30,8 +30,8 @@ def read_object(client: KubeClient, path: str, kind: str) -> dict[str, t.Any]:
 
 
 def this_object(document: t.Any, request: str, kind: str, name: str, client: KubeClient) -> dict[str, t.Any]:
-    """The document itself, once it was looked at as of ``an_object``: it is that object. ApiError ``bad-answer`` for
-    anything else, a Status among them."""
+    """The document itself, once it was looked at as of ``an_object``: it is the object of that ``kind`` and ``name``;
+    its namespace is not compared. ApiError ``bad-answer`` for anything else, a Status among them."""
     found = an_object(document, request, client)
     if (found.get("kind"), found["metadata"]["name"]) != (kind, name):
         raise unusable_answer(request, "it is another object than the one that was asked for", client)

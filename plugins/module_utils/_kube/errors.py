@@ -91,8 +91,8 @@ class ApiError(FleetError):
 
     @property
     def conflicts(self) -> tuple[ApplyConflict, ...]:
-        """Managers and fields of a refused server-side apply, at most 100; empty for any other error, and where a
-        Secret was refused."""
+        """Managers and fields of a refused server-side apply, in the server's order, at most 100; empty for any other
+        error, and where a Secret was refused."""
         return tuple(
             ApplyConflict(_manager(cause["message"]), cause["field"])
             for cause in self.details.get("causes") or ()

@@ -48,7 +48,8 @@ class KubeLease:
 
 @dataclass(frozen=True)
 class Sighting:
-    """Somebody else's lease as we saw it: unchanged since ``since`` by our own clock."""
+    """Somebody else's lease as we saw it: unchanged, by its ``resource_version``, since ``since`` by our own clock,
+    aware."""
 
     holder: str
     epoch: int
@@ -58,8 +59,8 @@ class Sighting:
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseForm:
-    """What stands in a Lease, as far as it has a form: numbers are 0 where it has none. ``holder`` is empty where there
-    is none; one of another type counts as one, as text."""
+    """What stands in a Lease, as far as it has a form: numbers (``epoch`` is ``leaseTransitions``) are 0 and instants
+    None where it has none. ``holder`` is empty where there is none; one of another type counts as one, as text."""
 
     holder: str
     epoch: int
@@ -111,11 +112,11 @@ def acquire(
 ) -> KubeLease:
     """Takes the lease for ``ttl`` seconds, with the epoch one higher than before; makes it, with epoch 1, if missing.
 
-    ``now`` is our clock, aware; it measures how long a sighting stands, and serves where no Date is told. A lease is
-    free if it was released, if it is our own (same ``holder``, which must be unique to one process or its restarts), if
-    its holder has not renewed it for its time to live as we watched, or if its last renewal is older than that and 30 s
-    more by the server's clock. Otherwise LeaseHeld, also if others change it at every attempt; ApiError
-    ``not-found`` without the namespace; FleetError as of a request.
+    ``now`` is our clock, aware; it measures how long ``sighting``, that of an earlier LeaseHeld, stands, and serves
+    where no Date is told. A lease is free if it was released, if it is our own (same ``holder``, which must be unique
+    to one process or its restarts), if its holder has not renewed it for its time to live as we watched, or if its last
+    renewal is older than that and 30 s more by the server's clock. Otherwise LeaseHeld, also if others change it at
+    every attempt; ApiError ``not-found`` without the namespace; FleetError as of a request.
     """
     path, epoch = _RESOURCE.path(namespace, name), 0
     for _attempt in range(_ATTEMPTS):

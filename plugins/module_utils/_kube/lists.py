@@ -63,13 +63,14 @@ def list_objects(
     metadata_only: bool = False,
     kind: str = "",
 ) -> t.Iterator[Item]:
-    """The objects below ``path``, page by page, with apiVersion and kind filled in where they are missing. Each has a
-    name; little else of them was looked at (see ``an_object``). ``limit`` is the most in a page, 0 for all in one.
+    """The objects below ``path`` in the server's order, page by page, with apiVersion and kind filled in where they are
+    missing. Each has a name; little else of them was looked at (see ``an_object``). ``limit`` is the most in a page, 0
+    for all in one; smaller pages are asked for where objects are large.
 
-    With ``metadata_only`` they are of kind PartialObjectMetadata, if the server knows how. ``kind`` is what they have
-    to be, where the server's list is surely called so. FleetError in the middle if a page cannot be had (ApiError
-    ``gone`` if the list grew too old to be continued): what was yielded until then must be thrown away by the caller.
-    ``read_list`` does so, and starts again.
+    With ``metadata_only`` they are of kind PartialObjectMetadata, if the server knows how. With a ``kind`` the list has
+    to be one of these (``PodList`` for ``Pod``) or of metadata, else it is ``bad-answer``. FleetError in the middle if
+    a page cannot be had (ApiError ``gone`` if the list grew too old to be continued): what was yielded until then must
+    be thrown away by the caller. ``read_list`` does so, and starts again.
     """
     for page in list_pages(client, path, label_selector, field_selector, limit, metadata_only, kind):
         yield from page
@@ -109,7 +110,8 @@ def read_list(
 def read_each(client: KubeClient, path: str, make: t.Callable[[Item], T], kind: str, most_items: int) -> Listing[T]:
     """The whole list, of each object only what ``make`` makes of it: objects are not kept. ``make`` may raise
     ValueError for an object that is not what it should be: ApiError ``bad-answer``. More than ``most_items`` are
-    ``too-large``. Read once more, and other FleetErrors, as of ``read_list``."""
+    ``too-large``; there is no limit of bytes. ``kind`` as of ``list_objects``. Read once more, and other FleetErrors,
+    as of ``read_list``."""
     return _whole(_Wanted(client, path, kind=kind), _PAGE, make, most_items)
 
 

@@ -30,7 +30,8 @@ class Resource:
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """Path of one object, or of all in a namespace, or (without namespace) of all there are, or of a subresource
-        there; percent-encoded. Of a kind without namespaces ``namespace`` is passed over."""
+        there; percent-encoded. Of a kind without namespaces ``namespace`` is passed over; the path of an object of
+        another kind is right with its namespace only."""
         parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
         if self.namespaced and namespace:
             parts += ["namespaces", namespace]

@@ -44,7 +44,8 @@ Manifest = dict[str, t.Any]
 
 @dataclass(frozen=True)
 class Subject:
-    """Who gets the role: ``kind`` is User, Group or ServiceAccount (the last with its namespace)."""
+    """Who gets the role: ``kind`` is User, Group or ServiceAccount (the last with its namespace). Nothing is
+    checked."""
 
     kind: str
     name: str
@@ -69,7 +70,8 @@ def read_only_manifests(
 ) -> tuple[Manifest, ...]:
     """The namespace, and roles with their bindings for facts, plans and check mode: nodes, pods, what bounds their
     disruption (PodDisruptionBudgets, DaemonSets, NodePools, NodeClaims), namespaces (``kube-system`` tells a cluster
-    from all others), ``/readyz``, ``/version`` and the placed ``kinds`` may be read.
+    from all others), ``/readyz``, ``/version`` and the placed ``kinds`` may be read. ClusterRole and Role, each with
+    its binding behind it, in this order.
 
     The ApplySet parents, ConfigMaps in ``namespace``, may be read there alone, unless these are among the kinds.
     """
@@ -145,8 +147,8 @@ def role_manifests(
     name: str, subject: Subject, everywhere: t.Iterable[Grant], inside: t.Mapping[str, t.Iterable[Grant]]
 ) -> tuple[Manifest, ...]:
     """Roles, named for ``name``, each with its binding: a ClusterRole with the grants ``everywhere`` in a cluster, if
-    there are any, and a Role ``inside`` each of these namespaces, by their names. The namespace ``gitops-fleet`` comes
-    before them where it is one of these; the others have to be there."""
+    there are any, and a Role ``inside`` each of these namespaces, in the order given, one without grants too. The
+    namespace ``gitops-fleet`` comes before them where it is one of these; the others have to be there."""
     made: list[Manifest] = [_home(NAMESPACE)] if NAMESPACE in inside else []
     rules = [each.as_rule() for each in everywhere]
     made += _cluster_role(f"gitops-fleet-{name}-{subject.mark}", rules, subject) if rules else ()

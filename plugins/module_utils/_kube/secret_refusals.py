@@ -45,7 +45,7 @@ _DEEPEST, _MOST_PATHS, _MOST_SHOWN = 8, 2_000, 10
 
 def holds_secrets(path: str, body: t.Any) -> bool:
     """Whether a request speaks of a Secret: by its path, or by an object in its body, also one within an envelope, up
-    to eight levels deep."""
+    to eight levels deep. A reference, with kind and name alone, is none; ``secrets`` anywhere in the path is one."""
     return "secrets" in path.split("?")[0].split("/") or _has_secret(body, _DEEPEST)
 
 
@@ -62,7 +62,8 @@ def telling(status: int, document: t.Mapping[str, t.Any], request: str, body: t.
 
 def refused_paths(document: t.Mapping[str, t.Any], body: t.Any) -> tuple[str, ...]:
     """Paths of the body that the server names, in the body's order, the deepest where one begins another; ten at the
-    most. From a key on that no Secret can have it is ``[...]``."""
+    most. Only maps within maps are looked through, eight levels deep and 2,000 keys. From a key on that no Secret can
+    have it is ``[...]``."""
     words = f"{document.get('message') or ''}\n{_causes(document)}"
     named = [keys for keys in _paths(_as_stored(body), (), _DEEPEST, [_MOST_PATHS]) if _is_named(keys, words)]
     deepest = [keys for keys in named if not any(other[: len(keys)] == keys and other != keys for other in named)]

@@ -56,7 +56,8 @@ class Worker:
 
 @dataclass(frozen=True, kw_only=True)
 class SharedLease:
-    """A lease that we hold, for at least ``seconds`` after its last renewal. ``alone`` is false where others of the
+    """A lease that we hold, for at least ``seconds`` after its last renewal; ``epoch`` counts the owners that took it
+    over, from 1 on. ``alone`` is false where others of the
     owner were in it when we wrote it last."""
 
     namespace: str

@@ -252,9 +252,9 @@ def _module_folder(one: Recipe, module: str) -> Path:
 
 
 def any_build(one: Recipe, root: Path, names: t.Collection[str], no_releases: str = "", check: bool = False) -> Path:
-    """The first finished build or download of the recipe, by path, whatever Go made it. FleetError ``damaged-binary``
-    if none can be used, ``go-missing`` if there is none, and as of ``build_fault``; ``no_releases`` is why no release
-    files are had, or empty."""
+    """The first finished build or download of the recipe, by path, in which nothing is wrong with ``names``, whatever
+    Go made it. FleetError ``damaged-binary`` if none can be used, ``go-missing`` if there is none, and as of
+    ``build_fault``; ``no_releases`` is why no release files are had, or empty."""
     hint = "install Go 1.26 or later, or give a folder of ready binaries (binaries_dir)"
     damaged: list[Problem] = []
     for folder in sorted(root.glob(f"{one.product}-{one.version}-*")):

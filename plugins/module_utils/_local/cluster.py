@@ -72,10 +72,11 @@ def present(
 ) -> LocalOutcome:
     """Make the cluster as ``spec`` says: new, started, repaired, upgraded by a minor, with more or fewer nodes.
 
-    ``timeout`` is seconds for all but waiting for another process and getting binaries. With ``check`` nothing is
-    changed, started or built, and the outcome says what would be. FleetError: codes of ``spec.refuse_bad``,
-    ``binaries.get_binaries``, ``converge.bring_up``, ``settle_nodes`` and ``planned``, and ``linux-only``,
-    ``bad-path``, ``downgrade-refused``, ``minor-skipped``, ``busy``. Their other errors (OSError) come through.
+    Ports that it lacks come out of ``ports``. ``timeout`` is seconds for all but waiting for another process and
+    getting binaries. With ``check`` nothing is changed, started or built, and the outcome says what would be.
+    FleetError: codes of ``spec.refuse_bad``, ``binaries.get_binaries``, ``converge.bring_up``, ``settle_nodes`` and
+    ``planned``, and ``linux-only``, ``bad-path``, ``downgrade-refused``, ``minor-skipped``, ``busy``. Their other
+    errors (OSError) come through.
     """
     _require_linux()
     refuse_bad(spec)
@@ -135,8 +136,8 @@ def upgraded(
     cache: Path | None = None,
     timeout: float = TIMEOUT,
 ) -> LocalOutcome:
-    """Put a newer Kubernetes on the same data; profile, nodes, users, ports and all else stay. Finish what was cut off,
-    and start what does not run.
+    """Put a newer Kubernetes (``version`` as in ``ClusterSpec``) on the same data; profile, nodes, users, ports and all
+    else stay. Finish what was cut off, and start what does not run.
 
     Each upgrade that it makes gets one line, which names ``operation``, in ``<root>/upgrades.log``. ``timeout`` as for
     ``present``. Errors as for it, FleetError ``bad-name``, and ``no-such-cluster``, also for one that never ran.
@@ -210,7 +211,8 @@ def absent(name: str, root: Path | None = None, say: Say = silent, *, check: boo
 
 def status(root: Path | None, name: str) -> ClusterStatus:
     """What is true now, read from its folder, processes and the API server; changes nothing, never fails for a broken
-    cluster: ``incomplete`` if its state cannot be read. FleetError ``bad-name``, ``bad-path``."""
+    cluster: ``incomplete`` if its state cannot be read; ``nodes`` is None where they cannot be. FleetError
+    ``bad-name``, ``bad-path``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     try:
@@ -245,8 +247,8 @@ def memory(root: Path | None, name: str) -> tuple[int, int]:
 def many(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -> Outcomes:
     """Does the work on several clusters, by name, ``at_once`` (1 or more) at a time: one that starts keeps a CPU busy.
 
-    The failure of one neither stops nor hides another: it is in ``errors``, as ``member-fault`` if it is no FleetError.
-    FleetError ``no-workers`` is raised where no thread can be started.
+    Outcomes are in the order of ``work``. The failure of one neither stops nor hides another: it is in ``errors``, as
+    ``member-fault`` if it is no FleetError. FleetError ``no-workers`` is raised where no thread can be started.
     """
     found = in_parallel(work, threads=at_once)
     return Outcomes(

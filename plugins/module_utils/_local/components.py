@@ -50,8 +50,8 @@ class Options(t.NamedTuple):
 
 
 def arguments(name: str, folder: Path, ports: t.Mapping[str, int], options: Options) -> tuple[str, ...]:
-    """The arguments behind the program's path, of a component of ``PROFILES``; ``ports`` are by the users of
-    ``LISTENS``, of which Karpenter's may be missing."""
+    """The arguments behind the program's path, of a component of ``PROFILES``: whatever other name is given gets those
+    of kwok. ``ports`` are by the users of ``LISTENS``, of which Karpenter's may be missing; KeyError for others."""
     if name == "etcd":
         return _etcd(folder, ports)
     if name == "kube-apiserver":

@@ -59,7 +59,8 @@ class Component:
 
 @dataclass(frozen=True)
 class ControlPlanePlan:
-    """Names of components; one that is replaced is in both. ``words`` say it to people, one step each."""
+    """Names of components in the order of starting; one that is replaced is in both ``stop`` and ``start``. ``words``
+    say it to people, one step each."""
 
     stop: tuple[str, ...] = ()
     start: tuple[str, ...] = ()

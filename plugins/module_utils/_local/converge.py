@@ -58,8 +58,9 @@ def kept_spec(folder: Path, state: State, version: str) -> ClusterSpec:
 
 
 def planned_start(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
-    """The steps that ``bring_up`` would take for a cluster that is there, in words; reads only. FleetError
-    ``missing-stages``, and as of ``kubeconfigs.is_written``; OSError without /proc."""
+    """The steps that ``bring_up`` would take for a cluster that is there, in words, none if it is as it should be;
+    reads only, and asks no API server. FleetError ``missing-stages``, and as of ``kubeconfigs.is_written``; OSError
+    without /proc."""
     pki = folder / "pki"
     keyed = pki.is_dir()
     words = _leftover_words(len(control_plane.leftovers(folder, state))) + _finishing_words(state)
@@ -88,11 +89,12 @@ def bring_up(
     """Make, start, repair or upgrade the processes until ``end`` (monotonic seconds); the steps in words, none if all
     is as it should be, and one alone for a cluster that is new.
 
-    ``noted`` is called whenever an API server is about to be started, with the version that is on record by then.
-    The caller holds the cluster's lock; ``binaries`` has all of the profile. Errors as of ``control_plane.begin``,
-    ``halt`` and ``end_leftovers``, ``state.load``, ``make`` and ``with_ports``, ``certificates.make_pki`` and ``sign``,
-    ``merge_kubeconfigs``, and FleetError ``missing-stages``; ``port-taken`` where a port of a cluster that has run
-    before is another's, and for a new one when other ports were tried twice.
+    Ports that the cluster lacks come out of ``ports``. ``noted`` is called whenever an API server is about to be
+    started, with the version that is on record by then. The caller holds the cluster's lock; ``binaries`` has all of
+    the profile. Errors as of ``control_plane.begin``, ``halt`` and ``end_leftovers``, ``state.load``, ``make`` and
+    ``with_ports``, ``certificates.make_pki`` and ``sign``, ``merge_kubeconfigs``, and FleetError ``missing-stages``;
+    ``port-taken`` where a port of a cluster that has run before is another's, and for a new one when other ports were
+    tried twice.
     """
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)

@@ -52,7 +52,8 @@ def wanted_nodes(spec: ClusterSpec, cluster_version: str) -> tuple[Node, ...]:
 
 def changes(wanted: t.Iterable[Node], there: t.Iterable[Node]) -> NodeChanges:
     """What turns ``there`` (our simulated nodes) into ``wanted``. A node, or a successor in its place, that has the
-    shape wanted stays, with labels, taints and cordons put on later; of two in one place the first stays."""
+    shape wanted stays, with labels, taints and cordons put on later; of two in one place the first stays. Both parts
+    are in the order of what they are of: ``make`` as ``wanted``, ``delete`` as ``there``."""
     nodes = {node["metadata"]["name"]: node for node in wanted}
     held, delete = set(), []
     for node in there:

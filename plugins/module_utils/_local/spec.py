@@ -30,7 +30,8 @@ _OF_LINES = re.compile(r'["\r\n\x00\ud800-\udfff]')
 
 @dataclass(frozen=True)
 class NodesSpec:
-    """A pool of simulated nodes, named ``<cluster>-<pool>-<number>`` from 0 on.
+    """A pool of simulated nodes, named ``<cluster>-<pool>-<number>`` from 0 on; ``count`` is 0 to 5000. What is out of
+    bounds, ``refuse_bad`` tells.
 
     ``version`` is the kubelet's; empty means the cluster's at the time a node is made, so that an upgrade of the
     control plane leaves nodes behind, as it does in real life. ``age`` (``30d``, ``12h30m``) is recorded as an

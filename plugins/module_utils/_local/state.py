@@ -45,7 +45,8 @@ class Process:
 
 @dataclass(frozen=True)
 class State:
-    """``version`` is that of the API server, empty until one has been started on the data.
+    """``version`` is that of the API server (``1.36.3``), empty until one has been started on the data; ``ports`` are
+    by the users of ``ports.USERS``, and more of single components.
 
     ``wanted`` is ``running`` or ``stopped``; ``ready`` whether the cluster has ever been complete.
     """
@@ -259,9 +260,9 @@ def make(root: Path, name: str, within: PortRange) -> State:
 
 
 def record_other_ports(root: Path, state: State, within: PortRange) -> State:
-    """Records a free slot of ports for a cluster that never ran, of which somebody else took a port meanwhile, and
-    gives the new state. All that it held is given up, also a port beside the slot, such as Karpenter's. Errors as of
-    ``make``."""
+    """Records a free slot of ports for a cluster that never ran, of which somebody else took a port meanwhile, out of
+    ``within``, and gives the new state. All that it held is given up, also a port beside the slot, such as Karpenter's.
+    Errors as of ``make``."""
     with root_lock(root):
         slot = free_slot(within, _held_ports(root, state.name))
         return save(cluster_dir(root, state.name), replace(state, ports=slot))

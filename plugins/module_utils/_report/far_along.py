@@ -37,8 +37,8 @@ _DOWNLOAD = re.compile(
 
 @dataclass(frozen=True)
 class FarAlong:
-    """``done`` of ``whole`` ``unit``, such as clusters, with those that failed or were skipped; ``left`` is seconds,
-    where whoever works told them."""
+    """``done`` of ``whole`` ``unit``, such as clusters, with those that failed or were skipped; of a download percent
+    (``%`` of 100), without a unit members of a stage. ``left`` is seconds, where whoever works told them, else None."""
 
     subject: str
     done: int

@@ -19,7 +19,8 @@ def joined_text(
     joined: t.Sequence[str], changed: t.Sequence[str], unchanged: t.Sequence[str], versions: t.Mapping[str, str]
 ) -> list[str]:
     """A table with a row for each member, by name: that it joins, was changed or is as it was, and the version that its
-    API server tells (``-`` if none is known). At most 40, and how many more there are; no lines without members."""
+    API server tells (``-`` if none is known); one that is in several lists counts by the first of them. At most 40, and
+    how many more there are; no lines without members."""
     words = dict.fromkeys(unchanged, "as it was") | dict.fromkeys(changed, "changed") | dict.fromkeys(joined, "joins")
     rows = [(name, words[name], versions.get(name, "-")) for name in sorted(words)]
     return table(["CLUSTER", "MEMBER", "VERSION"], first_rows(rows)) if rows else []

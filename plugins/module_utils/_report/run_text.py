@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """An update run as a tree of text, or as a sentence if it has ended: how far it is, what each member became; as rows,
-everything that it waits for; and since when nobody seems to conduct it."""
+everything that it waits for (``waits_for``); since when nobody seems to conduct it, and which run made good what it
+left."""
 
 from __future__ import annotations
 
@@ -69,8 +70,9 @@ def brief_text(run: UpdateRun) -> list[str]:
 
 
 def unconducted_text(run: UpdateRun, conducted_until: datetime | None, made_good_by: str) -> list[str]:
-    """Of a run that has something in flight, since when nobody seems to conduct it, None where that is not so; and
-    which run has made good what this one left, if any; in lines that fit the terminal."""
+    """That nobody seems to conduct a Running or Stopping run since ``conducted_until`` (None: that is not so), and that
+    the run ``made_good_by`` (empty: none) has made good what this one left; in lines that fit the terminal, none where
+    neither is to be told."""
     lines = []
     if conducted_until and run.status.status.state in (RUNNING, STOPPING):
         lines += folded(f"nobody seems to conduct run {run.name} since {write_time(conducted_until, SECONDS)}")
@@ -120,8 +122,8 @@ def would_text(deed: str, changed: bool) -> list[str]:
 
 
 def waits_for(run: UpdateRun) -> list[dict[str, str]]:
-    """Everything that holds the run now, as rows for results, by stage, in each: open gates, a counting wait, members
-    that cannot begin.
+    """Everything that holds the run now, as rows for results, by stage, in each: open gates, a counting wait, Pending
+    members.
 
     ``type`` is ``gate``, ``wait`` or ``member``, ``where`` its place (``before canary``, a stage, a member); a gate has
     its ``id`` and ``name``, a member the ``reason``, and ``message`` says more (of a wait it is empty); a gate has it

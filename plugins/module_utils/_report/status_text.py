@@ -32,7 +32,7 @@ def placements_text(
     SHOWN and how many more there are; then its staged update ``runs``, those of other placements being left out. Where
     no placement is recorded a sentence that names ``place``, where the records are: started in another folder, a run
     looks into others. ``held`` are the clusters with a binding by placement, if known: one that is Available by the
-    status and has none is told to hold it no more."""
+    status and has none is told as ``gone``, to hold it no more."""
     rows: list[Row] = []
     by_placement: dict[str, list[RunStanding]] = {}
     for each in runs:

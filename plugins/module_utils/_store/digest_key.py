@@ -16,12 +16,12 @@ _BYTES = 32
 def digest_key(records: Records) -> bytes:
     """32 random bytes, made once and kept with the records (a meta row of the file; a Secret on the hub).
 
-    Makes the key if there is none, so it writes. Digests under another key cannot be compared. FleetError as of
-    ``Records``.
+    Makes the key if there is none, so it writes; of several that do so at once, all get the same one. Digests under
+    another key cannot be compared. FleetError as of ``Records.keep_secret``.
     """
     return known_digest_key(records) or records.keep_secret(_NAME, secrets.token_bytes(_BYTES))
 
 
 def known_digest_key(records: Records) -> bytes:
-    """The key if there is one, else no bytes: for runs that only read. FleetError as of ``Records``."""
+    """The key if there is one, else no bytes: for runs that only read. FleetError as of ``Records.secret``."""
     return records.secret(_NAME)

@@ -88,11 +88,12 @@ class File:
 def read_documents(paths: t.Iterable[str | Path]) -> t.Iterator[Document | Problem]:
     """The documents in these files and folders, in the order given, and among those of a file what is wrong with it.
 
-    Folders are read with all folders below, but for hidden ones; in them ``*.yaml``, ``*.yml`` and ``*.json`` count, in
-    the order of their paths; links to folders, or out of the folder given, are ``unreadable``. A file may hold several
-    documents, and Lists, which are taken apart; a file named twice is read once. A byte order mark and CRLF are fine,
-    empty documents are none. Problems are those of ``read_yaml``, ``no-such-file``, ``unreadable``, ``too-big``,
-    ``not-utf-8``; documents of such a file may lack parts. FleetError ``missing-library`` alone is raised.
+    Folders are read with all folders below, but for hidden ones; in them ``*.yaml``, ``*.yml`` and ``*.json`` count
+    (hidden files, too), in the order of their paths; links to folders, or out of the folder given, are ``unreadable``.
+    A file may hold several documents, and Lists, which are taken apart; a file named twice is read once. A byte order
+    mark and CRLF are fine, empty documents are none. Problems are those of ``read_yaml``, ``no-such-file``,
+    ``unreadable``, ``too-big``, ``not-utf-8``; documents of such a file may lack parts. FleetError ``missing-library``
+    alone is raised.
     """
     for each in found_files(paths):
         text = each if isinstance(each, Problem) else file_text(each.path)

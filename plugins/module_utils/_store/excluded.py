@@ -17,7 +17,7 @@ class Excluded:
 
     ``*``, ``?`` and ``[a-z]`` stand for characters of one name, ``**`` for any number of folders. A pattern with a
     slash before its end begins at the folder; one without fits a name at any depth. One that ends with a slash is for
-    folders. None takes another one back (``!``).
+    folders. Upper and lower case count, and none takes another one back: a ``!`` before it is a letter of a name.
     """
 
     patterns: t.Sequence[str]

@@ -44,7 +44,7 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
 def hub_client(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str]) -> KubeClient:
-    """A client of the API server that ``kubeconfig`` and ``context`` name; as kubectl finds it if they are absent. It
+    """A client of the API server that ``kubeconfig`` and ``context`` name; as kubectl finds them if absent or empty. It
     reads the kubeconfig. FleetError as of ``connection_from_kubeconfig``."""
     path = usual_path(options.get("kubeconfig") or "", environ)
     return KubeClient(connection_from_kubeconfig(path, options.get("context") or ""))
@@ -110,8 +110,8 @@ class HubRecords:
             raise
 
     def create(self, record: Record, lease: Lease | None = None) -> Record:
-        """As ``Records.create``, in two writes if it has a status. FleetError ``no-such-namespace``, ``crds-missing``
-        besides."""
+        """As ``Records.create``, in two writes if it has a status: where the second fails, the record is there without
+        it. FleetError ``no-such-namespace``, ``crds-missing`` besides, and of the second write any ApiError."""
         fresh = object_rules.proposed(record)
         self._fence(lease)
         namespace = str(fresh["metadata"].get("namespace") or "")

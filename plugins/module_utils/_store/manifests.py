@@ -43,7 +43,7 @@ class Manifest:
 
 def read_manifests(paths: t.Iterable[str | Path]) -> tuple[Manifest, ...]:
     """The objects of the documents that ``read_documents`` finds, in their order, Lists taken apart. What Azure prints
-    of a fleet is taken as the kinds of ours that have the same fields.
+    of a fleet is taken as the kinds of ours that have the same fields. That two are the same object is not looked at.
 
     FleetError with all problems of all files: those of ``read_documents``, ``not-a-mapping``, ``missing-field``,
     ``bad-name``; ``missing-library`` alone.

@@ -52,8 +52,9 @@ def proposed(record: Record) -> Record:
 
 
 def form_fault(record: Record) -> str:
-    """What of that which its writer decides has a form that no reader relies on: a spec that is no map where the kind
-    has one, labels and finalizers that are no texts; empty if nothing has. The record has metadata."""
+    """In words, what of a record to be kept has a form that readers cannot rely on: a spec that is missing or no map
+    (not looked at for kinds without one and those in ``JUDGED_BY_READERS``), a label or a finalizer that is no text;
+    empty if nothing has. Other fields are not looked at. The record has metadata and is of one of our kinds."""
     metadata = record["metadata"]
     labels, ends = metadata.get("labels") or {}, metadata.get("finalizers") or []
     kind = record["kind"]
@@ -81,10 +82,10 @@ def replaced(stored: Record, record: Record, version: str, place: str) -> Record
     """``stored`` after an update by ``record``, as an API server does it, with the resourceVersion ``version``; with
     its old one if nothing changed. ``generation`` rises if anything but metadata and status did. ``place`` is for
     messages; neither record is changed. ``stored`` has all that a store sets (uid, resourceVersion, generation). That
-    ``record`` is of the same kind and name is not checked.
+    ``record`` is of the same kind and name is not checked, nor its form (``form_fault``).
 
     FleetError ``conflict`` if ``record`` is not from this version, or has another uid; ``invalid`` without a
-    resourceVersion, for a value that cannot be kept, or for a finalizer that is added while the record is being
+    resourceVersion, for a value that JSON has no form for, or for a finalizer that is added while the record is being
     deleted; ``unknown-kind``. TypeError as of ``json_text``.
     """
     fresh, old = _copy(record), stored["metadata"]

@@ -37,14 +37,16 @@ class Lease:
     seconds: int
 
     def expired(self, now: datetime) -> bool:
-        """Whether its seconds are over at ``now``, aware, so that anybody may take it."""
+        """Whether its ``seconds`` are over at ``now``, aware, the instant at which they end included: anybody may
+        take it then, on a hub whoever has not watched it 30 s later. That nobody holds it does not count."""
         return now - self.renewed >= timedelta(seconds=self.seconds)
 
 
 @dataclass(frozen=True)
 class Event:
-    """One line of the journal. ``type`` is Normal or Warning; ``by`` the controller that wrote it, empty for lines of
-    this collection. ``reason`` is today's, where an older release of KubeFleet has written another."""
+    """One line of the journal of the object ``kind``/``name``, written ``at`` an aware instant. ``type`` is Normal or
+    Warning; ``by`` the controller that wrote it, empty for lines of this collection. ``reason`` is today's, where an
+    older release of KubeFleet has written another."""
 
     kind: str
     name: str
@@ -107,8 +109,8 @@ class Records(t.Protocol):
         """
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
-        """The lease under the next epoch, for so many seconds from now on: it was free, expired, or held under the same
-        holder name; whoever had it by that name has lost it.
+        """The lease under the next epoch, for ``seconds`` from now on: it was free, expired, or held under the same
+        name ``holder``; whoever had it by that name has lost it.
 
         Else ``lease-held``; a hub waits 30 s more for a holder that it has not watched expire. The holder name must be
         unique to one process, or to it and its restarts.
@@ -127,7 +129,8 @@ class Records(t.Protocol):
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
         """Adds a line to the journal of an object, which need not be there: for people. Nothing is decided from it.
-        ``now`` is aware. A hub cuts the message at 1 KiB, and keeps no line in a namespace that is being deleted."""
+        ``type`` is Normal or Warning, ``reason`` one word, ``now`` is aware. A hub cuts the message at 1 KiB, and keeps
+        no line in a namespace that is being deleted."""
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
         """The journal of one object, oldest first, with lines about an earlier one of the same kind and name. A hub
@@ -165,9 +168,10 @@ _FIRST = ("uid", "creationTimestamp")
 
 def left_by(records: Records, wanted: Record, before: Record | None) -> Record | None:
     """What is there of a write of ``wanted`` that ended without an answer; ``before`` is the record that it was to
-    replace, None if it was to create one. The record, if all of it was written, or all but the status, which is written
-    last; None if it has left nothing, or somebody else has written since. ``wanted`` has the form in which it is kept:
-    the API version that is stored, defaults written out. FleetError as of ``Records.get``."""
+    replace, None if it was to create one. The record as it is now, if all of it was written, or all but the status,
+    which is written last (so also where the status alone was to change, and nothing was written); None if it has left
+    nothing, or somebody else has written since. ``wanted`` has the form in which it is kept: the API version that is
+    stored, defaults written out. FleetError as of ``Records.get``."""
     found = records.get(wanted["kind"], record_name(wanted))
     if found is None or (before is not None and found["metadata"].get("uid") != before["metadata"].get("uid")):
         return None
@@ -183,7 +187,7 @@ def _decided(record: Record) -> Record:
 
 def conflict(kind: str, name: str, place: str) -> FleetError:
     """The FleetError ``conflict`` that ``replace`` and ``delete`` raise where the record moved; it is given back, not
-    raised."""
+    raised. ``place`` is ``Records.place``, for messages."""
     return FleetError(
         "conflict",
         f"{kind}/{name} was changed or deleted by someone else since it was read",

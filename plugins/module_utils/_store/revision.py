@@ -70,8 +70,9 @@ def is_commit(text: str) -> bool:
 def asked_git(
     folder: str | Path, environ: t.Mapping[str, str] | None, *arguments: str, given: str = ""
 ) -> bytes | None:
-    """What Git prints to a question about what the clone holds, ``given`` as its input; None if it cannot answer, ends
-    with an error, or takes longer than 30 s. ``environ`` None: that of this process; GIT_* variables are left out."""
+    """What Git prints in the ``folder`` to a question about what the clone holds (``arguments``, behind ``git``), with
+    ``given`` as its input; None if it cannot answer, ends with an error, or takes longer than 30 s. ``environ`` None:
+    that of this process; GIT_* variables are left out."""
     answer = _git(folder, environ, *arguments, given=given)
     return None if answer is None or answer.returncode != 0 else answer.stdout
 

@@ -60,9 +60,9 @@ class RecordsFile:
 
     @contextlib.contextmanager
     def reading(self) -> t.Iterator[sqlite3.Connection | None]:
-        """A transaction with one consistent view of the file; None if there is none yet, or it is empty. FleetError
-        with the codes of ``SqliteRecords``, and ``invalid`` for a name that is no Unicode, in place of what SQLite and
-        the disk raise."""
+        """A transaction with one consistent view of the file; None if there is none yet, or it is empty. Waits for
+        others as ``writing`` does. FleetError with the codes of ``SqliteRecords``, and ``invalid`` for a name that is
+        no Unicode, in place of what SQLite and the disk raise."""
         with self._lock, self._our_errors():
             connection = self._present()
             if connection is None:

@@ -30,7 +30,8 @@ def damaged(what: str, where: str) -> FleetError:
 
 
 def stored_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
-    """The record of a row, as far as a store looks at it: its kind and name, and what a store has set.
+    """The record of a row, as far as a store looks at it: its kind and name, its form as of ``form_fault``, and what a
+    store has set. ``where`` is the path of the file, for messages.
 
     FleetError ``records-damaged``, with the kind and name of the row and without what is in it; ``unknown-kind``.
     """
@@ -135,7 +136,8 @@ def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:
 
 def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:
     """The lease of a row: name, holder, epoch, instants at which it was taken and renewed, as text, seconds. FleetError
-    ``records-damaged`` if one of these is none."""
+    ``records-damaged`` if one of these has another form, or the epoch has more than 18 digits. ``where`` is the path of
+    the file, for messages."""
     name, holder, epoch, acquired, renewed, seconds = row
     try:
         lease = Lease(name, holder, epoch, parse_time(acquired), parse_time(renewed), seconds)
@@ -149,7 +151,7 @@ def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:
 
 def event_of(row: t.Sequence[t.Any], where: str) -> Event:
     """The event of a row: kind and name of the object, type, reason, message, instant as text. FleetError
-    ``records-damaged`` if the instant is none."""
+    ``records-damaged`` if the instant cannot be read; nothing else is judged."""
     kind, name, type_, reason, message, at = row
     try:
         return Event(kind, name, str(type_), str(reason), str(message), parse_time(at))
@@ -159,7 +161,7 @@ def event_of(row: t.Sequence[t.Any], where: str) -> Event:
 
 def number_of(row: t.Sequence[t.Any] | None, where: str) -> int:
     """The number that the whole file counts its changes by, out of its row; FleetError ``records-damaged`` if it is
-    none, so large that no change could be counted, or there is no row."""
+    no whole number from 0 on, so large that no change could be counted, or there is no row."""
     if row is None or not isinstance(row[0], int) or not 0 <= row[0] < _LARGEST:
         raise damaged("the number of the last change is damaged", where)
     return row[0]

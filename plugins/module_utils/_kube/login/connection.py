@@ -96,7 +96,7 @@ def bearer(token: str, where: str = "") -> str:
 
 def proxy_authorization(proxy: str) -> str:
     """The header by which an HTTP proxy is shown the user and the password in its URL, the bytes that these are
-    percent-encoded from, as kubectl and curl do; empty for one without a user."""
+    percent-encoded from, as kubectl and curl do; empty for one without a user. ValueError for what is no URL."""
     url = urlsplit(proxy)
     if url.username is None:
         return ""
@@ -124,10 +124,11 @@ class Connection:
     """One API server as one user.
 
     ``server`` is its URL and may have a path (a server behind a proxy). ``ca`` holds PEM certificates; None means the
-    system's. ``client_cert`` and ``client_key`` are PEM bytes. ``token`` is a bearer token; ``credentials`` takes its
-    place where credentials change while we run. ``impersonate`` holds header pairs. ``name`` is what messages call the
-    cluster. ``notes`` are what people are told when the connection is used. FleetError ``kubeconfig-invalid`` or
-    ``credentials-invalid`` for values that cannot be sent, all at once.
+    system's. ``insecure`` checks no certificate; ``tls_server_name`` is the name it is checked for in place of the
+    URL's; ``proxy`` is a URL, empty for none. ``client_cert`` and ``client_key`` are PEM bytes. ``token`` is a bearer
+    token; ``credentials`` takes its place where credentials change while we run. ``impersonate`` holds header pairs.
+    ``name`` is what messages call the cluster. ``notes`` are what people are told when the connection is used.
+    FleetError ``kubeconfig-invalid`` or ``credentials-invalid`` for values that cannot be sent, all at once.
     """
 
     server: str

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Noting what people are to be told of connections to API servers (unencrypted, unchecked, clocks apart), until it is
-taken."""
+"""Keeping what people are to be told of connections to API servers (unencrypted, unchecked, clocks apart), by cluster
+and each text once, until it is taken."""
 
 from __future__ import annotations
 

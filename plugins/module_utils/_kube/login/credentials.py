@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """From a context of a kubeconfig, in a file or a Secret (``context-missing``, ``kubeconfig-invalid``), or from inside a
-pod, to a Connection; the names of contexts; which proxy leads to a server.
+pod, to a Connection: login, impersonation (``as``), what a Secret must not name, notes on what is not checked; the
+names of contexts; which proxy leads to a server (``NO_PROXY``).
 
 Certificates, tokens and passwords are read here. Users with a plugin or an auth provider are handed to
 ``external_credentials``, which needs the ``kubernetes`` package for the latter.

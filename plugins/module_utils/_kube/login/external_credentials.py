@@ -117,7 +117,7 @@ class ExecPlugin:
     def of(cls, config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any], folder: Path, place: str) -> ExecPlugin:
         """``config`` is the user's ``exec``, which names its ``command`` and ``apiVersion``; ``args`` and ``env``, if
         any, have their form; ``cluster`` is the cluster's entry, which the plugin is told only if it wants to be;
-        ``folder`` is that of the kubeconfig. Nothing is run yet."""
+        ``folder`` is that of the kubeconfig, ``place`` is for messages. Nothing is run yet."""
         told = cluster if config.get("provideClusterInfo") else {}
         return cls(json.dumps(_used_section(config, folder)), json.dumps(as_json(told)), folder, place)
 
@@ -230,7 +230,8 @@ class AuthProvider:
 
     @classmethod
     def of(cls, config: t.Mapping[str, t.Any], place: str) -> AuthProvider:
-        """``config`` is the user's ``auth-provider``. FleetError ``missing-library``; nothing is asked for yet."""
+        """``config`` is the user's ``auth-provider``. FleetError ``missing-library``; nothing is asked for yet.
+        ``place`` is for messages."""
         if importlib.util.find_spec("kubernetes") is None:  # before anything is begun that would need it in the end
             raise _no_kubernetes(place)
         user = {"auth-provider": _with_authorities(copy.deepcopy(dict(config)))}

@@ -85,10 +85,10 @@ def _is_mirror(setting: str) -> bool:
 
 
 def fetch_text(place: str, of: Server) -> str:
-    """Fetches a small text (of a longer one the first 2 MB) within ``CONNECT`` seconds; bytes that are no UTF-8 are
-    replaced. FleetError ``release-missing`` for status 404 and 410, ``release-refused`` for other ones, as where too
-    much was asked for, ``release-unreachable`` for whatever else comes of the server or the way there. RuntimeError
-    where no thread can start."""
+    """Fetches the small text at ``place`` (host and path) from the server ``of``, of a longer one the first 2 MB,
+    within ``CONNECT`` seconds; bytes that are no UTF-8 are replaced. FleetError ``release-missing`` for status 404 and
+    410, ``release-refused`` for other ones, as where too much was asked for, ``release-unreachable`` for whatever else
+    comes of the server or the way there. RuntimeError where no thread can start."""
 
     def read() -> str:
         """The first 2 MB of the text."""
@@ -112,6 +112,7 @@ def ask_size(place: str, of: Server) -> int:
 def download(place: str, part: Path, of: Server, whole: t.Callable[[Path], bool], say: Say) -> None:
     """Completes the file ``part``, made with its folder if it is missing; the beginning that it may hold is gone on
     with, and fetched anew if nothing whole comes of it. ``say`` gets a line now and then.
+    ``place`` and ``of`` are as of ``fetch_text``.
 
     ``whole`` tells whether its content is what it should be. FleetError ``release-missing`` for status 404 and 410,
     ``release-refused`` for other ones, ``release-unreachable`` without a connection, and for ``ATTEMPTS`` early ends,

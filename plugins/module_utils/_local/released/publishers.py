@@ -74,7 +74,8 @@ def release_files(one: Recipe, machine: str) -> tuple[ReleaseFile, ...]:
 
 def told_sum(file: ReleaseFile, text: str) -> str:
     """The SHA-256 of a file in hexadecimal, of its publisher's ``text``: the sum alone, lines of ``sha256sum``, or what
-    GitHub tells of a release; the first that is found. FleetError ``release-damaged`` if none is in there."""
+    GitHub tells of a release; the first that is found counts. FleetError ``release-damaged`` if there is none, or that
+    is no SHA-256."""
     found = ""
     if text.lstrip().startswith("{"):
         found = _github_digest(file.name, text)

@@ -92,9 +92,10 @@ def after_run(
     run: UpdateRun, now: datetime, resumes: datetime | None = None, newer: UpdateRun | None = None
 ) -> list[NextStep]:
     """How an update run goes on from the state that it is in: open gates that people have to approve first, at most
-    ``MOST`` of them; of one that has ended a run that repeats what failed or was skipped, nothing if there is none.
-    ``resumes``, where it is a minute away or more and nothing but time is waited for, is told as when to go on. Of one
-    that has failed the ``newer`` one that stands for it alone, if there is one."""
+    ``MOST`` of them; of one that is Stopped or Failed its restart, and of a Failed one what leaves out its failed
+    members, if they are ``MOST`` at most; of one that is Completed or Skipped a run that repeats what failed or was
+    skipped, nothing if there is none. ``resumes``, where it is a minute away or more and nothing but time is waited
+    for, is told as when to go on. Of one that has Failed only the ``newer`` run that stands for it, if there is one."""
     status, name = run.status, {"run": run.name}
     state = status.status.state
     members = [member for stage in status.stages for group in stage.groups for member in group.members]
@@ -329,7 +330,8 @@ def after_local_down(others: t.Sequence[str], root: str) -> list[NextStep]:
 
 
 def short_digest(digest: str) -> str:
-    """As many digits of a digest as a command needs to name it."""
+    """The first ``DIGITS`` digits of a digest, without ``sha256:``: as many as a command needs to name it; empty for an
+    empty one."""
     return digest.removeprefix(ALGORITHM)[:DIGITS]
 
 

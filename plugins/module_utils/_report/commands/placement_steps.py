@@ -82,9 +82,9 @@ def after_placement(
 
 
 def after_unfinished(name: str, src: t.Sequence[str], *, deleting: bool, on_hub: bool) -> NextStep:
-    """How a recorded placement goes on that was begun and is not through, or, if it is being deleted (``deleting``),
-    comes to its end. ``src`` are the paths that its manifest came from; without any it is ``on_hub``, or people know
-    where."""
+    """How a recorded placement goes on that was begun and is not through (playbook ``rollout``), or, if it is being
+    deleted (``deleting``), comes to its end (``end``). ``src`` are the paths that its manifest came from; without any
+    it is ``on_hub``, or people know where."""
     if deleting:
         return NextStep(to="end it", playbook="end", variables={"names": name})
     variables: Variables = {"names": name, **({"placements": one_or_all(list(src))} if src else {})}

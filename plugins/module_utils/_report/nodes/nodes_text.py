@@ -19,8 +19,8 @@ PLACES = 20
 
 
 def images_text(answers: t.Iterable[NodeAnswer]) -> list[str]:
-    """A table with a row for each image and version of kubelets: how many nodes have them, and how many of them in
-    which pool of which member. At most 40 rows, and how many more. Nothing without nodes."""
+    """A table with a row for each image and version of kubelets, by these two as texts: how many nodes have them, and
+    how many of them in which pool of which member. At most 40 rows, and how many more. Nothing without nodes."""
     found: dict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
     for each in answers:
         found[each.image, each.version][each.member, each.pool] += 1

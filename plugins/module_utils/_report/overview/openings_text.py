@@ -40,9 +40,10 @@ def openings_text(
     days: int,
 ) -> list[str]:
     """For each kind of work, as of ``works_told``, a table at ``now``: whether each cluster is open, why, and its next
-    opening; below it what changes against ``before``, unless that is empty. Then the openings within ``days``, if there
-    are at most ``LISTED`` different answers, else how to see them; clusters that are evacuated; and the budgets of
-    ``pools``, if any are given. Instants are in UTC, openings by the clock of the windows."""
+    opening; below it what changes against ``before``, the same clusters by what is recorded alone, unless that is
+    empty. Then the openings within ``days``, if there are at most ``LISTED`` different answers, else how to see them;
+    clusters that are evacuated; and the budgets of ``pools``, if any are given. Instants are in UTC, openings by the
+    clock of the windows."""
     works = works_told(found)
     lines: list[str] = []
     for title, work in works:

@@ -43,7 +43,7 @@ UNKNOWN = "?"
 
 def overview_counts(report: Report) -> dict[str, int | None]:
     """How many there are of each of ``WORDS`` in the JSON data of an overview; None of what drifted, where none is
-    known and not all was looked at."""
+    known and not all was looked at, also where nothing is placed (``drifted_number`` then tells 0)."""
     cells = "".join(each["cells"] for each in report["placements"])
     return {
         "clusters": len(report["clusters"]),
