@@ -67,7 +67,8 @@ class PatchLeave:
 
 
 def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
-    """NodePools, AKSNodeClasses and EC2NodeClasses, or the parts of them that are to change.
+    """NodePools, AKSNodeClasses and EC2NodeClasses, or the parts of them that are to change, as patches in the order
+    given; another kind is refused as no NodePool.
 
     Of each its spec, labels and annotations are kept, without kubectl's last-applied, and all else is dropped. The spec
     of a NodePool is as it is repaired, and the repairs are not told. FleetError with all problems: those of a NodePool,

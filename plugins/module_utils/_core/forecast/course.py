@@ -56,7 +56,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Standstill:
-    """A span in which nothing was in flight; ``end`` None if it does not end. ``stage`` is the one that waited."""
+    """A span in which nothing was in flight; ``end`` None if it does not end. ``stage`` is the name of the first that
+    is not done, ``message`` says what it waits for."""
 
     stage: str
     message: str
@@ -69,7 +70,8 @@ class Course:
     """A run as it goes. ``held`` is what each member waited for before it started: reason and message; ``standstills``
     are in order of time; both stay empty unless ``noted``. ``views`` are changed as obstacles end.
 
-    ``changes_at`` is the next instant at which anything changes without anybody's doing, ``changes_by`` says what does.
+    ``changes_at`` is the first instant, after what is decided at the start, at which anything changes without anybody's
+    doing, None for never; ``changes_by`` says what does. Both are known once ``play`` has begun.
     """
 
     run: RunState

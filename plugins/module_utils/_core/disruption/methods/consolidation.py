@@ -46,7 +46,7 @@ class NoPools(Exception):
 def multi_node(look: MethodInput) -> MethodCommands:
     """Two or more underused nodes with at most one replacement that is cheaper: the longest run of the best candidates
     that works, out of the first 100 that budgets leave room for (101 with the setting ``upstream``). At most one
-    command; ``error`` where that ends in ``NoPools``.
+    command, in pools with policy ``Balanced`` only one that saves enough; ``error`` where it ends in ``NoPools``.
 
     The length is found by halves, so that, as upstream, a longer run may be missed behind one that does not work.
     Errors as of ``Simulator.simulate`` and ``underused``.
@@ -116,7 +116,8 @@ def underused(look: MethodInput) -> tuple[list[NodeCandidate], list[RefusedComma
 
 def taking_turns(nodes: t.Sequence[NodeCandidate], first: t.Sequence[str] = ()) -> list[NodeCandidate]:
     """The candidates of consolidation in turns: one node of each pool, then the next of each; pools in the order of
-    their best node, which upstream leaves to chance, those of ``first`` before all others."""
+    their best node, which upstream leaves to chance, those that ``first`` names (pools) before all others. ``nodes``
+    come with the best first."""
     by_pool: dict[str, list[NodeCandidate]] = {name: [] for name in first}
     for node in nodes:
         by_pool.setdefault(node.pool.name, []).append(node)

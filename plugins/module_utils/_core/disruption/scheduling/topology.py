@@ -129,7 +129,8 @@ class PodTopology:
         return not (self.groups or self.inverse)
 
     def update(self, asked: PodDemands) -> None:
-        """Notes the constraints of a pod as it asks for them now, in place of what it asked for before."""
+        """Notes the constraints of a pod as it asks for them now, in place of what it asked for before; required
+        anti-affinity, which no pod gives up, stays noted."""
         if asked.plain and not self.groups:
             return
         for each in self.groups.values():
