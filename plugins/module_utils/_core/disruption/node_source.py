@@ -41,10 +41,10 @@ class NodeSource:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceEffect:
-    """``changed`` are the fields with their class; ``drifted`` the nodes that are replaced or go, ``unsure`` those of
-    which nobody can tell, by name with why. ``count``: how many nodes come from the object, 0 for one that is new and
-    for a class that goes. ``findings`` are about the subnet of an AKSNodeClass, errors, warnings and notes, as of
-    ``check_subnet_change``."""
+    """``changed`` are the paths of fields with their class, empty unless the object is there before and after;
+    ``drifted`` the nodes that are replaced or go, ``unsure`` those of which nobody can tell, by name with why.
+    ``count``: how many nodes come from the object, 0 for one that is new and for a class that goes. ``findings`` are
+    about the subnet of an AKSNodeClass, errors, warnings and notes, as of ``check_subnet_change``."""
 
     changed: tuple[tuple[str, str], ...] = ()
     drifted: Mapping[str, str] = field(default_factory=dict)

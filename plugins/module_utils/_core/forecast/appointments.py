@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The calendar of a run: who can begin when over windows and freezes (``open``, ``freeze``, ``closed``), what is waited
-for (``wait``), and what is expected then (``stage``)."""
+"""The calendar of an update run: who can begin when over windows and freezes (``open``, ``freeze``, ``closed``), what
+is waited for (``wait``), and what is expected then (``stage``)."""
 
 from __future__ import annotations
 

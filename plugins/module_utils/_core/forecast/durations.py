@@ -88,8 +88,8 @@ def share(seed: int, sample: int, name: str) -> float:
 
 @dataclass(frozen=True)
 class EvenShares:
-    """Shares for so many ``samples``, at least one, evenly spread for each name in an order of its own: half of the
-    samples have half of all cases, however few they are, and an odd number has one in the middle."""
+    """Shares for so many ``samples``, at least one, evenly spread for each name in an order of its own: as many of them
+    lie below 0.5 as above it, however few they are, and an odd number has one in the middle."""
 
     seed: int
     samples: int

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When a run will begin and end, stage by stage and member by member (``expected``, ``p50``, ``p90``), what it will
-wait for (``waits``, ``blocker``, ``next_change``), and how soon people are assumed to open gates: the decider on a
+"""When an update run will begin and end, stage by stage and member by member (``expected``, ``p50``, ``p90``), what it
+will wait for (``waits``, ``blocker``, ``next_change``), and how soon people are assumed to open gates: the decider on a
 virtual clock, played several times (``samples``, ``horizon``).
 
 It is played several times with lengths drawn from their spread; that course which ends in the middle of all tells what
@@ -165,8 +165,9 @@ class Forecast:
 
 
 def forecast(run: RunState, members: Members, now: datetime, assumed: Assumptions = Assumptions()) -> Forecast:
-    """How the run will go from ``now``, an aware instant, on. One that was never started is taken to be started now;
-    one that is Stopped or Failed stays so. Windows of ``members`` must reach as far as the forecast is to."""
+    """How the update run will go from ``now``, an aware instant, on; no member is asked, nothing recorded. One that was
+    never started is taken to be started now; one that is Stopped or Failed stays so. Windows of ``members`` must reach
+    as far as the forecast is to."""
     begun, views = _afresh(start(run, now) if run.phase == NEW else run), _shared(members)
     shares = EvenShares(assumed.seed, max(1, assumed.samples))
     ends = [_played(begun, views, now, assumed, _Draw(shares, sample)).run for sample in range(shares.samples)]

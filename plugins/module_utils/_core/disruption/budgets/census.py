@@ -36,7 +36,8 @@ class NodeCensus:
 
 @dataclass(frozen=True)
 class PoolAllowance:
-    """What a pool may lose at one instant for one reason."""
+    """How many nodes a pool may lose at one instant for one reason, and why: its census with the answer of its
+    budgets."""
 
     census: NodeCensus
     answer: Allowed

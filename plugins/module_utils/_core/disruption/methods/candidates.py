@@ -33,8 +33,9 @@ MULTI_NODE, SINGLE_NODE = "MultiNodeConsolidation", "SingleNodeConsolidation"
 
 @dataclass(frozen=True)
 class Method:
-    """``reason`` is the one that budgets know; ``kind`` says whether pods are always respected (``graceful``), or not
-    where the NodeClaim has a terminationGracePeriod (``eventual``)."""
+    """A method of disruption by its name in Karpenter. ``reason`` (Empty, Drifted, Underutilized) is the one that
+    budgets know; ``kind`` says whether pods are always respected (``graceful``), or not where the NodeClaim has a
+    terminationGracePeriod (``eventual``)."""
 
     name: str
     reason: str
@@ -133,7 +134,7 @@ class CandidateVerdict:
 
 @dataclass(frozen=True)
 class NodeVerdict:
-    """Both classes, and what the node costs if it is a candidate of any."""
+    """Whether a node is a candidate, for both classes of methods, and what it costs if it is one for any; None else."""
 
     graceful: CandidateVerdict
     eventual: CandidateVerdict

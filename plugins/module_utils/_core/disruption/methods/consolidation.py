@@ -127,7 +127,8 @@ def taking_turns(nodes: t.Sequence[NodeCandidate], first: t.Sequence[str] = ()) 
 
 @dataclass
 class Consolidation:
-    """What is asked of one look; ``events`` are what upstream says meanwhile, ``scored`` the last scores by pool."""
+    """Consolidations tried out on one cluster at one instant (``look``), which is not changed; ``events`` are what
+    upstream says meanwhile, ``scored`` the last scores of policy ``Balanced`` by pool."""
 
     look: MethodInput
     events: list[NodeEvent] = field(default_factory=list)
@@ -185,7 +186,7 @@ class Consolidation:
         return None
 
     def tell_pools(self, scores: t.Mapping[str, Score]) -> None:
-        """Adds an event for each pool whose score is approved."""
+        """Adds the event ``ConsolidationApproved`` to ``events`` for each pool, by name, whose score is approved."""
         self.events += [
             NodeEvent(words.NODE_POOL, pool, words.APPROVED, score.text)
             for pool, score in scores.items()
@@ -193,7 +194,7 @@ class Consolidation:
         ]
 
     def tell_node(self, one: NodeCandidate, scores: t.Mapping[str, Score]) -> None:
-        """Adds an event about the node for each score, as of a move that is approved."""
+        """Adds the event ``ConsolidationApproved`` about the node to ``events`` for each score, approved or not."""
         self.events += [NodeEvent(words.NODE, one.name, words.APPROVED, score.text) for score in scores.values()]
 
     def _impossible(self, done: Simulation) -> NoGain | None:

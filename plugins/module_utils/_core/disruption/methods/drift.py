@@ -42,7 +42,7 @@ YOUNG = timedelta(hours=1)
 @dataclass(frozen=True)
 class Drift:
     """``reason`` as it stands in the NodeClaim's condition ``Drifted``, ``text`` says what has changed. ``reported``:
-    nothing but the condition tells it."""
+    nothing but that condition tells it, as of ``reported_drift``."""
 
     reason: str
     text: str
@@ -97,7 +97,8 @@ def requirements_drift(requirements: t.Iterable[NodeSelectorRequirement], labels
 
 def reported_drift(pool: StatePool, node: StateNode) -> Drift | None:
     """The drift whose cause only the controller can judge, whatever its name, as the condition ``Drifted`` has it; None
-    if it is not True, or its cause is one that ``drift`` judges itself, which then counts as it stands now."""
+    if it is not True, or its cause is one that ``drift`` judges itself, as far as pool, catalogue and class are known:
+    that counts as it stands now."""
     condition = node.claim.condition("Drifted") if node.claim is not None else None
     if condition is None or condition.status != "True" or condition.reason in _judged(pool):
         return None
@@ -106,7 +107,8 @@ def reported_drift(pool: StatePool, node: StateNode) -> Drift | None:
 
 @dataclass(frozen=True)
 class DriftedNode:
-    """``since``: when the condition ``Drifted`` came, None if it is not there yet."""
+    """A node and the first cause of its drift. ``since``: when the condition ``Drifted`` came, None if it is not there
+    yet."""
 
     node: StateNode
     drift: Drift

@@ -40,7 +40,8 @@ _METHODS: t.Mapping[str, t.Callable[[MethodInput], MethodCommands]] = {
 
 @dataclass(frozen=True)
 class Pass:
-    """What a pass does. ``refused`` is by method, of those that were tried; empty commands: nothing is to be gained."""
+    """What one pass of Karpenter's disruption controller does. ``refused`` is by method, of those that were tried;
+    empty commands: nothing is to be gained."""
 
     commands: tuple[Command, ...]
     refused: t.Mapping[str, tuple[RefusedCommand, ...]]

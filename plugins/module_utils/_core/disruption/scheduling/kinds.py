@@ -77,8 +77,8 @@ class CatalogueType:
         self.requirements[CAPACITY_TYPE] = LabelRequirement(CAPACITY_TYPE, kinds)
 
     def fits(self, requests: t.Mapping[str, int]) -> bool:
-        """Whether a new node of it has so much (10^-9 of each resource's unit); nothing fits where it has a negative
-        amount."""
+        """Whether a new node of it has so much (10^-9 of each resource's unit) in ``allocatable``, of which DaemonSets
+        are not taken off here; nothing fits where that has a negative amount."""
         have = self.allocatable
         if any(amount > have.get(name, 0) for name, amount in requests.items()):
             return False

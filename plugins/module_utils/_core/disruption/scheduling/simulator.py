@@ -133,9 +133,10 @@ class Simulator:
         return [(pod, node) for node in self.leaving for pod in node.pods if limits.reschedulable_now(pod, self.now)]
 
     def simulate(self, going: t.Sequence[StateNode], consolidation: bool = False) -> Simulation:
-        """What becomes of the pods of ``going``, of pods that wait, and of those on nodes on their way out, if
-        ``going`` were not there; the state itself stays as it is. FleetError ``undecodable``, ``invalid-quantity`` for
-        pools and NodeClaims that cannot be read, ValueError for a ``consolidateAfter`` that is no duration.
+        """What becomes of the pods of ``going`` and of nodes on their way out that need room at once
+        (``reschedulable_now``), and of pods that wait (``pending``), if ``going`` were not there; the state itself
+        stays as it is. FleetError ``undecodable``, ``invalid-quantity`` for pools and NodeClaims that cannot be read,
+        ValueError for a ``consolidateAfter`` that is no duration.
 
         With ``consolidation`` pods that run move to no node whose ``consolidateAfter`` still runs, unless they come
         from a node on its way out; and, where there are no constraints between pods, the first pod of a node that finds

@@ -106,7 +106,9 @@ class Landscape:
 
 
 class PodTopology:
-    """The groups of one simulation. ``gone`` are the names of places that go, ``moving`` the keys of pods to place."""
+    """The constraints between pods in one simulation, in groups that pods share: ``groups`` are what pods to place ask
+    for, ``inverse`` by which pods keep others away. ``gone`` are the names of places that go, ``moving`` the keys of
+    pods to place."""
 
     def __init__(
         self, land: Landscape, asked: t.Iterable[PodDemands], gone: frozenset[str], moving: frozenset[str]
