@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every gate that keeps Karpenter from disrupting a node (``NewCandidate``), in words, for graceful and eventual
 methods: ``in-command``, ``not-managed``, ``no-node``, ``not-initialized``, ``deleting``, ``nominated``,
-``node-annotation``, ``no-pool-label``, ``no-pool``, and of its pods ``pod-annotation``, ``pdb``, ``pdb-several``.
+``node-annotation``, ``no-pool-label``, ``no-pool``, of its pods ``pod-annotation``, ``pdb``, ``pdb-several``.
 
 Upstream stops at the first gate that is closed; here all are told, in the order in which upstream asks.
 """
@@ -43,15 +43,17 @@ def past_grace(found: tuple[Blocker, ...], node: StateNode) -> tuple[Blocker, ..
 def node_blockers(state: ClusterState, node: StateNode, now: datetime) -> tuple[Blocker, ...]:
     """The gates of the node itself that are closed at an aware instant, in upstream's order: ``in-command``,
     ``not-managed``, ``no-node``, ``not-initialized``, ``deleting``, ``nominated``, ``node-annotation``,
-    ``no-pool-label``, ``no-pool``; empty if none is. What follows from another is not told: ``deleting`` in a running
-    command, ``not-initialized`` without a Node, ``no-pool`` without the label."""
+    ``no-pool-label``, ``no-pool`` (not there, of another provider, or known to have no instance types); empty if none
+    is. What follows from another is not told: ``deleting`` in a running command, ``not-initialized`` without a Node,
+    ``no-pool`` without the label."""
     return tuple(found for gate in _GATES if (found := gate(state, node, now)) is not None)
 
 
 def pod_blockers(pods: t.Iterable[Pod], limits: PodDisruptionBudgets, now: datetime) -> tuple[Blocker, ...]:
-    """Active pods that do-not-disrupt protects at an aware instant (``pod-annotation``), then pods that a drain would
-    evict and that several PodDisruptionBudgets cover (``pdb-several``), or one with nothing left that does not let them
-    through as unhealthy (``pdb``), both in the order given; at most one blocker for each pod."""
+    """Active pods that ``karpenter.sh/do-not-disrupt`` protects at an aware instant (``pod-annotation``), then of the
+    others those that a drain would evict and that several PodDisruptionBudgets cover (``pdb-several``), or one with
+    nothing left that does not let them through as unhealthy (``pdb``), both in the order given; at most one blocker for
+    each pod."""
     shielded, held = [], []
     for pod in pods:
         if DO_NOT_DISRUPT in pod.annotations and pod.active:

@@ -86,8 +86,9 @@ class _Named:
 
 @dataclass(frozen=True)
 class EditEffect:
-    """What an edit does: the ``changed`` paths, each with its class, without those of no known class; by name of the
-    node why it will have ``drifted``. ``unsure`` are nodes of which nobody can tell from here, each with why."""
+    """What an edit does: the ``changed`` paths, as of ``changed_paths``, each with its class, without those of no known
+    class; by name of the node why it will have ``drifted``. ``unsure`` are nodes of which nobody can tell from here,
+    each with why."""
 
     changed: tuple[tuple[str, str], ...]
     drifted: t.Mapping[str, Drift]
@@ -112,7 +113,8 @@ def drifts_pool(path: str) -> bool:
 def effect_of_edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: ClusterState) -> EditEffect:
     """Which nodes drift when ``new`` replaces ``old``: manifests of one object, as the server stores them, of which
     ``spec`` is compared. Nodes are those with a NodeClaim; a static change drifts all, and special ones are judged only
-    without one. FleetError ``unknown-kind`` for a kind that is not in ``FIELD_CLASSES``, ``undecodable``."""
+    without one. FleetError ``unknown-kind`` for another kind than NodePool, AKSNodeClass and EC2NodeClass,
+    ``undecodable`` for manifests that cannot be read."""
     if kind not in FIELD_CLASSES:
         raise FleetError("unknown-kind", f"drift is foreseen for {' and '.join(FIELD_CLASSES)}, not for {kind}")
     name = read_as(_Named, old, kind).metadata.name

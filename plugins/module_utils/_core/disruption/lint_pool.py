@@ -40,14 +40,15 @@ def lint_node_pool(
     """All findings about a NodePool, a patch or a fragment of one: problems, repairs, hazards of the template, then
     those of its budgets, if they are written and can be read, proved over the year after an aware instant.
 
-    ``nodes`` is the pool's size, ``policies`` what the cluster's own definition lists, where they are known.
+    ``nodes`` is the pool's size, for ``consent``, ``policies`` are the consolidation policies that the cluster's own
+    definition lists; None where they are not known. Nothing is raised: a document that is no object is a problem, too.
     """
     return lint_examined(examine(document, policies=policies), start, nodes)
 
 
 def lint_examined(examined: Examined, start: datetime, nodes: int | None = None) -> tuple[Lint, ...]:
-    """As ``lint_node_pool``, of a manifest that has been examined already. What lacks fields that creation needs, and
-    is no fragment, gets the note ``patch-only`` after the problems."""
+    """As ``lint_node_pool``, of a manifest that has been examined already, in the same order. What lacks fields that
+    creation needs, and is no fragment, gets the note ``patch-only`` after the problems."""
     found = [_problem(each, examined) for each in examined.problems]
     if examined.missing and not examined.fragment:
         text = f"this can change a pool of that name, and not create one, without {' and '.join(examined.missing)}"

@@ -19,7 +19,8 @@ from ..values.listed import number_of
 
 def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...]:
     """The names of Nodes that somebody deletes, sorted and each once. FleetError with all problems: ``empty-name`` for
-    a blank one, and for no name, which is never "all"; ``unknown-node`` where no Node has one."""
+    a blank one, and for no name, which is never "all"; ``unknown-node`` where no Node in ``state.nodes`` has one: those
+    that Karpenter overlooks are there only as of ``with_overlooked``."""
     wanted = sorted(set(names))
     there = {each.node_name for each in state.nodes if each.node is not None}
     problems = [_empty_name("node") for name in wanted if not name.strip()]
@@ -36,8 +37,9 @@ def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...
 
 
 def nodes_of_pool(state: ClusterState, pool: str, confirmed: int | None) -> tuple[str, ...]:
-    """The names of the Nodes that a pool has, sorted; none for a pool that there is not. FleetError ``empty-name`` for
-    a blank pool, ``count-not-confirmed`` unless ``confirmed`` is how many they are, 0 included."""
+    """The names of the Nodes in ``state.nodes`` that bear the label of a pool, sorted, those without a NodeClaim too;
+    none for a pool that there is not. FleetError ``empty-name`` for a blank pool, ``count-not-confirmed`` unless
+    ``confirmed`` is how many they are, 0 included."""
     found = [each.node_name for each in _of_pool(state, pool) if each.node is not None]
     return _confirmed(found, f"pool {pool}", confirmed)
 

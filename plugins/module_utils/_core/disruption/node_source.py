@@ -41,9 +41,10 @@ class NodeSource:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceEffect:
-    """``changed`` are the fields with their class; ``drifted`` the nodes that are replaced or go, ``unsure`` those of
-    which nobody can tell, by name with why. ``count``: how many nodes come from the object, 0 for one that is new and
-    for a class that goes. ``findings`` are about another subnet."""
+    """``changed`` are the paths of fields with their class, empty unless the object is there before and after;
+    ``drifted`` the nodes that are replaced or go, ``unsure`` those of which nobody can tell, by name with why.
+    ``count``: how many nodes come from the object, 0 for one that is new and for a class that goes. ``findings`` are
+    about the subnet of an AKSNodeClass, errors, warnings and notes, as of ``check_subnet_change``."""
 
     changed: tuple[tuple[str, str], ...] = ()
     drifted: Mapping[str, str] = field(default_factory=dict)
@@ -54,8 +55,9 @@ class SourceEffect:
 
 def effect_of(change: NodeSource, state: ClusterState, network: Network, allow_move: bool = False) -> SourceEffect:
     """What writing or deleting the object does to the nodes that there are: one that is new replaces none, a class that
-    goes takes none with it. ``allow_move`` lets a move between good subnets through, with a warning. FleetError as of
-    ``effect_of_edit``."""
+    goes takes none with it. ``network`` is what the subnet of an AKSNodeClass is judged by, where errors are findings;
+    ``allow_move`` lets a move between good subnets through, with a warning. FleetError as of ``effect_of_edit``, for an
+    edit alone."""
     if change.after is None:
         return _of_deletion(change, state)
     findings = _of_subnet(change, state, network, allow_move)

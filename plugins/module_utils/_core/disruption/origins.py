@@ -28,7 +28,8 @@ def origin(node: StateNode, now: datetime) -> str:
     """Who disrupts the node at an aware instant: ``manual``, if one of our verbs has marked it; by the NodeClaim's
     condition DisruptionReason, if that is True, ``Drift``, ``Consolidation`` or that reason itself, ``external`` if it
     is empty; else ``Expiration``, if it was deleted at the end of its lifetime or later; else ``external``. Empty if
-    nobody does. ValueError for an ``expireAfter`` that is no duration."""
+    nobody does: it is neither marked by us nor on its way out (``StateNode.deleting``). ValueError for an
+    ``expireAfter`` that is no duration."""
     if node.node is not None and node.node.annotations.get(DISRUPTED_BY):
         return MANUAL
     if not node.deleting:

@@ -25,8 +25,8 @@ def is_stopped(pool: Mapping[str, t.Any]) -> bool:
 
 
 def stop_patch(pool: Mapping[str, t.Any]) -> Document | None:
-    """The merge patch that stops a pool; None if it is stopped. Where others have changed its budgets since it was, it
-    is stopped again, and what is kept are the budgets of before the first time."""
+    """The merge patch that stops a pool; None if it is stopped, its one budget being 0. Where others have changed its
+    budgets since it was, it is stopped again, and what is kept are the budgets of before the first time."""
     if is_stopped(pool) and _budgets(pool) == STOP:
         return None
     before = {} if is_stopped(pool) else {BEFORE: json.dumps(_budgets(pool), sort_keys=True)}

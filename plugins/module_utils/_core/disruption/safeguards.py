@@ -16,8 +16,8 @@ FIRST_IF_NEEDED = "if its pods need one"
 
 @dataclass(frozen=True)
 class SafeguardRow:
-    """Whether budgets, PodDisruptionBudgets and do-not-disrupt hold it back, and whether a replacement comes first:
-    ``yes``, ``no``, or in words when."""
+    """Of a disruption for one reason, whether budgets, PodDisruptionBudgets and do-not-disrupt (``annotation``) hold it
+    back, and whether a replacement comes first: ``yes``, ``no``, or in words when."""
 
     reason: str
     budgets: str

@@ -38,7 +38,8 @@ _NAMELESS = Problem("missing-field", "apiVersion, kind and metadata.name are nee
 
 @dataclass(frozen=True)
 class SourcePatch:
-    """A merge patch of one object that nodes come from."""
+    """A merge patch of one NodePool, AKSNodeClass or EC2NodeClass; ``patch`` has its ``spec`` and ``metadata``
+    alone."""
 
     kind: str
     name: str
@@ -67,7 +68,8 @@ class PatchLeave:
 
 
 def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
-    """NodePools, AKSNodeClasses and EC2NodeClasses, or the parts of them that are to change.
+    """NodePools, AKSNodeClasses and EC2NodeClasses, or the parts of them that are to change, as patches in the order
+    given; another kind is refused as no NodePool.
 
     Of each its spec, labels and annotations are kept, without kubectl's last-applied, and all else is dropped. The spec
     of a NodePool is as it is repaired, and the repairs are not told. FleetError with all problems: those of a NodePool,
@@ -90,8 +92,9 @@ def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
 
 
 def why_withheld(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, member: str) -> tuple[Problem, ...]:
-    """Why the patch may not be written as things are: whatever speaks against another subnet,
-    ``subnet-routes-unconfirmed``, and ``drift-without-consent`` if nodes drift or may do so; empty if it may."""
+    """Why the patch may not be written as things are: whatever speaks against another subnet, then
+    ``subnet-routes-unconfirmed`` unless ``leave`` says ``routes``, and ``drift-without-consent`` if nodes drift or may
+    do so, unless it says ``drift``; empty if it may."""
     where = f"{member} {patch.kind}/{patch.name}"
     found = [Problem(each.code, each.message, where) for each in effect.findings if each.level == ERROR]
     for text in () if leave.routes else unconfirmed_routes(effect):

@@ -41,7 +41,7 @@ _SUBNET_ID = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Subnet:
-    """``prefixes`` in CIDR form; ``used`` addresses besides Azure's own."""
+    """A subnet of Azure: ``prefixes`` in CIDR form; ``used`` says how many addresses are taken besides Azure's own."""
 
     prefixes: tuple[str, ...]
     used: int = 0
@@ -55,11 +55,11 @@ class Subnet:
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """What is known of the cluster's network. ``subnets`` None: nobody looked; a subnet that is missing was not found.
+    """What is known of the cluster's network. ``subnets`` are by Azure resource ID; None: nobody looked; a subnet that
+    is missing was not found.
 
-    ``reached`` are subnets whose routes somebody has probed.
-    ``nodes`` are the most that may come to stand in the subnet; ``addresses_per_node`` is 1 where pods have addresses
-    of an overlay, else 1 and the pods of a node.
+    ``reached`` are subnets whose routes somebody has probed. ``nodes`` are the most that may come to stand in the
+    subnet; ``addresses_per_node`` is 1 where pods have addresses of an overlay, else 1 and the pods of a node.
     """
 
     subnets: t.Mapping[str, Subnet] | None = None
@@ -71,15 +71,18 @@ class Network:
     reached: tuple[str, ...] = ()
 
     def find(self, subnet: str) -> Subnet | None:
-        """The subnet of that identity, in any case; None also if nobody looked."""
+        """The subnet of that Azure resource ID, in capitals or small letters; None if it was not found, or nobody
+        looked."""
         known = self.subnets or {}
         return next((each for name, each in known.items() if name.lower() == subnet.lower()), None)
 
 
 def check_subnet_change(old: str, new: str, network: Network, override: bool = False) -> tuple[Lint, ...]:
-    """Findings about an edit of the field, an empty text for the cluster's own subnet; none if both are one, in any
-    case. Errors are ``subnet-malformed``, which stands alone, ``subnet-migration-unsupported``, ``subnet-missing``,
-    ``subnet-overlap`` and ``subnet-too-small``; ``subnet-routes-unconfirmed`` is a note. FleetError ``invalid-cidr``.
+    """Findings about an edit of ``vnetSubnetID`` from ``old`` to ``new``, an empty text for the cluster's own subnet;
+    none if both are one, capitals or not. No Azure is asked: ranges and room are judged only of a subnet that
+    ``network`` has. Errors are ``subnet-malformed``, which stands alone, ``subnet-migration-unsupported``,
+    ``subnet-missing``, ``subnet-overlap`` and ``subnet-too-small``; ``subnet-routes-unconfirmed`` is a note. FleetError
+    ``invalid-cidr``.
 
     ``override`` lets an unsupported move through, with a warning for the report.
     """

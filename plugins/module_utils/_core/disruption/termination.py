@@ -26,7 +26,7 @@ STUCK = timedelta(minutes=1)
 @dataclass(frozen=True)
 class Removal:
     """What is to be done with a pod (``namespace/name``) now: ``evict``, ``delete`` or ``wait``. ``grace_seconds`` is
-    for deletions, which nothing holds back; None else."""
+    for deletions, which nothing holds back, 1 at least; None else."""
 
     pod: str
     action: str
@@ -48,7 +48,8 @@ class Drain:
 
     @property
     def text(self) -> str:
-        """How many pods are left, until when they are waited for, and for which, in a sentence."""
+        """How many pods are left, until when they are waited for, and which of them a step only waits for, in a
+        sentence."""
         limit = f"until {write_time(self.deadline)}" if self.deadline else "no deadline"
         held = ", ".join(each.pod for each in self.removals if each.action == WAIT)
         return f"{number_of(len(self.removals), 'pod')} left, {limit}" + (f"; waits for {held}" if held else "")
@@ -73,10 +74,11 @@ def deadline(claim: NodeClaim) -> datetime | None:
 
 
 def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> Drain:
-    """What is to be done at an aware instant, by the key of the pod: those past their time are deleted, those of the
-    first tier that has pods are evicted unless they are protected or ending, others wait. Tiers are plain pods, plain
-    daemons, critical pods, critical daemons. Pods that have ended, stuck ones, and those that a drain leaves where they
-    are, are not in it.
+    """What is to be done with a node's pods at an aware instant, in the order of their keys; nothing is carried out.
+    Those past their time are deleted, those of the first tier that has pods are evicted unless they are protected or
+    ending, others wait. Tiers are plain pods, plain daemons, critical pods, critical daemons. Pods that have ended,
+    stuck ones (that should have been gone for more than a minute), and those that a drain leaves where they are, are
+    not in it.
 
     A pod is past its time once less is left until the deadline than it asks for, one that is ending if it would end
     after that; without ``until`` none ever is.

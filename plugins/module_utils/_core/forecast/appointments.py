@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The calendar of a run: who can begin when over windows and freezes (``open``, ``freeze``, ``closed``), what is waited
-for (``wait``), and what is expected then (``stage``)."""
+"""The calendar of an update run: who can begin when over windows and freezes (``open``, ``freeze``, ``closed``), what
+is waited for (``wait``), and what is expected then (``stage``)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def appointments(
     permitted: t.Mapping[str, Spans | None] = EMPTY,
 ) -> tuple[Appointment, ...]:
     """Openings, freezes and what these close of windows, expected waits and stages that meet the span from ``now`` to
-    ``until``, by start, told whole; one for all members that share it. ``permitted`` says by member when its windows
+    ``until``, two aware instants, by start, then kind and text, told whole; one for all members that share it, in the
+    order of the run. ``freezes`` are those of each member by their names. ``permitted`` says by member when its windows
     are open, whatever freezes say; None for one without windows. Members without windows are open at any time, from
     ``now`` to ``until``; those that have ended, are in flight or not known have nothing of their own."""
     waiting = [row.name for row in run.members if row.state not in (*DONE, FAILED, RUNNING)]

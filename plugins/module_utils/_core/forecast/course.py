@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One course of a run on a virtual clock: the decider itself, with upgrades that end and gates that are approved when
-they are told to; what members were held by, standstills, and the next change."""
+"""One course of an update run on a virtual clock: the decider itself, with upgrades that end and gates that are
+approved when they are told to; what members were held by, standstills, and the next change."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Standstill:
-    """A span in which nothing was in flight; ``end`` None if it does not end. ``stage`` is the one that waited."""
+    """A span in which nothing was in flight; ``end`` None if it does not end. ``stage`` is the name of the first that
+    is not done, ``message`` says what it waits for."""
 
     stage: str
     message: str
@@ -66,10 +67,12 @@ class Standstill:
 
 @dataclass
 class Course:
-    """A run as it goes. ``held`` is what each member waited for before it started: reason and message; ``standstills``
-    are in order of time; both stay empty unless ``noted``. ``views`` are changed as obstacles end.
+    """An update run as it goes on, up to ``now``. ``held`` is what each member waited for before it started: reason and
+    message; ``standstills`` are in order of time; both stay empty unless ``noted``. ``views`` are changed as obstacles
+    end.
 
-    ``changes_at`` is the next instant at which anything changes without anybody's doing, ``changes_by`` says what does.
+    ``changes_at`` is the first instant, after what is decided at the start, at which anything changes without anybody's
+    doing, None for never; ``changes_by`` says what does. Both are known once ``play`` has begun.
     """
 
     run: RunState

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long upgrades take (``p50``, ``p90``): given, or learned from members of runs that are done; lengths drawn from
-their spread by a seed, quantiles."""
+"""How long upgrades take (``p50``, ``p90``): given, or learned from members whose upgrade in an update run succeeded at
+the first attempt; lengths drawn from their spread by a seed, quantiles."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ UPGRADE = Duration(timedelta(minutes=20), timedelta(minutes=45))
 
 @dataclass(frozen=True)
 class Durations:
-    """Of upgrades: by member, and for all others."""
+    """How long upgrades take: by name of the member, and for all others."""
 
     others: Duration = UPGRADE
     members: Mapping[str, Duration] = field(default_factory=dict, hash=False)
@@ -60,8 +60,8 @@ class Durations:
 
 
 def learned(runs: t.Iterable[UpdateRun], run_type: str, given: Duration = UPGRADE) -> Durations:
-    """What upgrades of this type took in these runs, those that go on included: each member's own, where it had some,
-    and that of all.
+    """What upgrades of this type (``run_type``: Full, ControlPlaneOnly, NodeImageOnly) took in these runs, those that
+    go on included: each member's own, where it had some, and that of all.
 
     Only those count that were done at the first attempt, as others tell of what went wrong. ``given`` is for a fleet
     without any.
@@ -88,8 +88,8 @@ def share(seed: int, sample: int, name: str) -> float:
 
 @dataclass(frozen=True)
 class EvenShares:
-    """Shares for so many ``samples``, at least one, evenly spread for each name in an order of its own: half of the
-    samples have half of all cases, however few they are, and an odd number has one in the middle."""
+    """Shares for so many ``samples``, at least one, evenly spread for each name in an order of its own: as many of them
+    lie below 0.5 as above it, however few they are, and an odd number has one in the middle."""
 
     seed: int
     samples: int

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When a run will begin and end, stage by stage and member by member (``expected``, ``p50``, ``p90``), and what it will
-wait for (``waits``, ``blocker``, ``next_change``): the decider on a virtual clock, played several times.
+"""When an update run will begin and end, stage by stage and member by member (``expected``, ``p50``, ``p90``), what it
+will wait for (``waits``, ``blocker``, ``next_change``), and how soon people are assumed to open gates: the decider on a
+virtual clock, played several times (``samples``, ``horizon``).
 
 It is played several times with lengths drawn from their spread; that course which ends in the middle of all tells what
 is expected when, and what is waited for. Upgrades are expected to succeed. The same input and seed give the same
@@ -121,16 +122,18 @@ class MemberForecast(PartForecast):
     group: str
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As that of NodeForecast, with ``stage`` and ``group``."""
+        """As that of ``PartForecast``, with ``stage`` and ``group``."""
         return {**super().as_dict(), "stage": self.stage, "group": self.group}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """``waits`` are all spans in which nothing is in flight, in the course in the middle. ``usual_gates`` says that
-    people open all gates in it as soon as half of all gates are opened, or that no gate waits for people who open it.
+    """``waits`` are all spans in which nothing is in flight, in the course in the middle, in order; ``stages`` and
+    ``members`` are in the order of the run. ``usual_gates`` says that people open all gates in it as soon as half of
+    all gates are opened, or that no gate waits for people who open it.
 
-    ``changes_at`` is the next instant at which anything changes by itself, None for never; ``changes_by`` says what.
+    ``changes_at`` is the next instant at which anything changes by itself, None for never, as for a run that nobody has
+    started; ``changes_by`` says what does.
     """
 
     run: PartForecast
@@ -162,8 +165,9 @@ class Forecast:
 
 
 def forecast(run: RunState, members: Members, now: datetime, assumed: Assumptions = Assumptions()) -> Forecast:
-    """How the run will go from ``now``, an aware instant, on. One that was never started is taken to be started now;
-    one that is Stopped or Failed stays so. Windows of ``members`` must reach as far as the forecast is to."""
+    """How the update run will go from ``now``, an aware instant, on; no member is asked, nothing recorded. One that was
+    never started is taken to be started now; one that is Stopped or Failed stays so. Windows of ``members`` must reach
+    as far as the forecast is to."""
     begun, views = _afresh(start(run, now) if run.phase == NEW else run), _shared(members)
     shares = EvenShares(assumed.seed, max(1, assumed.samples))
     ends = [_played(begun, views, now, assumed, _Draw(shares, sample)).run for sample in range(shares.samples)]

@@ -63,7 +63,8 @@ class GroupPart:
         return replace(after, members=tuple(rows))
 
     def follow(self, at: int, row: MemberRow) -> None:
-        """Takes note that the member at that index, one of those that ``small`` gave, has become ``row``."""
+        """Takes note that the member at that index of the whole group, one of those that ``small`` gave, has become
+        ``row``."""
         queue = self._queue_of.get(at)
         if queue is not None:
             if row.state in _IDLE:

@@ -44,7 +44,7 @@ class Window:
 
     def spans(self, start: datetime, end: datetime) -> list[Span]:
         """The active spans that meet [start, end), cut to it, in order and merged; all are naive instants in UTC.
-        ``@every`` is active in all of it or in nothing."""
+        ``@every`` is active in all of it or in nothing, as it is at ``start``. ``start`` must be before ``end``."""
         if isinstance(self.schedule, Every):
             return [(start, end)] if self.active(start) else []
         found = self._after_hits(self.schedule, start, end)

@@ -49,7 +49,8 @@ def offset(zone: tzinfo, now: datetime) -> timedelta:
 
 
 def shifted(now: datetime, by: timedelta) -> datetime:
-    """An aware ``now`` + ``by`` in UTC, held within the years 1 to 9999."""
+    """The instant that is ``by`` later than an aware one (earlier, if negative), in UTC, held within the years 1 to
+    9999."""
     try:
         return now.astimezone(UTC) + by
     except OverflowError:

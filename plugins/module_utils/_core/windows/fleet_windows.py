@@ -78,7 +78,8 @@ class FrozenSpan:
 
 @dataclass(frozen=True)
 class WindowAnswer:
-    """Whether it is open, why, and when that changes next, an aware instant; None if not within a year or so."""
+    """Whether it is open (work is permitted), why, and when that changes next (``until``), an aware instant; None if
+    not within a year or so."""
 
     open: bool
     why: str
@@ -117,8 +118,8 @@ def open_spans(
 
 
 def within_windows(windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpan], now: datetime) -> WindowAnswer:
-    """Whether it is open at an aware instant, why, and until when, None if not within 366 days; without windows it is
-    open, but for freezes."""
+    """Whether it is open at an aware instant, why, and until when, None if that does not end within 366 days; without
+    windows it is open, but for freezes. A freeze is told rather than a closed window."""
     for ahead in (SOON, AHEAD):
         end = shifted(now, ahead)
         spans = open_spans(windows, freezes, now, end)

@@ -24,9 +24,9 @@ class TakenSpan:
 def taken_spans(
     openings: t.Sequence[Span], freezes: t.Iterable[tuple[str, Span]], start: datetime, end: datetime
 ) -> t.Iterator[TakenSpan]:
-    """What ``freezes``, by name, close of those openings that meet [start, end), in order of time; where several
-    freezes meet or touch, once, and whole within the opening. What begins at ``end`` or later, or is over at ``start``,
-    is left out. Openings must be in order and apart."""
+    """What ``freezes``, each with its name, close of those openings that meet [start, end), in order of time; where
+    several freezes meet or touch, once, and whole within the opening. What begins at ``end`` or later, or is over at
+    ``start``, is left out. Openings must be in order and apart."""
     named = tuple(freezes)
     for begin, until in meeting(openings, start, end):
         met = [(name, span) for name, span in named if span[0] < until and span[1] > max(begin, start)]

@@ -24,8 +24,8 @@ NEVER = "0"
 
 @dataclass(frozen=True)
 class Compiled:
-    """A window as budgets in UTC, right from when they were made until ``valid_until``; None: for a year. ``warning``
-    tells when to compile it again; empty for None."""
+    """A window as budgets in UTC, right from when they were made until ``valid_until``, an aware instant; None: for a
+    year at least. ``warning`` tells when to compile it again; empty for None."""
 
     budgets: tuple[Budget, ...]
     valid_until: datetime | None

@@ -30,8 +30,9 @@ Spans = tuple[tuple[int, int], ...]
 
 def weekly_spans(budgets: t.Iterable[Budget]) -> Spans | None:
     """The minutes since Monday 00:00, by the clock of the schedules, in which at least one of these budgets is active;
-    ends are cut to whole minutes. None if one has neither schedule nor duration, or an ``@every``, or depends on the
-    day of the month or the month. ValueError for a schedule or duration that cannot be read."""
+    ends are cut to whole minutes. Empty if none ever is, one span of the whole week if at every time one is; None if
+    one has neither schedule nor duration, or an ``@every``, or depends on the day of the month or the month. ValueError
+    for a schedule or duration that cannot be read."""
     found: list[tuple[datetime, datetime]] = []
     for each in budgets:
         this = window(each)

@@ -42,7 +42,8 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class BudgetRule:
-    """A budget, read. ``window`` None means always; the problems say what cannot be read."""
+    """A budget, read. ``window`` None means always, or, with a ``schedule_problem``, that schedule or duration cannot
+    be read; ``amount`` is None where ``nodes`` cannot. The problems say why, in words, empty where all is well."""
 
     budget: Budget
     window: Window | None
@@ -73,7 +74,9 @@ class BudgetRule:
 @dataclass(frozen=True)
 class BudgetAnswer:
     """What one budget says, and why. ``active`` is None if its schedule cannot be read; ``value`` is how many nodes may
-    go by this budget alone, whatever the reason, ``UNLIMITED`` where it is not active."""
+    go by this budget alone, whatever the reason, ``UNLIMITED`` where it is not active. ``error`` says why it cannot be
+    evaluated, ``arithmetic`` how the value came about, both empty where there is nothing to say; ``why``, whether and
+    why it counts for the reason, is never empty."""
 
     budget: Budget
     active: bool | None
@@ -97,9 +100,10 @@ class BudgetAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The answer for one reason. ``limit`` is before nodes are subtracted that are being disrupted already; it can be
-    negative, as a budget has it or because numbers wrap to 32 bits as upstream. ``error``: some budget could not be
-    evaluated."""
+    """The answer for one reason and ``total`` nodes that count. ``limit`` is before nodes are subtracted that are being
+    disrupted already: ``UNLIMITED`` where nothing limits, 0 with ``error`` (some budget could not be evaluated), and
+    negative where a budget's number is, or wraps to 32 bits as upstream. ``active`` is as of ``BudgetRule.active``, for
+    each of ``rules``."""
 
     reason: str
     total: int
@@ -118,7 +122,7 @@ class Allowed:
     @property
     def binding(self) -> tuple[int, ...]:
         """The places, from 0 and in order, of the active budgets that set the limit: several on a tie, none if nothing
-        limits. If some cannot be evaluated, just these."""
+        limits. If some cannot be evaluated, just these, whatever their reasons."""
         rows = list(enumerate(zip(self.rules, self.active, strict=True)))
         if self.error:
             return tuple(index for index, (rule, on) in rows if rule.error(on))
@@ -197,7 +201,8 @@ def read_amount(text: str) -> Amount | None:
 
 def never_above(one: Amount | None, other: Amount | None) -> bool:
     """Whether one amount of nodes of a budget is at most the other in pools of any size but 0; one that cannot be read
-    (None) is 0. Beside a number, a percentage above 100 counts as 100."""
+    (None) is 0. Between a number and a percentage True is certain, and False is not: a percentage above 100 counts as
+    100, and none is taken to be at most a negative number."""
     one, other = one or Amount(0, False), other or Amount(0, False)
     if one.percent == other.percent:
         return one.number <= other.number

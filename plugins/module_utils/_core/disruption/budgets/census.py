@@ -21,8 +21,8 @@ NAMED = 20
 
 @dataclass(frozen=True)
 class NodeCensus:
-    """A pool's nodes by name: those that are ``counted``; of these, those that are ``disrupting`` and consume the
-    budget, each with why; those that are ``excluded``, each with why."""
+    """The names of a pool's nodes, in the order in which they were given: those that are ``counted``; of these, those
+    that are ``disrupting`` and consume the budget, each with why; those that are ``excluded``, each with why."""
 
     counted: tuple[str, ...] = ()
     disrupting: t.Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -36,7 +36,8 @@ class NodeCensus:
 
 @dataclass(frozen=True)
 class PoolAllowance:
-    """What a pool may lose at one instant for one reason."""
+    """How many nodes a pool may lose at one instant for one reason, and why: its census with the answer of its
+    budgets."""
 
     census: NodeCensus
     answer: Allowed
@@ -77,11 +78,12 @@ class PoolAllowance:
 
 
 def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, NodeCensus]:
-    """The census of each pool that has nodes, by its name, nodes in the order given; those of no pool are under "".
+    """The census of each pool that has nodes, by its name, nodes in the order given; those of no pool are under "". A
+    pool without any node is not in it.
 
-    Nodes whose NodeClaim is deleted, that are marked or not Ready stay in the total and are subtracted from what is
-    allowed, each once. Not counted, but ``excluded``, are those without a NodeClaim or Node, not initialized, or with
-    an instance that is terminating.
+    Nodes whose NodeClaim is being deleted, that a command has marked, or that are not Ready stay in the total and are
+    subtracted from what is allowed, each once. Not counted, but ``excluded``, are those without a NodeClaim or Node,
+    not initialized, or with an instance that is terminating.
     """
     counted: dict[str, list[str]] = {}
     disrupting: dict[str, dict[str, str]] = {}

@@ -26,7 +26,7 @@ NAMED = 3
 
 def opens_at(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str) -> datetime | None:
     """When the limit of ``nodes`` counted nodes is above 0 again, for a reason, in aware UTC, after an aware instant at
-    which it is not; None if it is not within ``horizons``."""
+    which it is not (else that instant itself); None if it is not within ``horizons``."""
     for ahead in horizons(budgets):
         changes = timeline(budgets, now, now + ahead, nodes, reason).changes
         found = next((each.at for each in changes if each.limit > 0), None)
@@ -53,7 +53,7 @@ def ahead_words(budgets: t.Iterable[Budget]) -> str:
 def closed_words(answer: Allowed, opens: datetime | None, now: datetime) -> str:
     """Which budgets let none go, of an answer with a limit of 0 or less, the first three of them and how many more, and
     until when, in UTC: ``budget 2 (0 nodes, 21:00-04:00 UTC) until Fri 04:00 UTC``, or without ``opens`` ``for a year
-    or more``, a year being ``ahead_words``. One that is alone in the list has no number."""
+    or more``, in place of the year what ``ahead_words`` gives. One that is alone in the list has no number."""
     rows = answer.budgets
     alone = len(rows) == 1
     found = []

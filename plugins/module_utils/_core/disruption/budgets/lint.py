@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hazards of a list of budgets as findings (``Lint``) with mended forms: ``schedule-unreadable``, ``nodes-unreadable``,
-``nodes-overflow``, ``schedule-never-fires``, ``reasons-empty``, ``windows-overlap``, and by a proof over a year
-``no-budget``, ``budget-never-permits``, ``unlimited-outside-windows``, ``budget-never-binds``.
+"""Hazards of a list of budgets as findings (``Lint``), mended: ``schedule-unreadable``, ``nodes-unreadable``,
+``nodes-overflow``, ``schedule-never-fires``, ``reasons-empty``, ``window-empty``, ``windows-overlap``; proved over a
+year: ``no-budget``, ``budget-never-permits``, ``unlimited-outside-windows``, ``budget-never-binds``.
 
 Everything found here is admitted by API servers: the schema is weaker than what Karpenter evaluates, and budgets only
 restrict, so that a list can say something else than it seems to.
@@ -36,8 +36,8 @@ class Lint:
     """One finding, of level ``error``, ``warning`` or ``note``, at a field's ``path``. ``mended`` maps field paths to
     what should stand there (None: nothing); empty if we cannot tell.
 
-    ``reasons`` and ``spans`` (the first few) are those that it speaks of. ``consent`` says what the mended form
-    disrupts when it is applied.
+    ``reasons`` and ``spans`` (aware instants, the first five at most) are those that it speaks of. ``consent`` says
+    what the mended form disrupts when it is applied.
     """
 
     code: str
@@ -68,7 +68,8 @@ def lint_budgets(
     budgets: tuple[Budget, ...], start: datetime, possible: tuple[str, ...] = REASONS, path: str = BUDGETS
 ) -> tuple[Lint, ...]:
     """All findings about a list, those about single budgets first and in its order, proved over the 366 days that
-    follow an aware instant; only those about single budgets if one of these is an error.
+    follow ``start``, an aware instant; ``path`` is where the list stands; only those about single budgets if one of
+    these is an error.
 
     Errors are ``schedule-unreadable``, ``nodes-unreadable``, ``nodes-overflow`` and ``schedule-never-fires``; besides
     them there are, of single budgets, ``reasons-empty``, ``window-empty`` and ``windows-overlap``, of the list
@@ -76,8 +77,8 @@ def lint_budgets(
     ``budget-never-binds`` and ``reason-never-binds``.
 
     ``possible`` are the reasons for which the pool's policy lets nodes be disrupted at all: only for these it is told
-    that nothing limits. Of how long an opening is nothing is said: a budget limits when a disruption starts, and not
-    how long it takes.
+    that nothing limits, an empty list aside. Of how long an opening is nothing is said: a budget limits when a
+    disruption starts, and not how long it takes.
     """
     single = [each for place, budget in enumerate(budgets) for each in _alone(budget, f"{path}[{place}]")]
     if any(each.level == ERROR for each in single):

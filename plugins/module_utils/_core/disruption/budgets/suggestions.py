@@ -36,8 +36,9 @@ def zero_outside_windows(budgets: Budgets) -> Budgets | None:
     """The list with its always active 0 put outside the windows beside it, which were meant to permit only inside
     themselves.
 
-    None if that is not what the list looks like, if its budgets are for different reasons, if its windows are not the
-    same every week, or if trying the new list out shows other limits inside them. ValueError as of ``weekly_spans``.
+    None if that is not what the list looks like (no always active 0, no window, or a window of 0), if its budgets are
+    for different reasons, if its windows are not the same every week, or if trying the new list out shows other limits
+    inside them. ValueError as of ``weekly_spans``.
     """
     zeros = [each for each in budgets if each.schedule is None and is_zero(rule_of(each).amount)]
     windows = tuple(each for each in budgets if each not in zeros)

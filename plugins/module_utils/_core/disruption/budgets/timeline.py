@@ -4,8 +4,8 @@
 """When the limit that its budgets set a pool changes over a span of time: all instants, the next one, openings between
 them (``lowest``, ``highest``), spans that others close; and which budgets are active when.
 
-Between two changes the limit depends on the number of nodes alone. Budgets' windows open and close on full minutes, so
-nothing is missed between the instants given here.
+Between two changes the limit depends on the number of nodes alone. The instants given here are those at which windows
+of budgets open and close, to the second, so that nothing is missed between them.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Active = tuple[bool | None, ...]  # pylint: disable=unsupported-binary-operation
 
 @dataclass(frozen=True, slots=True)
 class LimitChange:
-    """From ``at``, in aware UTC, on the limit is another: ``UNLIMITED`` if nothing limits, negative where a number
-    wraps. ``error``: some budget cannot be evaluated, so that it is 0."""
+    """From ``at``, in aware UTC, on the limit is another: ``UNLIMITED`` if nothing limits, negative where a budget's
+    number is, or wraps. ``error``: some budget cannot be evaluated, so that it is 0."""
 
     at: datetime
     limit: int
@@ -53,7 +53,8 @@ class LimitChange:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A span in which nodes may be disrupted: how few at least and how many at most; its end is not in it."""
+    """A span of aware instants, its end not in it, in which budgets let nodes go: ``lowest`` and ``highest`` are the
+    limits in it, 1 at least, ``UNLIMITED`` for none, before nodes are subtracted that are disrupted already."""
 
     start: datetime
     end: datetime
@@ -72,7 +73,8 @@ class Opening:
 
 @dataclass(frozen=True)
 class Timeline:
-    """The limits over [start, end) in aware UTC, in order; the first change is the limit at the start."""
+    """The limits over [start, end) in aware UTC, in order; the first change is the limit at the start. Without any
+    change ``end`` is not later than ``start``."""
 
     start: datetime
     end: datetime
@@ -142,8 +144,8 @@ def with_closed_spans(found: Timeline, closed: t.Iterable[Span]) -> Timeline:
 def now_and_next_change(
     budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str, horizon: datetime
 ) -> tuple[Allowed, LimitChange | None]:
-    """Two things: the answer at ``now``, aware, and the next change of limit or ``error`` after it and before the
-    horizon; None if none comes."""
+    """Two things: the answer of budgets for ``nodes`` counted nodes and a reason at ``now``, aware, and the next change
+    of limit or ``error`` after it and before the horizon, an aware instant; None if none comes."""
     changes = timeline(budgets, now, horizon, nodes, reason).changes if horizon > now else ()
     return allowed(budgets, now, nodes, reason), changes[1] if len(changes) > 1 else None
 

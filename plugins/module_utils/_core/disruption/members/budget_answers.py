@@ -41,10 +41,11 @@ A_WEEK, HALF_HOUR = timedelta(days=7), timedelta(minutes=30)
 
 @dataclass(frozen=True, kw_only=True)
 class PoolAnswer:
-    """One pool and one reason. ``change`` is the next one of the limit; None if none comes within its ``horizons``.
-    ``held`` is what keeps our own verbs back besides the budgets, in words; ``week`` are the limits of the coming seven
-    days by the budgets, all that Karpenter knows, and ``closures`` when windows and freezes of the fleet close them to
-    our own verbs."""
+    """One pool of a member and one reason. ``change`` is the next one of the limit, or of ``error``; None if none comes
+    within its ``horizons``. ``held`` is what keeps our own verbs back besides the pool's budgets, in words: window or
+    freeze, kinds that could not be read, budgets of the fleet that are used up; ``week`` are the limits of the coming
+    seven days by the budgets, all that Karpenter knows, and ``closures`` when windows and freezes of the fleet close
+    them to our own verbs."""
 
     pool: BudgetedPool
     reason: str
@@ -67,14 +68,15 @@ class PoolAnswer:
 
     @property
     def closed_now(self) -> bool:
-        """Whether a window or a freeze of the fleet keeps our verbs back now."""
+        """Whether a window or a freeze of the fleet keeps our verbs back at the instant of the answer, as far as
+        ``closures`` tell."""
         return any(each.start <= self.week.start for each in self.closures)
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """Why budgets let nothing be disrupted now, in words: those that decide, counted from 1, then nodes that are
-        disrupted already, then that no node counts; empty if something may, also without a limit. Windows and freezes
-        are not told here."""
+        """Why the pool's budgets let nothing be disrupted now, in words: the budgets that decide, counted from 1, then
+        each node that is disrupted already, then that no node counts; empty if something may, also without a limit.
+        Windows and freezes are not told here."""
         if self.allowed is None or self.allowed > 0:
             return ()
         answer, census = self.allowance.answer, self.allowance.census
@@ -132,8 +134,8 @@ def budget_answers(
     fleet: FleetLabels = EMPTY,
 ) -> tuple[PoolAnswer, ...]:
     """The answers at an aware instant, in the order of ``members``, then of pools as of ``budgeted_pools``, then of
-    ``reasons``; ``fleet`` as of ``fleet_limits``. FleetError ``no-such-maintenance``, ``labels-unknown``, ValueError
-    for a selector, an amount, a zone or a date that is none."""
+    ``reasons``; ``fleet`` as of ``fleet_limits``. No member is asked; ``members`` are as they were read. FleetError
+    ``no-such-maintenance``, ``labels-unknown``, ValueError for a selector, an amount, a zone or a date that is none."""
     given, windows = tuple(members), tuple(maintenance)
     wanted = tuple(rotations)
     censuses = {each.name: member_census(each) for each in given}

@@ -35,8 +35,9 @@ _KARPENTER, _CORE = "karpenter.", "karpenter.sh/"
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogue:
-    """``types`` None: nobody gave a list, and nodes are asked. ``prices`` of an hour by type hold for on-demand nodes
-    for which the list has none."""
+    """The instance types that new nodes could be. ``types`` None: nobody gave a list, and they are taken from the nodes
+    that are there (``observed_types``). ``prices`` of an hour, by name of the type, hold for on-demand offerings that
+    have none."""
 
     types: tuple[InstanceType, ...] | None = None
     prices: Mapping[str, float] = field(default_factory=lambda: EMPTY, hash=False)
@@ -69,8 +70,9 @@ NO_CATALOGUE = Catalogue()
 
 
 def read_catalogue(document: t.Any, where: str) -> tuple[InstanceType, ...]:
-    """The instance types of a list, or of an object with the list as ``instanceTypes``, in its order; FleetError
-    ``catalogue-invalid`` with all problems, for an empty list too."""
+    """The instance types of a list, or of an object with the list as ``instanceTypes``, in its order; ``where`` names
+    the file in problems. FleetError ``catalogue-invalid`` with all problems, for an empty list, a type that stands
+    there twice, and one without name, allocatable or offerings, too."""
     listed = document.get("instanceTypes") if isinstance(document, Mapping) else document
     if not isinstance(listed, list) or not listed:
         raise FleetError("catalogue-invalid", "this is no list of instance types", where, FORM)

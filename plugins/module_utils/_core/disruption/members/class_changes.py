@@ -27,8 +27,10 @@ KINDS = tuple(FIELD_CLASSES)
 
 @dataclass(frozen=True, kw_only=True)
 class ClassChange:
-    """``changed`` are the fields with their class; ``drifted`` the nodes that are replaced by it, ``unsure`` those of
-    which nobody can tell, each with why. ``count``: how many nodes come from the object."""
+    """One object on one member. ``changed`` are the paths of fields with their class (``static``, ``special``,
+    ``behaviour``, ``unhashed``); ``drifted`` the nodes that are replaced by it, ``unsure`` those of which nobody can
+    tell, each with why. ``count``: how many nodes come from the object. ``findings`` are about its subnet, and
+    ``unread-field``."""
 
     member: str
     kind: str
@@ -72,8 +74,8 @@ def class_changes(
 ) -> tuple[ClassChange, ...]:
     """What the ``spec`` of each document does to its object on each member that has it, document by document, members
     in their order. A field that it leaves out stays as it is, one that is null goes, ``userData`` is not compared;
-    ``override`` as of ``check_subnet_change``. FleetError ``no-such-object`` if no member has one, ``wrong-type``,
-    ``unknown-kind``, ``undecodable``."""
+    ``override`` as of ``check_subnet_change``. Nothing is written, no member asked. FleetError ``no-such-object`` with
+    all objects that no member has, or may tell, ``wrong-type``, ``unknown-kind``, ``undecodable``."""
     given, documents = tuple(members), tuple(wanted)
     _refuse_misshapen(documents)
     found = [each for document in documents for each in _everywhere(given, document, network, override)]

@@ -31,7 +31,8 @@ FleetLabels = t.Mapping[str, t.Mapping[str, str]]
 
 @dataclass(frozen=True, kw_only=True)
 class FleetLimit:
-    """A budget of a FleetMaintenance: the members that it is over, and how many members and nodes of them at once.
+    """A budget of a FleetMaintenance: its name in words, the members that it is ``over``, and how many ``members`` of
+    these may have disrupted nodes, and how many ``nodes`` of them be disrupted, at once.
 
     The amounts are a number or a percentage, which is rounded up, empty for no limit.
     """
@@ -58,8 +59,8 @@ class FleetClosure:
 
 
 def amount(text: str, total: int) -> int:
-    """How many of ``total`` members or nodes an amount of a budget is, a 32-bit number or a percentage, rounded up.
-    ValueError for another text."""
+    """How many of ``total`` members or nodes an amount of a budget is, a 32-bit number as it stands, or a percentage,
+    rounded up. ValueError for another text."""
     number = int64(text)
     return scaled(text if number is None else number, total, round_up=True)
 
@@ -99,9 +100,10 @@ def unknown_limits(objects: t.Iterable[FleetMaintenance], member: MemberNodes) -
 def window_answer(
     times: Calendar, member: MemberNodes, now: datetime, kind: str = NODE_IMAGE_ONLY
 ) -> WindowAnswer | None:
-    """Whether nodes of the member may be disrupted by our verbs at an aware instant, with why; None without windows,
-    and without freezes in the next 400 days. ``kind`` is the type of run whose windows these are. ``until`` is when
-    that turns, None if not within 400 days. A freeze is told before a closed window.
+    """Whether nodes of the member may be disrupted by our verbs at an aware instant, with why, budgets left aside; None
+    if it has no windows, and no freeze in the next 400 days: they may at any time. ``kind`` is the type of run whose
+    windows these are. ``until`` is when that turns, None if not within 400 days. A freeze is told before a closed
+    window.
 
     FleetError ``no-such-maintenance``, ``labels-unknown``, KeyError for a ``kind`` that is none, ValueError for a zone,
     a date or a selector that is none.

@@ -44,10 +44,12 @@ Object = t.Union[Node, NodePool, NodeClaim, NodeClass, PodDisruptionBudget, Pod,
 
 @dataclass(frozen=True, kw_only=True)
 class MemberNodes:
-    """``labels_known`` is False of a member without a MemberCluster, whose ``labels`` are empty. ``karpenter``: its
-    server knows NodePools. ``missing`` says by kind why one could not be read: it is not empty then, but unknown.
-    ``pods_read`` is False where nobody asked for pods; ``daemons`` are one pod of each DaemonSet, None where nobody
-    asked for these."""
+    """What was read of a member: Nodes, NodePools, NodeClaims, node classes, PodDisruptionBudgets (``pdbs``) and pods.
+    ``maintenance`` is the FleetMaintenance that its FleetMember names, empty for none, ``own_maintenance`` what lives
+    on the cluster itself. ``labels_known`` is False of a member without a MemberCluster, whose ``labels`` are empty.
+    ``karpenter``: its server knows NodePools. ``missing`` says by kind why one could not be read: it is not empty then,
+    but unknown. ``pods_read`` is False where nobody asked for pods; ``daemons`` are one pod of each DaemonSet, None
+    where nobody asked for these."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
@@ -67,7 +69,8 @@ class MemberNodes:
 
     @cached_property
     def state(self) -> ClusterState:
-        """The cluster as Karpenter sees it: nodes with their NodeClaims and pods. What was not read is empty in it."""
+        """The cluster as Karpenter sees it: nodes with their NodeClaims and pods, those that it overlooks aside. What
+        was not read is empty in it, so that callers look at ``missing`` and ``pods_known`` first."""
         by_name = {(each.kind, each.name): each for each in self.classes}
         refs = {each.name: class_reference(each) for each in self.pools}
         pools = [StatePool(each, by_name.get((refs[each.name].kind, refs[each.name].name))) for each in self.pools]
@@ -93,8 +96,8 @@ def made_of(kind: str, document: Mapping[str, t.Any]) -> Object:
 
 
 def member_of(name: str, found: Mapping[str, t.Sequence[Object]], **more: t.Any) -> MemberNodes:
-    """A member from objects by kind, in the order given, empty where a kind is absent; ``more`` are other fields of
-    MemberNodes, ``daemons`` among them, for DaemonSets in ``found`` are not looked at."""
+    """A member from objects by kind (of ``KINDS``), in the order given, empty where a kind is absent; ``more`` are
+    other fields of MemberNodes, ``daemons`` among them, for DaemonSets in ``found`` are not looked at."""
     parts: dict[str, t.Any] = {attr: tuple(found.get(kind, ())) for attr, kind in _PARTS.items()}
     return MemberNodes(**parts, name=name, **more)
 

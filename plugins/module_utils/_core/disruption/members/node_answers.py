@@ -37,10 +37,11 @@ NEEDED = (NODE_POOL, NODE_CLAIM, PDB, POD)
 @dataclass(frozen=True, kw_only=True)
 class NodeAnswer:
     """``causes`` are why it may be disrupted, in words, by cause (``Empty``, ``Drifted``, ``Expired``, ``Due``).
-    ``graceful`` holds emptiness and consolidation back, ``eventual`` drift; ``rotation``, what our own rotation looks
-    at. ``expires`` is when Karpenter deletes it, None: never; ``drain``, how far it has come with that: pods that are
-    left, until when they are waited for, and for which. ``managed``: it has a NodeClaim. ``version`` is its
-    kubelet's; ``origin``, who disrupts it now, empty for nobody."""
+    ``graceful`` are the gates that hold emptiness and consolidation back, ``eventual`` those that hold drift back,
+    ``rotation`` those that our own rotation looks at; empty for none. ``expires`` is when Karpenter deletes it, None:
+    never; ``drain``, in a sentence how far Karpenter has come with draining it, empty unless its NodeClaim is being
+    deleted and pods are known. ``managed``: it has a NodeClaim. ``version`` is its kubelet's; ``origin``, who disrupts
+    it now, empty for nobody."""
 
     member: str
     node: str

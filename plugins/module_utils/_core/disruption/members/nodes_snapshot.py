@@ -34,8 +34,9 @@ SCHEMA = 1
 
 @dataclass(frozen=True, kw_only=True)
 class NodesSnapshot:
-    """``documents`` are the kept manifests by member and kind, empty where nobody wants a file; ``failed`` says why
-    other members could not be read."""
+    """``members`` are those that were read at ``captured_at``, an aware instant; ``failed`` says by name why others
+    could not be. ``documents`` are the manifests as of ``kept``, by member and kind, empty where nobody wants a
+    file."""
 
     captured_at: datetime
     members: tuple[MemberNodes, ...]
@@ -65,8 +66,8 @@ def write_nodes(snapshot: NodesSnapshot) -> Document:
 
 def read_nodes(document: t.Any, where: str, now: datetime) -> NodesSnapshot:
     """The snapshot that ``write_nodes`` wrote, without ``documents``. FleetError ``nodes-invalid``, also for a member
-    that stands there twice and for one that was captured later than ``now`` (but for clocks that differ a little),
-    ``nodes-too-new``, those of ``made_of``, ``daemon_pods`` and ``kept_maintenance``."""
+    that stands there twice and for a snapshot captured later than ``now`` (but for clocks that differ a little),
+    ``nodes-too-new``, those of ``made_of``, ``daemon_pods`` and ``kept_maintenance``, all at ``where``."""
     if not isinstance(document, Mapping) or document.get("kind") != "nodes" or not _is_schema(document.get("schema")):
         hint = "write one with the verb gitops.fleet.node_disruption_budget_info and its option dest"
         raise FleetError("nodes-invalid", "this is no snapshot of nodes", where, hint)

@@ -27,7 +27,8 @@ Holds = t.Callable[[Mapping[str, str]], bool]
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetedPool:
-    """A pool of one member. ``kind`` says whose budgets these are: ``NodePool`` or ``NodeRotation``."""
+    """A pool of one member: ``name`` is that of its NodePool, or of the NodeRotation that selects its nodes; ``kind``
+    says which, ``NodePool`` or ``NodeRotation``."""
 
     member: str
     name: str
@@ -80,8 +81,10 @@ def rotation_census(member: MemberNodes, rotation: NodeRotation) -> NodeCensus:
 
 
 def member_census(member: MemberNodes, holds: Holds | None = None) -> NodeCensus:
-    """All Nodes of the member, or those that ``holds`` selects by their labels, as one pool: each Node is one, whoever
-    made it, those that Karpenter overlooks included."""
+    """All Nodes of the member, or those that ``holds`` selects by their labels, as one pool without a name: each Node
+    is one, whoever made it, those that Karpenter overlooks included. Disrupting is also one that is being deleted, or
+    that one of our verbs has in hand; excluded, one with a NodeClaim that is not initialized or whose instance
+    terminates. Empty without Nodes."""
     there = (each for each in member.whole.nodes if each.node is not None)
     counted = [_counted(each) for each in there if holds is None or holds(each.labels)]
     return take_census(counted).get("", NodeCensus())

@@ -46,8 +46,9 @@ NO_POOL = "-"
 
 @dataclass(frozen=True, kw_only=True)
 class RotationGround:
-    """A rotation and what holds it back besides budgets of pools. ``windows`` are those for runs of this type;
-    ``fleet`` are the labels of all recorded members by name, for budgets are over those too that cannot be read."""
+    """A rotation and what holds it back besides budgets of pools. ``windows`` is the type of update run whose
+    maintenance windows count (``NodeImageOnly``); ``fleet`` are the labels of all recorded members by name, for budgets
+    are over those too that cannot be read."""
 
     rotation: NodeRotation
     maintenance: tuple[FleetMaintenance, ...] = ()

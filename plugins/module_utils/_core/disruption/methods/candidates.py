@@ -4,7 +4,7 @@
 """Which nodes are candidates of graceful and of eventual methods, in upstream's words (``error``) and events if not,
 and what disrupting each costs (``price``, ``cost``, ``empty``; Karpenter, ``NewCandidate``).
 
-``candidates(state, now)`` is for everybody who wants to know what Karpenter thinks of nodes: for each node, by name,
+``node_verdicts(state, now)`` is for everybody who wants to know what Karpenter thinks of nodes: for each node, by name,
 whether it is a candidate for graceful and for eventual methods, every gate that is closed, the first of them in
 upstream's words, the events, and what it costs. What a method then does is told by ``commands_of`` in ``passes.py``.
 """
@@ -33,8 +33,9 @@ MULTI_NODE, SINGLE_NODE = "MultiNodeConsolidation", "SingleNodeConsolidation"
 
 @dataclass(frozen=True)
 class Method:
-    """``reason`` is the one that budgets know; ``kind`` says whether pods are always respected (``graceful``), or not
-    where the NodeClaim has a terminationGracePeriod (``eventual``)."""
+    """A method of disruption by its name in Karpenter. ``reason`` (Empty, Drifted, Underutilized) is the one that
+    budgets know; ``kind`` says whether pods are always respected (``graceful``), or not where the NodeClaim has a
+    terminationGracePeriod (``eventual``)."""
 
     name: str
     reason: str
@@ -53,9 +54,9 @@ METHODS = (
 
 @dataclass(frozen=True)
 class NodeCandidate:
-    """A node that may be disrupted. ``price`` is per hour, None where nobody knows it; ``cost`` is 1 and the positive
-    costs of ``pods``, which have to move; ``whole_cost`` the sum of the costs of all pods, negative ones too, times
-    what is left of the node's life."""
+    """A node that may be disrupted. ``type`` is None where its instance type, or the catalogue, is not known; ``price``
+    is per hour, None where nobody knows it; ``cost`` is 1 and the positive costs of ``pods``, which have to move;
+    ``whole_cost`` the sum of the costs of all pods, negative ones too, times what is left of the node's life."""
 
     node: StateNode
     pool: StatePool
@@ -133,7 +134,7 @@ class CandidateVerdict:
 
 @dataclass(frozen=True)
 class NodeVerdict:
-    """Both classes, and what the node costs if it is a candidate of any."""
+    """Whether a node is a candidate, for both classes of methods, and what it costs if it is one for any; None else."""
 
     graceful: CandidateVerdict
     eventual: CandidateVerdict
@@ -169,7 +170,7 @@ def candidate_verdict(state: ClusterState, node: StateNode, now: datetime, kind:
     """Whether one node is a candidate for one class of methods, ``graceful`` or ``eventual``, at an aware instant; if
     not, every gate that is closed, the first in upstream's words. Pods hold back no eventual method where the node has
     a grace period. Events are about annotations of its pods, which are asked only if the node's own gates are open,
-    then about the first gate."""
+    then about the first gate, unless upstream is silent about that."""
     gates = node_blockers(state, node, now)
     pods = pod_blockers(node.pods, state.limits, now)
     lenient = kind == EVENTUAL and bool(node.grace)

@@ -41,7 +41,8 @@ class Checked:
 
 
 def check_again(command: Command, state: ClusterState, now: datetime, settings: Settings = DEFAULTS) -> Checked:
-    """Whether a command still holds after a pause, which is 15 s in Karpenter.
+    """Whether a command still holds in the state of a later instant ``now``; the pause, 15 s in Karpenter, is the
+    caller's.
 
     Of empty nodes those stay in it that are still empty and have room in the budgets, and nothing else of it changes; a
     consolidation needs all of its nodes, room in the budgets, and as many new nodes, which may still be of all types

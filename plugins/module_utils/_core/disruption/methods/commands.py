@@ -44,10 +44,9 @@ class Option:
 
 @dataclass(frozen=True)
 class Replacement:
-    """A node to be started first. ``pool`` makes it, of one of ``instance_types``, the cheapest first, none if the
-    provider is free to choose; ``capacity_types`` and ``zones`` are what it has to be, None if that is open.
-    ``options`` are all that can be had within this.
-    """
+    """A node to be started first, under a name given in thought (``new-1``). ``pool`` makes it, of one of
+    ``instance_types``, the cheapest first, none if the provider is free to choose; ``capacity_types`` and ``zones`` are
+    what it has to be, None if that is open. ``options`` are all that can be had within this."""
 
     name: str
     pool: str
@@ -142,7 +141,7 @@ class Command:
 
 @dataclass(frozen=True)
 class RefusedCommand:
-    """Why something is not done, with the nodes that it is about."""
+    """Why something is not done, as a code and a sentence, with the names of the nodes that it is about."""
 
     nodes: tuple[str, ...]
     code: str
@@ -157,8 +156,9 @@ class RefusedCommand:
 class MethodCommands:
     """The commands of one method, and why others were not given.
 
-    ``considered`` are the names of the nodes that the method looks at; ``filtering`` are the events of choosing these,
-    ``events`` those of what follows; ``error`` is why the method gives up, in upstream's words.
+    ``considered`` are the names of the nodes that the method looks at, budgets left aside, what saves most first;
+    ``filtering`` are the events of choosing these, ``events`` those of what follows; ``error`` is why the method gives
+    up, in upstream's words, empty if it does not.
     """
 
     commands: tuple[Command, ...] = ()

@@ -46,7 +46,7 @@ class NoPools(Exception):
 def multi_node(look: MethodInput) -> MethodCommands:
     """Two or more underused nodes with at most one replacement that is cheaper: the longest run of the best candidates
     that works, out of the first 100 that budgets leave room for (101 with the setting ``upstream``). At most one
-    command; ``error`` where that ends in ``NoPools``.
+    command, in pools with policy ``Balanced`` only one that saves enough; ``error`` where it ends in ``NoPools``.
 
     The length is found by halves, so that, as upstream, a longer run may be missed behind one that does not work.
     Errors as of ``Simulator.simulate`` and ``underused``.
@@ -116,7 +116,8 @@ def underused(look: MethodInput) -> tuple[list[NodeCandidate], list[RefusedComma
 
 def taking_turns(nodes: t.Sequence[NodeCandidate], first: t.Sequence[str] = ()) -> list[NodeCandidate]:
     """The candidates of consolidation in turns: one node of each pool, then the next of each; pools in the order of
-    their best node, which upstream leaves to chance, those of ``first`` before all others."""
+    their best node, which upstream leaves to chance, those that ``first`` names (pools) before all others. ``nodes``
+    come with the best first."""
     by_pool: dict[str, list[NodeCandidate]] = {name: [] for name in first}
     for node in nodes:
         by_pool.setdefault(node.pool.name, []).append(node)
@@ -126,7 +127,8 @@ def taking_turns(nodes: t.Sequence[NodeCandidate], first: t.Sequence[str] = ()) 
 
 @dataclass
 class Consolidation:
-    """What is asked of one look; ``events`` are what upstream says meanwhile, ``scored`` the last scores by pool."""
+    """Consolidations tried out on one cluster at one instant (``look``), which is not changed; ``events`` are what
+    upstream says meanwhile, ``scored`` the last scores of policy ``Balanced`` by pool."""
 
     look: MethodInput
     events: list[NodeEvent] = field(default_factory=list)
@@ -184,7 +186,7 @@ class Consolidation:
         return None
 
     def tell_pools(self, scores: t.Mapping[str, Score]) -> None:
-        """Adds an event for each pool whose score is approved."""
+        """Adds the event ``ConsolidationApproved`` to ``events`` for each pool, by name, whose score is approved."""
         self.events += [
             NodeEvent(words.NODE_POOL, pool, words.APPROVED, score.text)
             for pool, score in scores.items()
@@ -192,7 +194,7 @@ class Consolidation:
         ]
 
     def tell_node(self, one: NodeCandidate, scores: t.Mapping[str, Score]) -> None:
-        """Adds an event about the node for each score, as of a move that is approved."""
+        """Adds the event ``ConsolidationApproved`` about the node to ``events`` for each score, approved or not."""
         self.events += [NodeEvent(words.NODE, one.name, words.APPROVED, score.text) for score in scores.values()]
 
     def _impossible(self, done: Simulation) -> NoGain | None:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Why emptiness and consolidation leave candidates out by their own rules (Karpenter, ``ShouldDisrupt``):
 ``static-pool``, ``never`` and ``waiting`` (``consolidateAfter``), ``policy`` (``WhenEmpty``),
-``instance-type-unknown``, ``label-missing``, ``not-consolidatable``."""
+``instance-type-unknown``, ``label-missing``, ``empty``, ``not-empty``, ``not-initialized``, ``not-consolidatable``."""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ YOUNG = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Drift:
-    """``reason`` as it stands in the NodeClaim's condition. ``reported``: nothing but the condition tells it."""
+    """``reason`` as it stands in the NodeClaim's condition ``Drifted``, ``text`` says what has changed. ``reported``:
+    nothing but that condition tells it, as of ``reported_drift``."""
 
     reason: str
     text: str
@@ -49,10 +50,10 @@ class Drift:
 
 
 def drift(pool: StatePool, node: StateNode, now: datetime) -> Drift | None:
-    """Why a node has drifted, the first cause of: hash of its pool, requirements, instance type, then of its class
-    hash, Kubernetes version and image; None if it has not. A node whose NodeClaim is not launched is not judged, nor
-    what only its provider knows, such as the kubelet's identity: that is as ``reported_drift`` has it. FleetError
-    ``undecodable`` for requirements that are not made of texts."""
+    """Why a node has drifted, the first cause of: hash of its pool, requirements, instance type (with a catalogue, and
+    not in the NodeClaim's first hour), then of its class hash, Kubernetes version and image; None if it has not. A node
+    whose NodeClaim is not launched is not judged, nor what only its provider knows, such as the kubelet's identity:
+    that is as ``reported_drift`` has it. FleetError ``undecodable`` for requirements that are not made of texts."""
     claim = node.claim
     if claim is None or not claim.holds("Launched"):
         return None
@@ -67,7 +68,8 @@ def drift(pool: StatePool, node: StateNode, now: datetime) -> Drift | None:
 
 def hash_drift(owner: ObjectMeta, claim: ObjectMeta, annotation: str, reason: str) -> Drift | None:
     """The drift for ``reason`` if ``annotation``, the key of a hash, is another on the claim than on its owner; None if
-    they are equal, one is missing, or they were made by different versions of the hash."""
+    they are equal, one is missing, or the annotation ``annotation``-version, which says by what version a hash was
+    made, is missing or differs."""
     version = f"{annotation}-version"
     notes = (owner.annotations, claim.annotations)
     if any(key not in each for each in notes for key in (annotation, version)):
@@ -95,7 +97,8 @@ def requirements_drift(requirements: t.Iterable[NodeSelectorRequirement], labels
 
 def reported_drift(pool: StatePool, node: StateNode) -> Drift | None:
     """The drift whose cause only the controller can judge, whatever its name, as the condition ``Drifted`` has it; None
-    if it is not True, or its cause is one of ``_judged``."""
+    if it is not True, or its cause is one that ``drift`` judges itself, as far as pool, catalogue and class are known:
+    that counts as it stands now."""
     condition = node.claim.condition("Drifted") if node.claim is not None else None
     if condition is None or condition.status != "True" or condition.reason in _judged(pool):
         return None
@@ -104,7 +107,8 @@ def reported_drift(pool: StatePool, node: StateNode) -> Drift | None:
 
 @dataclass(frozen=True)
 class DriftedNode:
-    """``since``: when the condition ``Drifted`` came, None if it is not there yet."""
+    """A node and the first cause of its drift. ``since``: when the condition ``Drifted`` came, None if it is not there
+    yet."""
 
     node: StateNode
     drift: Drift
@@ -112,7 +116,8 @@ class DriftedNode:
 
 
 def drifted(state: ClusterState, now: datetime) -> tuple[DriftedNode, ...]:
-    """The nodes that have drifted at an aware instant, as of ``standing_drift``, FleetError included, by name."""
+    """The nodes that have drifted at an aware instant, whether or not they may be disrupted, as of ``standing_drift``,
+    FleetError included, by name."""
     rows = []
     for node in state.nodes:
         found = standing_drift(state, node, now)

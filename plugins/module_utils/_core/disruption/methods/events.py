@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What Karpenter would say of a node, a pod or a pool in an event, word for word, so that one finds it again there:
 ``DisruptionBlocked``, ``Unconsolidatable``, ``NoCompatibleInstanceTypes``, ``DoNotDisruptUntil``,
-``InvalidDoNotDisruptAnnotation``, and gates as errors."""
+``DoNotDisruptGracePeriodElapsed``, ``InvalidDoNotDisruptAnnotation``, and gates as errors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ _WORDS = {
 
 @dataclass(frozen=True, order=True)
 class NodeEvent:
-    """``kind`` and ``name`` are of the object that the event is about."""
+    """``kind`` (Node, NodePool or Pod) and ``name`` (of a pod ``namespace/name``) are of the object that the event is
+    about."""
 
     kind: str
     name: str
@@ -75,14 +76,14 @@ def unconsolidatable(node: str, message: str) -> NodeEvent:
 
 
 def budget_blocked(pool: str, reason: str) -> NodeEvent:
-    """The event that a pool may lose nothing for a reason."""
+    """The event that budgets let a pool lose no node for a reason (``DisruptionBlocked``)."""
     return NodeEvent(
         NODE_POOL, pool, BLOCKED, f"No allowed disruptions for disruption reason {reason} due to blocking budget"
     )
 
 
 def no_types(pool: str, min_values: bool) -> NodeEvent:
-    """The event that a pool can make no node; ``min_values``: because too few types are left for these."""
+    """The event that a pool can make no node; ``min_values``: because too few types are left for ``minValues``."""
     why = " due to minValues incompatibility" if min_values else ""
     return NodeEvent(
         NODE_POOL, pool, NO_TYPES, f"NodePool requirements filtered out all compatible available instance types{why}"

@@ -25,8 +25,8 @@ from ..blockers import pod_blockers
 
 @dataclass(frozen=True)
 class Expiry:
-    """``due_at`` None: never; ``due``: Karpenter deletes it now. ``held`` are pods that keep the drain waiting;
-    ``note`` says what that means."""
+    """When a node expires: ``due_at`` None: never; ``due``: Karpenter deletes it now. ``held`` are the blockers of pods
+    that keep its drain waiting, ``note`` says what that means; both are empty unless it is due."""
 
     node: str
     due_at: datetime | None

@@ -88,8 +88,8 @@ class MethodInput:
         return consolidation_eligibility(pool.pool, node, self.now).holds
 
     def allowances(self, reason: str) -> dict[str, PoolAllowance]:
-        """What the pools may lose now for a reason, by name, with the arithmetic; pools of other providers are left
-        out."""
+        """What the pools may lose now for a reason (Empty, Drifted, Underutilized), by name, with the arithmetic, those
+        without nodes too; pools of other providers are left out."""
         found = self._allowances.get(reason)
         if found is None:
             budgets = {name: each.pool.disruption.budgets for name, each in self.state.pools.items() if each.managed}

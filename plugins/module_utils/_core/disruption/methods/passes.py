@@ -6,7 +6,7 @@ command ends (Karpenter, ``disruption.Controller``).
 
 ``commands_of(look, method)`` is for everybody who wants to know what one method does with a cluster: its commands, why
 it leaves other nodes alone, the nodes that it considers, and the events. ``pass_of`` is what the controller does: the
-first method that yields a command ends the pass. Which nodes may be disrupted at all is told by ``candidates`` in
+first method that yields a command ends the pass. Which nodes may be disrupted at all is told by ``node_verdicts`` in
 ``candidates.py``.
 """
 
@@ -40,7 +40,8 @@ _METHODS: t.Mapping[str, t.Callable[[MethodInput], MethodCommands]] = {
 
 @dataclass(frozen=True)
 class Pass:
-    """What a pass does. ``refused`` is by method, of those that were tried; empty commands: nothing is to be gained."""
+    """What one pass of Karpenter's disruption controller does. ``refused`` is by method, of those that were tried;
+    empty commands: nothing is to be gained."""
 
     commands: tuple[Command, ...]
     refused: t.Mapping[str, tuple[RefusedCommand, ...]]

@@ -25,7 +25,7 @@ SPOT_TYPES = 15
 
 @dataclass(frozen=True)
 class NoGain:
-    """Why a new node is no gain; ``event`` in upstream's words."""
+    """Why a new node is no gain: a code, a sentence, and ``event``, the same in upstream's words."""
 
     code: str
     text: str

@@ -42,7 +42,8 @@ Needs = list[tuple[str, PodDisruptionBudget, int]]
 
 
 class Admission:
-    """Asked node by node in the order in which they are to be begun; each one that is begun takes its share."""
+    """Which nodes of a rotation may begin in this step: asked node by node in the order in which they are to be begun;
+    each one that is begun takes its share. ``wave`` is the wave with these counted, ``scopes`` what budgets leave."""
 
     def __init__(self, state: RotationState, sight: RotationInput, scopes: list[ScopeLeft], now: datetime) -> None:
         """Takes stock of what nodes in flight take already; ``scopes`` is kept, and what begins is counted in it.
@@ -86,7 +87,8 @@ class Admission:
 
     def begin(self, node: NodeProgress, seen: RotationNode) -> NodeProgress:
         """Begins the waiting node, which nothing refuses, and gives it as it is then: ``Surging`` if its replacement
-        comes before, else ``Draining``; what it takes of wave, surge and budgets is no longer there for others."""
+        comes before, else ``Draining``; what it takes of wave, surge, budgets, members and PodDisruptionBudgets is no
+        longer there for others."""
         first = SURGING if self._settings.replacement == BEFORE else DRAINING
         self._surging += first == SURGING
         self._flying += 1

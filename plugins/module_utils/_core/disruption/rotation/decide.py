@@ -57,9 +57,9 @@ STOPPED = "the rotation was stopped"
 
 
 def begin(names: t.Iterable[str], sight: RotationInput, settings: RotationSettings, now: datetime) -> RotationState:
-    """The state of a rotation of these nodes, by name and each once; none of them make one that is done. FleetError
-    with all problems: ``unknown-node`` for one that is not there, ``not-one-of``, ``out-of-range`` and
-    ``invalid-surge`` for settings, ``budget-unreadable``."""
+    """The state of a rotation of these nodes (``member/node``), by name and each once, which begins at ``now``, aware,
+    with no node begun; without names it is done. FleetError with all problems: ``unknown-node`` for one that is not
+    there, ``not-one-of``, ``out-of-range`` and ``invalid-surge`` for settings, ``budget-unreadable``."""
     there = {each.name: each for each in sight.nodes}
     wanted = sorted(set(names))
     problems = [
@@ -88,8 +88,9 @@ def begin(names: t.Iterable[str], sight: RotationInput, settings: RotationSettin
 def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision[RotationState, RotationAct]:
     """The next step of a rotation at an aware instant: what is to be done (with nodes in flight ``drain`` or
     ``release``, then with those that are begun ``add-node`` or ``drain``), what holds back each node that still waits,
-    and when to look again. One that is done does nothing more, and its state stays as it is, but for nodes to be let go
-    whose member has left the fleet. ValueError for a surge that is no amount, which ``begin`` refuses."""
+    and when to look again. Nodes without pods to move begin first, then the oldest, as many as ``Admission`` lets. One
+    that is done does nothing more, and its state stays as it is, but for nodes to be let go whose member has left the
+    fleet. ValueError for a surge that is no amount, which ``begin`` refuses."""
     state = without_left(state, seen, now)
     if state.done:
         return Decision(state=state)

@@ -32,8 +32,9 @@ from .state import WAITING, NodeProgress, RotationState
 class RotationNode:
     """A node as it is now. Over several clusters ``name`` and ``pool`` begin with the cluster, to be unique.
 
-    ``annotated``: its do-not-disrupt is ``true``; ``disruptor``: who of us empties it now, as ``origins.disruptor``;
-    ``version`` is its kubelet's. Without NodeClaims every node counts as initialized.
+    ``deleting``: the Node or its NodeClaim goes, or a command of Karpenter has marked it; ``annotated``: its
+    do-not-disrupt is ``true``; ``disruptor``: who of us empties it now, as ``origins.disruptor``; ``version`` is its
+    kubelet's. Without NodeClaims every node counts as initialized.
     """
 
     name: str
@@ -68,8 +69,8 @@ class BudgetScope:
 
 @dataclass(frozen=True)
 class MemberScope:
-    """At most so many of these clusters have disrupted nodes at once. ``busy`` are those that have some, whoever
-    disrupts them; those of the rotation itself count anyway."""
+    """A budget of the fleet over members: at most so many of these clusters have disrupted nodes at once. ``busy`` are
+    those that have some, whoever disrupts them; those of the rotation itself count anyway."""
 
     name: str
     most: int
@@ -79,8 +80,8 @@ class MemberScope:
 
 @dataclass(frozen=True)
 class OtherNode:
-    """A node that another rotation has in flight, by its name over several clusters, which it may be gone from; with
-    its pool there."""
+    """A node that another rotation has in flight, and that may be gone already: its name and pool over several clusters
+    (``member/node``), and the name of that rotation."""
 
     name: str
     pool: str
@@ -89,13 +90,14 @@ class OtherNode:
 
 @dataclass(frozen=True, kw_only=True)
 class RotationInput:
-    """What is known at one instant. ``pods`` are by their node's name, PodDisruptionBudgets and windows by cluster.
-    ``rotation`` is the one that looks: nodes that another one empties are left to it.
+    """What is known at one instant. ``pods`` are by their node's name, PodDisruptionBudgets (``limits``) and windows by
+    cluster; ``scopes`` are all budgets over nodes, ``members`` those of the fleet over members. ``rotation`` is the one
+    that looks: nodes that another one empties are left to it.
 
     ``failed`` says for nodes in flight that what was begun has failed, with the reason. ``stop``: begin no more.
-    ``unknown`` says of clusters that could not be read why: their nodes are not gone, nobody knows of them.
-    ``left`` are clusters that are members of the fleet no more: nobody sees any more what becomes of their nodes.
-    ``wait`` says why nothing may begin at this instant, whatever the budgets allow.
+    ``unknown`` says of clusters that could not be read why: their nodes are not gone, nobody knows of them. ``left``
+    are clusters that are members of the fleet no more: nobody sees any more what becomes of their nodes. ``wait`` says
+    why nothing may begin at this instant, whatever the budgets allow.
     """
 
     nodes: tuple[RotationNode, ...]
@@ -204,8 +206,8 @@ class ScopeLeft:
 def rotation_node(
     node: Node, pool: str, cluster: str = "", *, initialized: bool = True, deleting: bool = False
 ) -> RotationNode:
-    """What a rotation needs to know of a Node; with a ``cluster`` the names of node and pool begin with that, so that
-    they are unique in the fleet."""
+    """What a rotation needs to know of a Node; with a ``cluster`` the names of node and pool begin with that and a
+    slash, so that they are unique in the fleet. It is deleting also if the Node itself is."""
     before = f"{cluster}/" if cluster else ""
     return RotationNode(
         name=before + node.name,
@@ -230,7 +232,7 @@ def scopes_left(state: RotationState, sight: RotationInput, now: datetime) -> li
     replacement beside its old node counts once. So does one that has come for a node which was let go, or that nobody
     asked for, while a node of its pool waits: that takes it as soon as it is begun, and budgets have to hold then, too.
     A new one spends budgets as any other does (``spends_budgets``). Everything begun is disrupted until it ends,
-    whoever of us began it.
+    whoever of us began it. Ties of names keep the order of ``sight``; budgets that cannot be read leave no room.
     """
     places, disrupted = _places(state, sight)
     out = []

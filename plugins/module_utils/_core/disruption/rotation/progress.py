@@ -84,9 +84,10 @@ class RotationProgress:
                 self._fresh.setdefault(whole_pool_name(each.pool), []).append(each)
 
     def of(self, node: NodeProgress) -> NodeProgress:
-        """A node of the rotation, which must not have ended, after what was seen of it: failed, which goes before all
-        else, gone, drained, replaced or too late; the same object if nothing has changed, or its cluster could not be
-        read. What is next for it is in ``acts``."""
+        """A node of the rotation, which must not have ended, after what was seen of it: in flight and failed, which
+        goes before all else, gone, drained, replaced or too late; one that has failed, or is too late, waits for
+        another try, or is given up; the same object if nothing has changed, or its cluster could not be read. What is
+        next for it is in ``acts``."""
         if cluster_in_name(node.name) in self._sight.unknown:
             return node
         if node.phase == WAITING:
@@ -190,8 +191,8 @@ _BY_PHASE: dict[str, t.Callable[[RotationProgress, NodeProgress], NodeProgress]]
 
 
 def without_left(state: RotationState, sight: RotationInput, now: datetime) -> RotationState:
-    """The state in which the nodes of clusters that have left the fleet are given up, and none of them is to be let go
-    any more; the same object if no cluster has left."""
+    """The state in which the nodes of clusters that have left the fleet are given up (``member-left``), but for those
+    that had ended, and none of them is to be let go any more; the same object if no cluster has left."""
     if not sight.left:
         return state
     nodes = (_left(each, now) if cluster_in_name(each.name) in sight.left else each for each in state.nodes)

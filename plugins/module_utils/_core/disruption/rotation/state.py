@@ -26,7 +26,8 @@ MEMBER_LEFT = "member-left"
 
 @dataclass(frozen=True, kw_only=True)
 class NodeProgress:
-    """One node. ``since`` is when its phase began; ``code`` and ``text`` say why it ended as it did."""
+    """One node. ``since`` is when its phase began; ``code`` and ``text`` say why it ended as it did, or why its last
+    try failed."""
 
     name: str = prop("Name of the node.")
     uid: str = prop("Identity of the Node.", default="")
@@ -98,8 +99,8 @@ class RotationState:
         return sum(each.phase in phases for each in self.nodes)
 
     def failed(self, *phases: str) -> int:
-        """How many nodes are in one of the phases, without those whose member has left the fleet, which is no failure
-        of theirs."""
+        """How many nodes are in one of the phases, without those given up as their member left the fleet
+        (``member-left``), which is no failure of theirs."""
         return sum(each.phase in phases and each.code != MEMBER_LEFT for each in self.nodes)
 
     @property

@@ -39,7 +39,8 @@ class FreeTree:
             at //= 2
 
     def first(self, start: int, need: Free) -> int:
-        """The first place from ``start`` on with room enough; -1 if there is none."""
+        """The first place, from 0, at ``start`` or behind it, that has at least so much of all three amounts; -1 if
+        there is none."""
         cpu, memory, pods = need
         rows, size, at = self._rows, self._size, start + self._size
         if start >= size:

@@ -18,7 +18,8 @@ LAUNCH_ORDER = (RESERVED, SPOT, ON_DEMAND)
 
 
 class Offer:
-    """What can be had. ``price`` is of an hour; where nobody knows it, it is infinite, and ``known`` is False."""
+    """One offering of an instance type: a zone (empty: any) and a capacity type, ``available`` or not. ``price`` is of
+    an hour; where nobody knows it, it is infinite, and ``known`` is False."""
 
     __slots__ = ("available", "capacity_type", "known", "price", "zone")
 
@@ -76,8 +77,8 @@ class CatalogueType:
         self.requirements[CAPACITY_TYPE] = LabelRequirement(CAPACITY_TYPE, kinds)
 
     def fits(self, requests: t.Mapping[str, int]) -> bool:
-        """Whether a new node of it has so much (10^-9 of each resource's unit); nothing fits where it has a negative
-        amount."""
+        """Whether a new node of it has so much (10^-9 of each resource's unit) in ``allocatable``, of which DaemonSets
+        are not taken off here; nothing fits where that has a negative amount."""
         have = self.allocatable
         if any(amount > have.get(name, 0) for name, amount in requests.items()):
             return False
@@ -125,8 +126,8 @@ class TooFewValues:
 
 
 def by_price(kinds: t.Iterable[CatalogueType], demands: Requirements) -> Kinds:
-    """The types, those with the cheapest offer that can be had now and meets the demands first; last, as they came,
-    those of unknown price and those that cannot be had now."""
+    """The types, those with the cheapest offer that can be had now and meets the demands first, those of one price as
+    they came; last those of unknown price and those that cannot be had now."""
     return tuple(sorted(kinds, key=lambda one: one.cheapest(demands)))
 
 

@@ -24,8 +24,9 @@ Memory = dict[t.Any, Kinds]
 
 
 class NewClaim:
-    """A node to be made from a template. ``kinds`` are the types that are left, ``requests`` what its pods take, in
-    10^-9 of each resource's unit. ``memory`` is shared by all, for what was worked out once."""
+    """A node to be made from a template, ``pods`` being those put on it in thought. ``kinds`` are the types that are
+    left, ``requests`` what its pods take, in 10^-9 of each resource's unit. ``memory`` is shared by all, for what was
+    worked out once."""
 
     __slots__ = ("hostname", "kinds", "memory", "name", "pods", "ports", "requests", "requirements", "template")
 

@@ -25,8 +25,9 @@ ALL_ADDRESSES = ("", "0.0.0.0", "::")  # addresses in a manifest, nothing is bou
 
 
 class Room:
-    """One node. ``free`` is in 10^-9 of each resource's unit, ``ports`` are by pod; ``pods`` are those put on it in
-    thought. ``waits``: its ``consolidateAfter`` still runs. ``place`` is its rank among ``Rooms``."""
+    """One node that stays, as a place for pods. ``requirements`` are its labels, narrowed by pods put on it; ``free``
+    is in 10^-9 of each resource's unit, ``ports`` are by pod; ``pods`` are those put on it in thought. ``waits``: its
+    ``consolidateAfter`` still runs. ``place`` is its rank among ``Rooms``."""
 
     __slots__ = (
         "free", "initialized", "name", "place", "pods", "ports", "ready", "requirements", "taints", "waits",
@@ -72,7 +73,7 @@ class Rooms:
         self._out: list[Room] = []
 
     def leave_out(self, names: t.Iterable[str]) -> None:
-        """Lets nodes of these names take no pod until the next ``undo``; unknown names are nothing."""
+        """Lets nodes of these names take no pod until the next ``undo``; unknown names are passed over."""
         for name in names:
             room = self.by_name.get(name)
             if room is not None:

@@ -39,7 +39,8 @@ class NewNode:
 
 @dataclass(frozen=True)
 class Misfit:
-    """A pod that finds no home, and why in words. ``uninitialized``: a node that would take it, and may never come."""
+    """A pod that finds no home, and why in words. ``uninitialized``: the name of a node that would take it, and may
+    never come; empty for none."""
 
     pod: str
     text: str
@@ -48,9 +49,10 @@ class Misfit:
 
 @dataclass(frozen=True)
 class Simulation:
-    """``misfits`` leave out pods that had no node before: they may go on waiting. Those without any place come first,
-    in the order in which that was found, then those that only a node which is not initialized would take, then those of
-    new nodes that cannot be had."""
+    """``moves`` are of all pods that find a place, those to nodes that are not initialized included. ``misfits`` leave
+    out pods that had no node before: they may go on waiting. Those without any place come first, in the order in which
+    that was found, then those that only a node which is not initialized would take, then those of new nodes that cannot
+    be had."""
 
     moves: tuple[Move, ...] = ()
     new_nodes: tuple[NewNode, ...] = ()

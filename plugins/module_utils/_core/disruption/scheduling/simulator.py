@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A state of a cluster made ready for simulations (nodes with what pods and DaemonSets leave free, taints, what limits
-of pools leave, pending pods), and the simulation of nodes that go (Karpenter, ``SimulateScheduling``)."""
+of pools leave, pending pods), and the simulation of nodes that go, with the 600 cheapest types for each new node
+(Karpenter, ``SimulateScheduling``)."""
 
 from __future__ import annotations
 
@@ -132,9 +133,10 @@ class Simulator:
         return [(pod, node) for node in self.leaving for pod in node.pods if limits.reschedulable_now(pod, self.now)]
 
     def simulate(self, going: t.Sequence[StateNode], consolidation: bool = False) -> Simulation:
-        """What becomes of the pods of ``going``, of pods that wait, and of those on nodes on their way out, if
-        ``going`` were not there. FleetError ``undecodable``, ``invalid-quantity`` for pools and NodeClaims that cannot
-        be read, ValueError for a ``consolidateAfter`` that is no duration.
+        """What becomes of the pods of ``going`` and of nodes on their way out that need room at once
+        (``reschedulable_now``), and of pods that wait (``pending``), if ``going`` were not there; the state itself
+        stays as it is. FleetError ``undecodable``, ``invalid-quantity`` for pools and NodeClaims that cannot be read,
+        ValueError for a ``consolidateAfter`` that is no duration.
 
         With ``consolidation`` pods that run move to no node whose ``consolidateAfter`` still runs, unless they come
         from a node on its way out; and, where there are no constraints between pods, the first pod of a node that finds
@@ -282,7 +284,8 @@ def _effective_taints(node: StateNode) -> tuple[Taint, ...]:
 
 
 def _comes(daemon: Pod, taints: tuple[Taint, ...], labels: dict[str, LabelRequirement]) -> bool:
-    """Whether a DaemonSet's pod will run on a node with these taints and labels."""
+    """Whether a DaemonSet's pod will run on a node with these taints and labels; of several alternatives of its node
+    affinity only the first is asked, as upstream."""
     wishes = Wishes.of(daemon)
     return first_untolerated(taints, wishes.tolerations) is None and compatible(
         labels, wishes.requirements(wishes=False)

@@ -26,8 +26,9 @@ Ask = t.Callable[[Wishes], PodDemands]
 
 @dataclass
 class SchedulingRun:
-    """One run. ``limits`` are what pools have left, by name; a pool without limits is not in it. ``old`` are keys of
-    pods that come from nodes on their way out; ``settled``: others stay away from nodes whose wait still runs."""
+    """One run, in which pods are placed. ``limits`` are what pools have left, by name, and are changed by new nodes; a
+    pool without limits is not in it. ``old`` are keys of pods that come from nodes on their way out; ``settled``:
+    others stay away from nodes whose wait still runs."""
 
     rooms: Rooms
     templates: t.Sequence[Template]
@@ -46,7 +47,7 @@ class SchedulingRun:
     def solve(self, asked: t.Iterable[PodDemands], stop: t.Callable[[PodDemands], bool] | None = None) -> None:
         """Places them all, the large ones first, until a whole round brings nothing more; ``claims`` are the new nodes
         then, and ``failed`` the pods that have no place. ``stop`` ends it early at a pod that has found no place, where
-        the answer is known by then."""
+        the answer is known by then: pods behind that are neither placed nor ``failed``."""
         queue = deque(sorted(asked, key=_turn))
         length_then: dict[str, int] = {}
         while queue and length_then.get(queue[0].key) != len(queue):

@@ -106,7 +106,9 @@ class Landscape:
 
 
 class PodTopology:
-    """The groups of one simulation. ``gone`` are the names of places that go, ``moving`` the keys of pods to place."""
+    """The constraints between pods in one simulation, in groups that pods share: ``groups`` are what pods to place ask
+    for, ``inverse`` by which pods keep others away. ``gone`` are the names of places that go, ``moving`` the keys of
+    pods to place."""
 
     def __init__(
         self, land: Landscape, asked: t.Iterable[PodDemands], gone: frozenset[str], moving: frozenset[str]
@@ -129,7 +131,8 @@ class PodTopology:
         return not (self.groups or self.inverse)
 
     def update(self, asked: PodDemands) -> None:
-        """Notes the constraints of a pod as it asks for them now, in place of what it asked for before."""
+        """Notes the constraints of a pod as it asks for them now, in place of what it asked for before; required
+        anti-affinity, which no pod gives up, stays noted."""
         if asked.plain and not self.groups:
             return
         for each in self.groups.values():
