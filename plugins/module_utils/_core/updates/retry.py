@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A finished update run once more (a retry), for the members that failed or were skipped: its name, versions and images
-as they were, whatever is newer by now (``nothing-to-retry``, ``strategy-unproven``), whom a run for some members may
-take; which run made good what one left, which newer run stands for one that failed.
+as they were, whatever is newer by now (``nothing-to-retry``, ``strategy-unproven``);
+which run made good what one left, which newer run stands for one that failed.
 
 ``Completed`` and ``Skipped`` are final, so this is a new run that names the first one.
 """
@@ -38,7 +38,6 @@ from .integrity import is_recorded_strategy
 from .record.run_state import run_of
 from .releases.versions import reached
 from .status import derive
-from .strategy import Candidate
 from .terms import as_annotations, kept_terms
 
 _RETRY = re.compile(r"(.+?)-retry(?:-([0-9]{1,9}))?")
@@ -159,11 +158,6 @@ def _is_after(run: UpdateRun, before: UpdateRun) -> bool:
     """Whether the run was not made before the other, as far as records tell."""
     made, first = run.metadata.creation_timestamp, before.metadata.creation_timestamp
     return not (made and first and made < first)
-
-
-def limited_to(candidates: t.Sequence[Candidate], members: t.Collection[str]) -> tuple[Candidate, ...]:
-    """The candidates that a run for some members alone may take, in order: the named ones, or all if it names none."""
-    return tuple(each for each in candidates if not members or each.name in members)
 
 
 def _strategy(before: UpdateRun) -> UpdateRunStrategy | None:

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A strategy laid over the members of a fleet: who is in which group (``overlapping-groups``, ``uncovered-members``,
-``empty-group``), with limits and percentages as numbers (``concurrency-cut``, ``group-limit-stricter``), and the ids of
-gates.
+"""A strategy laid over the members of a fleet: whom an update run takes by its ``spec.members``, who is in which group
+(``overlapping-groups``, ``uncovered-members``, ``empty-group``), with limits and percentages as numbers
+(``concurrency-cut``, ``group-limit-stricter``), and the ids of gates.
 
 Rules are those of Azure Fleet Manager's update strategies: groups take members by their group name or by labels, a
 stage's selector filters before, a stage with a selector alone has one group. Numbers are settled once, here.
@@ -75,6 +75,12 @@ class _Taken:
     path: str
     members: tuple[Candidate, ...]
     implicit: bool = False
+
+
+def candidates_of_run(candidates: t.Sequence[Candidate], members: t.Collection[str]) -> tuple[Candidate, ...]:
+    """The candidates, in their order, that a run may take by its ``spec.members``: the named ones, or all if it names
+    none. Names that no candidate has are passed over."""
+    return tuple(each for each in candidates if not members or each.name in members)
 
 
 def resolve(strategy: UpdateRunStrategy | None, candidates: t.Sequence[Candidate], uid: str) -> Resolved:

@@ -22,11 +22,11 @@ from ..._core.updates.approvals import MADE_BY
 from ..._core.updates.integrity import DIGEST, DIGEST_FORM, STRATEGY, problems_of
 from ..._core.updates.record.digest import FORM, run_digest, strategy_digest
 from ..._core.updates.record.run_state import run_of, status_of
-from ..._core.updates.retry import follow_up, limited_to, retry_name
+from ..._core.updates.retry import follow_up, retry_name
 from ..._core.updates.run import RunState
 from ..._core.updates.skipping import with_skips_of
 from ..._core.updates.status import derive
-from ..._core.updates.strategy import NAMED, Candidate, Resolved, resolve
+from ..._core.updates.strategy import NAMED, Candidate, Resolved, candidates_of_run, resolve
 from ..._core.values.approved_digest import refuse_another
 from ..._core.values.listed import listed
 from ..._core.values.update_states import NEW
@@ -88,7 +88,7 @@ def define_run(
     strategy = named or wanted.spec.strategy
     uid = before.metadata.uid if before else ""
     everybody = candidates(records)
-    taking = limited_to(everybody, wanted.spec.members)
+    taking = candidates_of_run(everybody, wanted.spec.members)
     resolved = resolve(strategy, taking, uid or "00000000-0000-0000-0000-000000000000")
     now = now or datetime.now(UTC)
     skips = run_of(before) if before is not None else None
@@ -256,7 +256,7 @@ def _record_run(
     else:
         stored = records.replace({**stored, **body, "metadata": {**stored["metadata"], **named}})
     fresh = recorded(UpdateRun, {key: each for key, each in stored.items() if key != "status"})
-    taking = limited_to(candidates(records), fresh.spec.members)
+    taking = candidates_of_run(candidates(records), fresh.spec.members)
     ready = _prepared(fresh, fresh, strategy, resolve(strategy, taking, fresh.metadata.uid), run_of(run), now)
     ready = with_chosen(ready, run.status.node_image_selection)
     metadata = {**stored["metadata"], "annotations": dict(ready.metadata.annotations)}

@@ -26,12 +26,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.retry import (
     follow_up,
-    limited_to,
     made_good_by,
     retry_name,
     superseded_by,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, candidates_of_run, resolve
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import SELF_APPROVAL
 from ansible_collections.gitops.fleet.tests.data.update_parts import group, stage, update_run
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
@@ -67,9 +66,9 @@ def test_d3_81_failed_and_skipped_members_with_a_reference() -> None:
     assert (run.name, run.spec.retry_of, run.spec.members) == ("again", "release-7", ("a", "c"))
     assert run.status.status.state == "NotStarted"
     fleet = [Candidate(name=name, group=group) for name, group in (("a", "g"), ("b", "g"), ("c", "g"), ("d", "h"))]
-    rows = resolve(run.spec.strategy, limited_to(fleet, run.spec.members), UID).stages
+    rows = resolve(run.spec.strategy, candidates_of_run(fleet, run.spec.members), UID).stages
     assert [[row.name for row in group.members] for stage in rows for group in stage.groups] == [["a", "c"], []]
-    assert limited_to(fleet, ()) == tuple(fleet)
+    assert candidates_of_run(fleet, ()) == tuple(fleet)
 
 
 def test_the_target_is_the_one_that_was_frozen() -> None:
