@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A finished update run once more (a retry), for the members that failed or were skipped: its name, versions and images
-as they were, whatever is newer by now (``nothing-to-retry``, ``strategy-unproven``);
-which run made good what one left, which newer run stands for one that failed.
+as they were, whatever is newer by now (``nothing-to-retry``, ``strategy-unproven``); which run made good what one left,
+which newer run stands for one that failed.
 
 ``Completed`` and ``Skipped`` are final, so this is a new run that names the first one.
 """
