@@ -95,10 +95,10 @@ def the_node(client: KubeClient, work: NodeWork) -> Document | None:
 
 
 def drain(work: NodeWork, hands: Hands) -> Document | None:
-    """Cordons and empties the node; gives the Node as it was once cordoned, before its pods went; None if it is gone.
-    FleetError ``node-blocked``, before anything is evicted by this call, for a protected pod, unless there is
-    ``until``; ``node-disrupted`` where another one of us has it, or somebody has let it go since, so that pods may have
-    come; for what does not pass, and what ``hands`` raise."""
+    """Cordons and empties the node, and waits for that without end; gives the Node as it was once cordoned, before its
+    pods went; None if it is gone. FleetError ``node-blocked``, before anything is evicted by this call, for a protected
+    pod, unless there is ``until``; ``node-disrupted`` where another one of us has it, or somebody has let it go since,
+    so that pods may have come; for what does not pass, and what ``hands`` raise."""
     node = retried_while_passing(hands, lambda: cordon(hands.client(), work))
     if node is None:
         return None

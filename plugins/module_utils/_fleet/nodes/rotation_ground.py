@@ -118,7 +118,8 @@ class RotationAround:
         return ground
 
     def look(self, now: datetime, names: t.Collection[str] | None) -> NodesSnapshot:
-        """What the members of these names hold, all for None. FleetError ``no-workers``."""
+        """What the members of these names hold, all for None; names that are no members of the rotation by now are
+        passed over. FleetError ``no-workers``."""
         wanted = self.members if names is None else {each: self.members[each] for each in names if each in self.members}
         return read_members(wanted, self.clients, self.reading, now)
 

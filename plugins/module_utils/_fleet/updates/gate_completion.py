@@ -53,7 +53,8 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Which:
-    """The gate that is meant: by its id, or by where it stands; what is empty matches every gate."""
+    """The gate that is meant: by its id, or by where it stands (``timing``: Before or After) and what it is called; all
+    that is not empty has to match."""
 
     id: str = ""
     stage: str = ""
@@ -64,7 +65,7 @@ class Which:
 
 @dataclass(frozen=True, kw_only=True)
 class Approver:
-    """The hub vouches for the name on gates that were opened after ``since``; None: on none."""
+    """Who approves or refuses. The hub vouches for the name in Gates that were made after ``since``; None: in none."""
 
     name: str
     since: datetime | None = None
