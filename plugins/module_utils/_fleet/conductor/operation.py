@@ -27,8 +27,7 @@ from ..drivers.contract import (
 @dataclass(frozen=True, kw_only=True)
 class Pace:
     """Seconds: ``interval`` between two looks; ``settle`` for a subject to show what its driver says is done;
-    ``lost_after`` until what is not seen is lost, and for how long a driver may fail to tell how an operation stands.
-    """
+    ``lost_after`` until what is not seen is lost, and for how long a driver may fail to tell how one stands."""
 
     interval: float = 2.0
     settle: float = 120.0
@@ -37,7 +36,8 @@ class Pace:
 
 @dataclass(frozen=True, kw_only=True)
 class Begun:
-    """The operation goes on outside. Record ``reference`` (it may come again, with another); it finds it again."""
+    """The operation goes on outside. Record ``reference`` (it may come again, with another); it finds it again.
+    ``version_before`` is the subject's; empty for one that was taken up."""
 
     operation: str
     reference: str

@@ -33,9 +33,9 @@ from .sources import NodeManifests, with_recorded
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetQuestion:
-    """``snapshot`` is a file to answer from instead of asking members; ``now``, another instant than the present;
-    ``pools``, only pools of these names, ``reason``, only this one, all if empty; ``zone``, the name of a time zone for
-    people."""
+    """What is asked about budgets of pools, by recorded rotations and maintenance and those ``given``. ``snapshot`` is
+    a file to answer from instead of asking members; ``now``, another instant than the present; ``pools``, only pools of
+    these names, ``reason``, only this one, all if empty; ``zone``, the name of a time zone for people."""
 
     given: NodeManifests = NodeManifests()
     reading: ReadingWish = ReadingWish(pods=False)

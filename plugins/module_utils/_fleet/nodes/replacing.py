@@ -121,7 +121,8 @@ class NodeReplacer:
         """Empties the node, replaces it as its driver does, and deletes it; nothing if it is gone. Of Karpenter's, only
         the NodeClaim is deleted: the node is emptied and goes later. FleetError for what does not pass by itself:
         ``not-simulated``, ``node-disrupted``, ``node-blocked``, ``no-node-claim``, ``command-failed``,
-        ``unsafe-argument``, and refusals of the member; ValueError as of ``_delete_claim``; what ``hands`` raise."""
+        ``unsafe-argument``, and refusals of the member; ValueError for a NodeClaim, or owners of the Node, of another
+        form; what ``hands`` raise."""
         found = retried_while_passing(hands, lambda: the_node(hands.client(), work))
         if found is None:
             return

@@ -90,9 +90,10 @@ class Around(t.Protocol):
 
 @dataclass
 class RotationAround:
-    """One rotation over a fleet, for one thread. ``members`` are those that are read for it: who was read once is as
-    long as it is in the fleet, whatever its labels say by then. Those in ``stay`` are members for the rotation as long
-    as it goes on. What is ``given`` stands for recorded FleetMaintenance of the same names."""
+    """One rotation over a fleet, for one thread; ``at_first`` as of ``Around``. ``members`` are those that are read for
+    it: who was read once is as long as it is in the fleet, whatever its labels say by then. Those in ``stay`` are
+    members for the rotation as long as it goes on. What is ``given`` stands for recorded FleetMaintenance of the same
+    names."""
 
     at_first: RotationGround
     members: t.Mapping[str, Member]

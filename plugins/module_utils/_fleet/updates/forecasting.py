@@ -34,9 +34,10 @@ MOST_DAYS = 366
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """How an update run goes on, and its calendar. ``durations`` are what upgrades are taken to last, learned from
-    ``runs_before`` other runs, and from members of the run that are done (``own``); assumed without both. ``read`` is
-    the oldest instant at which one of its members was read last; None if one never was, or none is in the fleet."""
+    """How an update run goes on (``forecast``), and its calendar (``appointments``). ``durations`` are what upgrades
+    are taken to last, learned from ``runs_before`` other runs, and from members of the run that are done (``own``);
+    assumed without both. ``read`` is the oldest instant at which one of its members was read last; None if one never
+    was, or none is in the fleet."""
 
     forecast: Forecast
     appointments: tuple[Appointment, ...]

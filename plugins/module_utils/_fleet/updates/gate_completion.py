@@ -74,7 +74,9 @@ class Approver:
 @dataclass(frozen=True, kw_only=True)
 class Completed:
     """What became of the gate: ``state`` is Completed, Refused, or Skipped if it was before. ``verified`` is whether
-    this call did it and the hub vouches for the name, ``own`` whether it did and the approver made or started the run.
+    this call did it and the hub vouches for the name, ``own`` whether it did and the approver made or started the run;
+    ``changed`` is whether it did, or would with ``write``. ``digest`` is that of the run, ``by`` who approved or
+    refused.
     ``uncounted`` is why the approval does not count by the terms that the run keeps; empty if it does, as far as these
     tell."""
 

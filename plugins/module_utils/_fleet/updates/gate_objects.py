@@ -47,7 +47,7 @@ _VOUCHED_FOR = timedelta(seconds=30)
 
 @dataclass(frozen=True)
 class PlacedGate:
-    """A gate and where it stands; ``group`` is empty for a stage's own."""
+    """A gate of a run and where it stands: ``timing`` is Before or After, ``group`` is empty for a stage's own."""
 
     stage: str
     group: str

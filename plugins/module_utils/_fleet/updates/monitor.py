@@ -99,8 +99,9 @@ class OfferJudge:
 
 @dataclass
 class MemberMonitor:
-    """Views for ``decide``, and the claims of members that are in flight. ``holder`` is the same for every conductor of
-    the run, so that its next one has the members at once. Without ``permits`` members may begin at any time; without
+    """``views`` of the run's ``members`` for ``decide``, by name, ``versions`` as they were seen last, and the claims
+    of members that are in flight, each with a driver in ``drivers``. ``holder`` is the same for every conductor of the
+    run, so that its next one has the members at once. Without ``permits`` members may begin at any time; without
     ``leases`` other records do not see that a member is in flight. ``clock_ahead`` says how far the servers' clocks are
     ahead of ours; ``pools`` are a member's node pools, once it was observed; ``judge`` says what it has to do."""
 
@@ -162,8 +163,8 @@ class MemberMonitor:
         return replace(view, obstacles=(*view.obstacles, found)) if found else view
 
     def next_look(self) -> datetime | None:
-        """When the first of the members with an obstacle of their own (no answer, busy, skewed clock) is looked at
-        again; None if there are none. Windows and freezes do not count."""
+        """When the first of the members with an obstacle of their own (such as no answer, a busy platform, a lease of
+        others) is looked at again; None if there are none. Windows and freezes do not count."""
         return min(self._again.values(), default=None)
 
     def claim_or_look(self, begins: t.Sequence[Begin], now: datetime) -> bool:

@@ -84,8 +84,8 @@ def _does_pools(member: FleetMember, driver: Driver | None) -> bool:
 
 @dataclass(frozen=True)
 class WholeJudge:
-    """Says what a member has to do in a run that goes by steps, see ``by_steps``. ``known`` gives what platforms offer
-    now, ``member`` the FleetMember of a name, None if there is none."""
+    """Says what a member has to do for ``target`` in a run that goes by steps, see ``by_steps``. ``known`` gives what
+    platforms offer now, ``member`` the FleetMember of a name, None if there is none."""
 
     target: UpgradeTarget
     known: t.Callable[[], Releases]

@@ -95,7 +95,7 @@ class ApprovalRules:
 
 @dataclass(frozen=True, kw_only=True)
 class RunEnding:
-    """How conducting a run ended; ``why`` and ``resume_at`` as of ``conductor.loop.Ending``.
+    """How conducting a run ended; ``state``, ``why``, ``changed`` and ``resume_at`` as of ``conductor.loop.Ending``.
 
     ``witnessed`` are members that this conductor saw at the target; ``behind`` has, by name, the versions of those that
     count as done and are not there.

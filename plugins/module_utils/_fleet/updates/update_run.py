@@ -215,8 +215,9 @@ def _has_failed(run: UpdateRun) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class AskedRuns:
-    """Runs that somebody wants to look at. ``to_be_made`` are names of those that stand in no record as they are here;
-    ``problems`` are what is wrong with those left out, ``notes`` are worth a word."""
+    """Runs that somebody wants to look at, recorded or as they would be defined. ``to_be_made`` are names of those that
+    stand in no record as they are here; ``problems`` are what is wrong with those left out, ``notes`` are worth a
+    word."""
 
     runs: tuple[UpdateRun, ...]
     to_be_made: tuple[str, ...] = ()

@@ -39,10 +39,10 @@ MAX_FEED = 20_000_000  # bytes
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogSources:
-    """What the catalogue of that name is made of beside manifests: ``versions`` as texts, files that are published
-    (``feeds``), and what members of the provider report. ``provider`` and ``supported_minors``, how many are, win over
-    what its manifest, else its record, says; empty and None leave that. ``exact``: of nothing else, not even of what is
-    recorded."""
+    """What the catalogue of that name is made of beside manifests, for ``location``: ``versions`` as texts, files that
+    are published (``feeds``), and what members of the provider report (``from_members``). ``provider`` and
+    ``supported_minors``, how many are, win over what its manifest, else its record, says; empty and None leave that.
+    ``exact``: of nothing else, not even of what is recorded."""
 
     name: str = ""
     provider: str = ""

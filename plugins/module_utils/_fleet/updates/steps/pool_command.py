@@ -31,7 +31,8 @@ from .pool_rotation import PoolEnd, PoolTask, pool_step_name
 
 @dataclass
 class PoolSubject:
-    """A pool as what an operation acts on, and the goal of that. ``cluster`` as in ``WholeParts``; ``last`` is the pool
+    """A pool as what an operation acts on, by the member's ``driver``, and the goal of that: what ``step`` brings.
+    ``cluster`` as in ``WholeParts``; ``last`` is the pool
     as it was seen last, None if it was not, or is gone."""
 
     driver: Driver
