@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The life of one operation: look at its subject, begin, follow, and look again before believing that it is done."""
+"""The life of one operation: look at its subject, begin, follow, look again before it is done or ``OperationLost``."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """One Node: cordoned and marked as ours, emptied by evictions (``node-blocked``, ``node-disrupted``), deleted by its
-uid, or uncordoned; pods that stay for now; a step tried again while its member is away. Safe to be done again.
+uid, or uncordoned unless it ``was-cordoned`` before; pods that stay for now; a step tried again while its member is
+away. Safe to be done again.
 
 Pods of DaemonSets stay, as with ``kubectl drain``: their controller would make them again at once.
 """

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What somebody does by hand on a member: nodes deleted or protected, NodePools deleted, stopped, released, patched,
-node classes patched; told first, with nodes replaced by it (``count-not-confirmed``)."""
+node classes patched; told first, with nodes replaced by it (``count-not-confirmed``, ``partly-written``)."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a node is drained and replaced, and by which driver (``no-driver``): as a simulated one (``not-simulated``), by
-Karpenter (``no-node-claim``), or by a command (``command-failed``). All is safe to be done again.
+"""How a node is drained and replaced, a new one made beforehand (``no-node-before``), and by which driver
+(``no-driver``): as a simulated one (``not-simulated``), by Karpenter (``no-node-claim``), or by a command
+(``command-failed``). All is safe to be done again.
 
-``local``      simulated nodes of local clusters: another one is made in its place, and the Node is deleted.
-``karpenter``  the NodeClaim is deleted. Karpenter cordons, drains and replaces by itself, and is only paced.
-``command``    a command of the user deletes the machine, and then the Node is deleted.
+``local`` simulated nodes of local clusters: another one is made in its place, and the Node is deleted. ``karpenter``
+the NodeClaim is deleted. Karpenter cordons, drains and replaces by itself, and is only paced. ``command`` a command of
+the user deletes the machine, and then the Node is deleted.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Conducting an update run with its drivers: refused before it is recorded, rehearsed (``may-begin``, ``held-now``),
-carried on, its verdict (``run-failed``, ``not-at-target``); versions members have now; folder of operations."""
+carried on, its verdict (``run-failed``, ``not-at-target``, ``not-all-members``, ``awaiting-approval``); versions
+members have now; folder of operations."""
 
 from __future__ import annotations
 
@@ -292,8 +293,7 @@ def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
 
 
 def _refuse_unknown(run: UpdateRun, drivers: t.Mapping[str, Driver]) -> None:
-    """FleetError as of ``without_cluster``. Of a run that was started only where it is so of all its members, for they
-    are looked for in another place than before; one alone fails at its turn."""
+    """FleetError as of ``without_cluster``; of a run that was started only if so of all members: one fails later."""
     problems = without_cluster(drivers, run.target)
     if problems and (run.status.phase == NEW or len(problems) == len(drivers)):
         first, *others = problems

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Approving or refusing a gate of an update run: which gate is meant (``no-such-gate``, ``ambiguous-gate``), whether it
-is open (``gate-not-open``, ``gate-passed``), who does it (``self-approval``), when, why, and for which digest of the
-run."""
+is open (``gate-not-open``, ``gate-passed``), who does it (``self-approval``), when, why (``no-reason``), and for which
+digest of the run."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a conductor sees of its members: who is in the fleet, who of those that are due may begin (version, kubelets,
-busy platform, skewed clock, target never offered), obstacles that are looked at again, and claims on those that begin.
+busy platform, skewed clock (``ClockSkew``), target never offered), obstacles that are looked at again, and claims on
+those that begin.
 
 A member is looked at when its turn comes, not before: a run over a thousand members begins as soon as one over three.
 """
