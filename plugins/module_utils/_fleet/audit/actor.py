@@ -14,7 +14,7 @@ from ..session import Session
 
 def user(session: Session) -> str:
     """Who we are, as the hub sees us; without a hub USER or LOGNAME of the environment, or else the account of this
-    process. FleetError if a hub does not answer, or does not say."""
+    process; never empty. FleetError if a hub does not answer, or does not say."""
     if session.hub is not None:
         return who_am_i(session.hub).name
     return session.environ.get("USER") or session.environ.get("LOGNAME") or _account()

@@ -43,11 +43,11 @@ _DIGEST, _REVISION = re.compile(DIGEST), re.compile(REVISION)
 
 @dataclass(frozen=True, kw_only=True)
 class Deed:
-    """What is done (``action``, a word of the history), to what. ``name`` is the object's as records have it,
-    ``namespace/name`` for one in a namespace; empty where ``members`` name several. ``digest`` is that of the plan or
-    run which is carried out, ``approved`` the digest that had been approved, ``reason`` what people said (that of the
-    session where it is empty), ``revision`` the commit that it came from, ``message`` a sentence for people,
-    ``versions`` a text for each member that was upgraded; each is empty where there is none."""
+    """What is done (``action``, a word of the history), to what: an object of ``kind``. ``name`` is the object's as
+    records have it, ``namespace/name`` for one in a namespace; empty where ``members`` name several. ``digest`` is that
+    of the plan or run which is carried out, ``approved`` the digest that had been approved, ``reason`` what people said
+    (that of the session where it is empty), ``revision`` the commit that it came from, ``message`` a sentence for
+    people, ``versions`` a text for each member that was upgraded; each is empty where there is none."""
 
     action: str
     kind: str = ""

@@ -34,7 +34,8 @@ class HistoryRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetHistory:
-    """The acts, the newest last, and what is wrong with records that are left out."""
+    """The acts, and lines of the journal among them, the newest last, and what is wrong with records that are left
+    out."""
 
     rows: tuple[HistoryRow, ...]
     problems: tuple[Problem, ...] = ()

@@ -143,9 +143,9 @@ class Telling(t.Protocol[Told_contra]):
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """For how long a machine is conducted, by whom. ``time_limit``: start nothing and end after that (None: never);
-    ``max_idle``: end when nothing is in flight and nothing can start within that long. ``interrupted`` is asked often
-    and says why to end at once."""
+    """For how long a machine is conducted, by which ``holder`` of its lease. ``time_limit``: start nothing and end
+    after that (None: never); ``max_idle``: end when nothing is in flight and nothing can start within that long.
+    ``interrupted`` is asked often and says why to end at once; empty: go on."""
 
     holder: str
     time_limit: timedelta | None = None

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The life of one operation: look at its subject, begin, follow, and look again before believing that it is done."""
+"""The life of one operation: look at its subject, begin, follow, look again before it is done or ``OperationLost``."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from ..drivers.contract import (
 @dataclass(frozen=True, kw_only=True)
 class Pace:
     """Seconds: ``interval`` between two looks; ``settle`` for a subject to show what its driver says is done;
-    ``lost_after`` until what is not seen is lost, and for how long a driver may fail to tell how an operation stands.
-    """
+    ``lost_after`` until what is not seen is lost, and for how long a driver may fail to tell how one stands."""
 
     interval: float = 2.0
     settle: float = 120.0
@@ -37,7 +36,8 @@ class Pace:
 
 @dataclass(frozen=True, kw_only=True)
 class Begun:
-    """The operation goes on outside. Record ``reference`` (it may come again, with another); it finds it again."""
+    """The operation goes on outside. Record ``reference`` (it may come again, with another); it finds it again.
+    ``version_before`` is the subject's; empty for one that was taken up."""
 
     operation: str
     reference: str

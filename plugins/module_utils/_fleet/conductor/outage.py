@@ -33,8 +33,8 @@ class Outage:
     _since: tuple[timedelta, datetime] | None = None
 
     def failed(self, error: FleetError, ran: timedelta, now: datetime) -> None:
-        """They have not answered, ``now`` and after ``ran`` of running. FleetError with the same code once that has
-        lasted for ``most`` of running."""
+        """The records have not answered, ``now`` and after ``ran`` of running; said the first time. FleetError with the
+        same code once that has lasted for ``most`` of running."""
         if self._since is None:
             self._since = ran, now
             self.say(
@@ -46,11 +46,12 @@ class Outage:
             raise out_of_reach(error, error.code, f"since {write_time(at, SECONDS)}, for {span_words(ran - began)}")
 
     def answered(self, ran: timedelta) -> None:
-        """They have answered, when the loop had run for ``ran`` in all; said if they had not before."""
+        """The records have answered, when the loop had run for ``ran`` in all; said if they had not before."""
         if self._since is not None:
             self.say(f"the records answer again, after {span_words(ran - self._since[0])}; it goes on")
         self._since = None
 
     def begin_anew(self) -> None:
-        """What was before does not count; nothing is said."""
+        """Forgets an outage that goes on, so that it is borne for ``most`` from its next failure on; nothing is
+        said."""
         self._since = None

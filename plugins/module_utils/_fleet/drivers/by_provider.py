@@ -22,8 +22,8 @@ Options = t.Mapping[str, t.Any]
 
 
 def options_of(given: Options, member: FleetMember) -> Options:
-    """Those that hold for the member: all of them, or those of its provider. KeyError without any for the provider,
-    which ``command_problems`` tells before."""
+    """The options of a driver that hold for the member: all of them, or with ``providers`` those of its
+    ``spec.provider``. KeyError without any for the provider, which ``command_problems`` tells before."""
     by_provider = given.get(PROVIDERS)
     return by_provider[member.spec.provider] if by_provider else given
 
@@ -77,9 +77,10 @@ def not_offered(options: Options, members: t.Iterable[FleetMember], target: str)
 
 
 def refuse_target(refused: t.Mapping[str, str], asked: t.Collection[str], where: str) -> tuple[Problem, ...]:
-    """A remark for each reason why some of those ``asked`` are left out of a run.
+    """A remark ``target-not-offered`` at ``where`` for each reason, in ``refused`` by member, why some of the members
+    ``asked`` are left out of a run.
 
-    FleetError ``target-not-offered`` if that leaves out all of them.
+    FleetError with these if that leaves out all of them.
     """
     whose: dict[str, list[str]] = {}
     for name in sorted(set(refused).intersection(asked)):

@@ -148,7 +148,8 @@ def unfit_names(given: Options, members: t.Iterable[FleetMember], where: str) ->
 
 
 def member_settings(given: Options, member: FleetMember) -> dict[str, str]:
-    """All settings of the definition for that member, for options without problems; empty where nothing is said."""
+    """All settings of the definition for that member, by name and with their defaults, for options without problems; a
+    text is empty where nothing is said."""
     return {name: value or "" for name, value in _filled(given, member).items()}
 
 

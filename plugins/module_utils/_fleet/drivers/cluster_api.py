@@ -249,7 +249,8 @@ def _refuse_paused(cluster: Document) -> None:
 
 
 def why_not_whole(target: str) -> str:
-    """Why a topology cannot have that version; empty if it can."""
+    """Why a topology cannot have a version that is written so, as one of two parts; empty if it can. Nobody is
+    asked."""
     if target.count(".") > 1:
         return ""
     return f"a topology has a whole version, and {target} is none; write kubernetesVersion such as 1.36.3"

@@ -113,8 +113,8 @@ class CommandDriver:
 
     def poll(self, work: Work) -> OperationProgress:
         """How the process of ``begin`` stands; once it has ended with 0, what the command ``poll`` tells, except of a
-        pool. FleetError ``poll-failed`` if that tells nothing, ``unsafe-argument``, and as of ``_reference`` and
-        ``detached.look``."""
+        pool. FleetError ``poll-failed`` if that tells nothing, or ``begin`` has printed a name of the operation that is
+        none, ``unsafe-argument``, and as of ``detached.look``."""
         if work.reference.startswith(PLATFORM) and not work.pool_step:
             return self._poll_platform(work, work.reference)
         folder = self._folder(work)

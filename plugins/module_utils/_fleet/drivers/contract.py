@@ -18,7 +18,8 @@ NOT_BEGUN = "not begun"
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """One attempt at one member. ``operation`` is the same however often the attempt is taken up again.
+    """One attempt at one member, in the update run ``run`` of type ``upgrade_type``. ``operation``, its name, is the
+    same however often the attempt is taken up again.
 
     ``target`` is a Kubernetes version as it was written, ``x.y.z`` or ``x.y``, also with ``v``. ``reference`` is what
     ``begin`` gave back, empty before. With ``pool_step`` one node pool is upgraded, ``pool``; ``target`` is empty then
@@ -38,7 +39,7 @@ class Work:
 
     @property
     def subject(self) -> str:
-        """What the operation acts on."""
+        """What the operation acts on: the name of the member, for a pool step too."""
         return self.member
 
 
@@ -55,11 +56,12 @@ class Observation:
 
 @dataclass(frozen=True, kw_only=True)
 class OperationProgress:
-    """How an operation stands: IN_PROGRESS, SUCCEEDED, FAILED, or UNKNOWN if nothing is known of it here.
+    """How an operation stands: IN_PROGRESS, SUCCEEDED, FAILED, or UNKNOWN if nothing is known of it here; ``message``
+    is for people, of one line or more, or empty.
 
-    NOT_BEGUN is for whoever would have to know of it, and sees that it was not begun: it may be begun then.
-    SUCCEEDED says that the driver is done; whether the member is at its target is observed on the member.
-    ``reference``, where there is one, replaces the operation's: its platform has given it a name of its own.
+    NOT_BEGUN is for whoever would have to know of it, and sees that it was not begun: it may be begun then. SUCCEEDED
+    says that the driver is done; whether the member is at its target is observed on the member. ``reference``, where
+    there is one, replaces the operation's: its platform has given it a name of its own.
     """
 
     state: str

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Operations that are processes of this machine, and outlive whoever began them: the folder of each, its start
-(``cannot-start``, ``begun-before``, ``operation-in-progress``), how it stands, the last lines that it wrote. Linux.
+(``cannot-start``, ``begun-before``, ``operation-in-progress``), how it stands (``operation-unreadable``), the last
+lines that it wrote. Linux.
 
 Each has a folder: ``request.json`` (what to run), ``process.json`` (who runs it; made by that process, once),
 ``output.log`` (what it writes), ``result.json`` (how it ended), ``told`` (somebody was told that). All are for the user
@@ -61,7 +62,7 @@ _LONGEST_LINE = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What to run, and for which member: no shell, and no environment but this with our mark.
+    """What to run, in ``cwd``, and for which member: no shell, and no environment but this with our mark.
 
     ``files`` are written beside it first, by name; those in ``private`` are removed again when the command has ended.
     """
@@ -82,7 +83,8 @@ def folder_of(operations: Path, operation: str) -> Path:
 
 
 def start(folder: Path, request: Request) -> str:
-    """Runs it detached, unless that was done before; the reference that finds it again. Folders of old operations are
+    """Runs the request detached, unless that was done before, and waits until its process has taken it up; the
+    reference that finds it again. Folders of old operations are
     removed before, and private files of such as were never begun, now and then.
 
     It is in a session of its own, so signals to us and to our group do not reach it. FleetError ``linux-only``,
@@ -132,11 +134,12 @@ def _begun_by(folder: Path, started: ProcessId) -> _Process | None:
 
 
 def look(folder: Path, reference: str = "") -> OperationProgress:
-    """How it stands: NOT_BEGUN where this machine and folder would show it, UNKNOWN where it may have been begun
-    elsewhere, or its process or its end cannot be read. Starts nothing; but if its process is gone without a result,
-    what that left behind is ended, and it has FAILED; private files are removed, after a restart of this machine too.
-    From now on an end counts as told, if that can be written. FleetError ``operation-unreadable``, ``cannot-stop``, and
-    ``unwritable-folder`` where a private file of it cannot be removed."""
+    """How it stands: NOT_BEGUN where the ``reference`` is the intent of this machine and folder, which would show it;
+    UNKNOWN where, by another one or none, it may have been begun elsewhere, or its process or its end cannot be read.
+    Starts nothing; but if its process is gone without a result, what that left behind is ended, and it has FAILED;
+    private files are removed, after a restart of this machine too. From now on an end counts as told, if that can be
+    written. FleetError ``operation-unreadable``, ``cannot-stop``, and ``unwritable-folder`` where a private file of it
+    cannot be removed."""
     found = _look(folder.absolute(), reference)
     if found.state in (SUCCEEDED, FAILED) and not (folder / TOLD).exists():
         with contextlib.suppress(OSError):  # it is kept for longer then

@@ -57,7 +57,8 @@ def intent_reference(operations: Path) -> str:
 
 
 def folder_number(operations: Path) -> str:
-    """The number of a folder that was used before; empty if it was not, was deleted since, or cannot be read."""
+    """The number of a folder of operations, made once by ``intent_reference``; empty if the folder was not used before,
+    was deleted since, or cannot be read."""
     try:
         return (operations / _ID).read_text(encoding="ascii").strip()
     except (OSError, ValueError):

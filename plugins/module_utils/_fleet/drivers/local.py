@@ -34,7 +34,8 @@ _NAMED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class LocalDriver:
-    """``root`` holds the clusters, ``operations`` a folder per operation. ``timeout`` is seconds to be ready again."""
+    """``root`` holds the local clusters, ``operations`` a folder per operation. ``binaries_dir`` is the one
+    folder that newer binaries are taken from, None to have them got; ``timeout`` is seconds to be ready again."""
 
     clients: Clients
     root: Path
@@ -137,7 +138,8 @@ class LocalDriver:
 def without_cluster(drivers: t.Mapping[str, Driver], target: str) -> tuple[Problem, ...]:
     """The problems, as of ``cluster_of``, of members of driver ``local`` that are no local cluster, or of which that
     cannot be told; and as of ``version_for`` of those for which no API server of ``target`` can be had, which is empty
-    where it stays. ``drivers`` by member. No member is asked."""
+    where it stays. ``drivers`` by member. Given and not raised, in the order of ``drivers``; ValueError for a
+    ``target`` that is no version. No member is asked."""
     found: list[Problem] = []
     for name, driver in drivers.items():
         if not isinstance(driver, LocalDriver):

@@ -33,9 +33,9 @@ from .sources import NodeManifests, with_recorded
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetQuestion:
-    """``snapshot`` is a file to answer from instead of asking members; ``now``, another instant than the present;
-    ``pools``, only pools of these names, ``reason``, only this one, all if empty; ``zone``, the name of a time zone for
-    people."""
+    """What is asked about budgets of pools, by recorded rotations and maintenance and those ``given``. ``snapshot`` is
+    a file to answer from instead of asking members; ``now``, another instant than the present; ``pools``, only pools of
+    these names, ``reason``, only this one, all if empty; ``zone``, the name of a time zone for people."""
 
     given: NodeManifests = NodeManifests()
     reading: ReadingWish = ReadingWish(pods=False)
@@ -48,7 +48,8 @@ class BudgetQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetReport:
-    """``snapshot`` is what was read; its members that could not be read are its ``problems``."""
+    """``answers`` are about the pools that were asked for, as of ``now``; ``zone`` is that in which people are told
+    times. ``snapshot`` is what was read; its members that could not be read are its ``problems``."""
 
     answers: tuple[PoolAnswer, ...]
     snapshot: NodesSnapshot
@@ -74,7 +75,8 @@ def zone_of(name: str) -> tzinfo:
 def budget_report(session: Session, asked: BudgetQuestion) -> BudgetReport:
     """The answers about all pools that are asked for; nothing is written. FleetError ``no-such-pool``,
     ``unknown-time-zone``, ``bad-option``, ``record-damaged``, ``no-such-maintenance``, ``labels-unknown``, and those of
-    ``nodes_file`` and ``members_in_file``, or of ``read_all``."""
+    ``nodes_file`` and ``members_in_file``, or of ``read_all``, also where none of the members that are named can be
+    read."""
     zone, now = zone_of(asked.zone), _instant(asked.now, session.clock())
     given = with_recorded(asked.given, session.records)
     fleet = {each: dict(one.cluster.metadata.labels) for each, one in recorded_members(session.records).items()}

@@ -25,7 +25,8 @@ def network_of(path: str | None) -> Network:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeQuestion:
-    """The objects as they are to become. ``override``: a subnet may be left for another one although both are good."""
+    """NodePools and node classes as they are to become (``documents``), and the ``network`` that new subnets are judged
+    by. ``override``: a subnet may be left for another one although both are good."""
 
     documents: tuple[Document, ...]
     network: Network = Network()

@@ -32,7 +32,8 @@ LOOK, LET_GO_SECONDS = 0.5, 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class NodeDeletion:
-    """``uids`` are those of the Nodes by name; ``timeout`` is for each of them, in seconds."""
+    """Nodes of one member to be deleted by hand. ``uids`` are those of the Nodes by name, without the member;
+    ``timeout`` is in seconds, for all of them, which are begun at once."""
 
     member: str
     uids: t.Mapping[str, str]
@@ -45,10 +46,10 @@ class NodeDeletion:
 
 
 def delete_nodes(session: Session, clients: Clients, wish: NodeDeletion) -> tuple[Problem, ...]:
-    """Drains and deletes them, all at once, and waits until they are gone, or ``timeout`` is over, or this process is
-    told to end. By name a ``node-stays`` for each that stayed, which is uncordoned unless this process was told to end,
-    or a ``node-held`` for one that could not be uncordoned. What fails at one node is its problem, and not raised.
-    Nobody else may delete nodes of the member by hand meanwhile."""
+    """Drains and deletes the Nodes, all at once, and waits until they are gone, or ``timeout`` is over, or this process
+    is told to end. Sorted by name, a ``node-stays`` for each that stayed, which is uncordoned unless this process was
+    told to end, or a ``node-held`` for one that could not be uncordoned. What fails at one node is its problem, and not
+    raised. Nobody else may delete nodes of the member by hand meanwhile."""
     rotation = NodeRotation(metadata=ObjectMeta(name=BY_HAND), spec=NodeRotationSpec())
     replacer = NodeReplacer(rotation=rotation, wish=wish.replacement)
     workers = NodeWorkers(MemberHolds(clients, f"{BY_HAND}/{wish.member}"), session.clock, session.say)

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """One Node: cordoned and marked as ours, emptied by evictions (``node-blocked``, ``node-disrupted``), deleted by its
-uid, or uncordoned; pods that stay for now; a step tried again while its member is away. Safe to be done again.
+uid, or uncordoned unless it ``was-cordoned`` before; pods that stay for now; a step tried again while its member is
+away. Safe to be done again.
 
 Pods of DaemonSets stay, as with ``kubectl drain``: their controller would make them again at once.
 """
@@ -95,10 +96,10 @@ def the_node(client: KubeClient, work: NodeWork) -> Document | None:
 
 
 def drain(work: NodeWork, hands: Hands) -> Document | None:
-    """Cordons and empties the node; gives the Node as it was once cordoned, before its pods went; None if it is gone.
-    FleetError ``node-blocked``, before anything is evicted by this call, for a protected pod, unless there is
-    ``until``; ``node-disrupted`` where another one of us has it, or somebody has let it go since, so that pods may have
-    come; for what does not pass, and what ``hands`` raise."""
+    """Cordons and empties the node, and waits for that without end; gives the Node as it was once cordoned, before its
+    pods went; None if it is gone. FleetError ``node-blocked``, before anything is evicted by this call, for a protected
+    pod, unless there is ``until``; ``node-disrupted`` where another one of us has it, or somebody has let it go since,
+    so that pods may have come; for what does not pass, and what ``hands`` raise."""
     node = retried_while_passing(hands, lambda: cordon(hands.client(), work))
     if node is None:
         return None

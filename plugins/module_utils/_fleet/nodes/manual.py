@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What somebody does by hand on a member: nodes deleted or protected, NodePools deleted, stopped, released, patched,
-node classes patched; told first, with nodes replaced by it (``count-not-confirmed``)."""
+node classes patched; told first, with nodes replaced by it (``count-not-confirmed``, ``partly-written``)."""
 
 from __future__ import annotations
 
@@ -72,10 +72,11 @@ NO_PACE = NodeRotation(metadata=ObjectMeta(name=BY_HAND), spec=NodeRotationSpec(
 
 @dataclass(frozen=True, kw_only=True)
 class ManualWish:
-    """``state`` is one of the words above (DELETED to UNPROTECTED), ``names``, ``selector`` and ``pool`` say what is
-    meant. ``confirmed`` is the number of nodes that somebody has seen and means; ``consent``: nodes that drift by a
-    patch may be replaced. ``timeout`` is for one node, in seconds. ``network`` is what a new subnet is judged by,
-    ``subnet_move``: a good one may be left for another, ``routes``: somebody has seen that nodes of it are reached."""
+    """``state`` is one of the words above (DELETED to UNPROTECTED), one of ``names``, ``selector`` and ``pool`` says
+    what is meant, or ``patches`` do what PATCHED writes. ``confirmed`` is the number of nodes that somebody has seen
+    and means; ``consent``: nodes that drift by a patch may be replaced. ``timeout`` is for one node, in seconds.
+    ``network`` is what a new subnet is judged by, ``subnet_move``: a good one may be left for another, ``routes``:
+    somebody has seen that nodes of it are reached."""
 
     member: str
     state: str
@@ -124,12 +125,12 @@ class ManualReport:
 def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
     """Does what is wished, or tells what it would be. FleetError with all problems before anything is written:
     ``no-such-member``, ``empty-name``, ``unknown-node``, ``count-not-confirmed``, ``no-such-pool``, ``no-such-object``,
-    ``drift-without-consent``, ``subnet-routes-unconfirmed``, ``invalid-label-selector``, ``budgets-unknown``, as of
-    ``members_to_write``, ``read_members``, ``driver_problems``, ``read_patches``, ``effect_of`` and ``why_withheld``,
-    ``lease-held`` where somebody else deletes nodes of it, ``member-held`` where other records have it (nodes to be
-    deleted wait for that), and of a member that cannot be read. ``partly-written`` is among those of a write that
-    failed after others, and names these. What others write while it is judged (Karpenter writes into its NodePools) is
-    read and judged anew, ATTEMPTS times in all; ``conflict`` then."""
+    ``drift-without-consent`` and ``subnet-routes-unconfirmed`` (with ``write`` alone), ``invalid-label-selector``,
+    ``budgets-unknown``, as of ``members_to_write``, ``read_members``, ``driver_problems``, ``read_patches``,
+    ``effect_of`` and ``why_withheld``, ``lease-held`` where somebody else deletes nodes of it, ``member-held`` where
+    other records have it (nodes to be deleted wait for that), and of a member that cannot be read. ``partly-written``
+    is among those of a write that failed after others, and names these. What others write while it is judged (Karpenter
+    writes into its NodePools) is read and judged anew, ATTEMPTS times in all; ``conflict`` then."""
     members = members_to_write(session) if write else recorded_members(session.records)
     if wish.member not in members:
         raise FleetError.of([no_such_member(wish.member or "member", members)])

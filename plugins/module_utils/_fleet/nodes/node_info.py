@@ -60,7 +60,8 @@ class ConsolidationQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeReport:
-    """``answers`` are about all nodes of what was read. ``tables`` say which safeguard holds for which reason;
+    """``answers`` are about all nodes of what was read, member by member; ``problems`` are what could not be read or
+    planned, and what is wrong with edits. ``tables`` say which safeguard holds for which reason;
     ``plans`` are of members with Karpenter, ``changes`` of what nodes come from, where they were asked for."""
 
     answers: tuple[NodeAnswer, ...]
@@ -93,7 +94,8 @@ def node_report(
     edits: ChangeQuestion | None = None,
     pause: t.Callable[[float], None] = time.sleep,
 ) -> NodeReport:
-    """The answers, from members or, with ``snapshot``, from a file; nothing is written. What could not be read or
+    """The answers, from members or, with ``snapshot``, from a file; nothing is written. ``asked`` has plans made, and
+    looks again after its seconds, which ``pause`` waits; ``edits`` has changes foreseen. What could not be read or
     planned (``plan-unknown``) is among the problems. FleetError ``bad-option`` where a file is to be looked at again,
     ``record-damaged``, those of ``read_all``, or of ``nodes_file`` and ``members_in_file``, and with ``edits`` those of
     ``ChangeQuestion.answered``; from a file also what ``node_answers`` and ``consolidation_plans`` raise."""

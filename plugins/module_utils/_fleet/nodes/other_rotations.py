@@ -83,8 +83,8 @@ def in_flight_beside(records: Records, name: str) -> tuple[OtherNode, ...]:
 
 
 def in_hand(records: Records, named: str = "") -> tuple[OtherNode, ...]:
-    """The nodes that rotations whose names begin with ``named`` have in flight by their records, or still have to let
-    go. FleetError ``record-damaged``."""
+    """The nodes that rotations whose names begin with ``named`` (empty: all) have in flight by their records, or still
+    have to let go (uncordon). FleetError ``record-damaged``."""
     documents = (each for each in records.list(KIND) if each["metadata"]["name"].startswith(named))
     return tuple(row for each in documents for row in _in_flight(each, released=True))
 

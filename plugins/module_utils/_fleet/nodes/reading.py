@@ -57,7 +57,8 @@ Seen = t.Union[t.Callable[[MemberNodes], MemberNodes], None]  # noqa: UP007  # p
 class ReadingWish:
     """What is to be read: ``pods`` too, or not, and ``daemons``, the DaemonSets, for which pods are needed; ``keep``:
     manifests for a file; ``names``: only these members, all if empty. Of members in ``counted`` only Nodes and
-    NodeClaims are read, which budgets of the fleet count. ``timeout`` is seconds to connect."""
+    NodeClaims are read, which budgets of the fleet count. ``threads``: members read at once; ``timeout``: seconds to
+    connect."""
 
     pods: bool = True
     daemons: bool = False
@@ -90,7 +91,8 @@ def members_in_file(snapshot: NodesSnapshot, names: t.Sequence[str]) -> list[Mem
 
 
 def read_all(session: Session, wish: ReadingWish, seen: Seen = None) -> NodesSnapshot:
-    """What the members hold; ``seen`` is given each as soon as it is read, in threads, and says what is kept of it.
+    """What the members of ``wish.names``, or all, hold; ``seen`` is given each as soon as it is read, in threads, and
+    says what is kept of it. A member that cannot be read is in ``failed`` of the snapshot.
 
     FleetError as of ``wanted_members``, ``no-workers``, or the first problem of each member if none can be read.
     """

@@ -1,12 +1,13 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a node is drained and replaced, and by which driver (``no-driver``): as a simulated one (``not-simulated``), by
-Karpenter (``no-node-claim``), or by a command (``command-failed``). All is safe to be done again.
+"""How a node is drained and replaced, a new one made beforehand (``no-node-before``), and by which driver
+(``no-driver``): as a simulated one (``not-simulated``), by Karpenter (``no-node-claim``), or by a command
+(``command-failed``). All is safe to be done again.
 
-``local``      simulated nodes of local clusters: another one is made in its place, and the Node is deleted.
-``karpenter``  the NodeClaim is deleted. Karpenter cordons, drains and replaces by itself, and is only paced.
-``command``    a command of the user deletes the machine, and then the Node is deleted.
+``local`` simulated nodes of local clusters: another one is made in its place, and the Node is deleted. ``karpenter``
+the NodeClaim is deleted. Karpenter cordons, drains and replaces by itself, and is only paced. ``command`` a command of
+the user deletes the machine, and then the Node is deleted.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ _MOST_TOLD = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class ReplacementWish:
-    """``driver`` empty: found out for each node. ``command`` is a list of arguments, which ends within ``timeout``
-    seconds; ``environment`` names variables of ``environ`` that it gets besides the usual ones."""
+    """How nodes are to be replaced. ``driver`` empty: found out for each node, as of ``driver_of``. ``command`` is a
+    list of arguments, which ends within ``timeout`` seconds; ``environment`` names variables of ``environ`` that it
+    gets besides the usual ones."""
 
     driver: str = ""
     command: tuple[str, ...] = ()
@@ -120,7 +122,8 @@ class NodeReplacer:
         """Empties the node, replaces it as its driver does, and deletes it; nothing if it is gone. Of Karpenter's, only
         the NodeClaim is deleted: the node is emptied and goes later. FleetError for what does not pass by itself:
         ``not-simulated``, ``node-disrupted``, ``node-blocked``, ``no-node-claim``, ``command-failed``,
-        ``unsafe-argument``, and refusals of the member; ValueError as of ``_delete_claim``; what ``hands`` raise."""
+        ``unsafe-argument``, and refusals of the member; ValueError for a NodeClaim, or owners of the Node, of another
+        form; what ``hands`` raise."""
         found = retried_while_passing(hands, lambda: the_node(hands.client(), work))
         if found is None:
             return

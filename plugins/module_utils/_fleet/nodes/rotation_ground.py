@@ -90,9 +90,10 @@ class Around(t.Protocol):
 
 @dataclass
 class RotationAround:
-    """One rotation over a fleet, for one thread. ``members`` are those that are read for it: who was read once is as
-    long as it is in the fleet, whatever its labels say by then. Those in ``stay`` are members for the rotation as long
-    as it goes on. What is ``given`` stands for recorded FleetMaintenance of the same names."""
+    """One rotation over a fleet, for one thread; ``at_first`` as of ``Around``. ``members`` are those that are read for
+    it: who was read once is as long as it is in the fleet, whatever its labels say by then. Those in ``stay`` are
+    members for the rotation as long as it goes on. What is ``given`` stands for recorded FleetMaintenance of the same
+    names."""
 
     at_first: RotationGround
     members: t.Mapping[str, Member]
@@ -118,7 +119,8 @@ class RotationAround:
         return ground
 
     def look(self, now: datetime, names: t.Collection[str] | None) -> NodesSnapshot:
-        """What the members of these names hold, all for None. FleetError ``no-workers``."""
+        """What the members of these names hold, all for None; names that are no members of the rotation by now are
+        passed over. FleetError ``no-workers``."""
         wanted = self.members if names is None else {each: self.members[each] for each in names if each in self.members}
         return read_members(wanted, self.clients, self.reading, now)
 

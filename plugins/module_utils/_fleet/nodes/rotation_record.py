@@ -77,7 +77,8 @@ def _status(before: NodeRotationStatus, state: RotationState) -> NodeRotationSta
 
 
 def rotation_state(rotation: NodeRotation) -> RotationState:
-    """Where the rotation stands, by its record; without one it has not begun. FleetError ``record-damaged``."""
+    """Where the rotation stands, by its ``status.state``; a state without nodes if it has not begun. FleetError
+    ``record-damaged``."""
     if not rotation.status.state:
         return RotationState()
     try:
@@ -88,7 +89,7 @@ def rotation_state(rotation: NodeRotation) -> RotationState:
 
 
 def has_begun(rotation: NodeRotation) -> bool:
-    """Whether the rotation has begun: its nodes are fixed in the record."""
+    """Whether the rotation has begun: its nodes are fixed in the record; also of one that is over."""
     return bool(rotation.status.state)
 
 

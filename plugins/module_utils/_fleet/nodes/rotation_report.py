@@ -34,7 +34,8 @@ def rotation_name(name: str, given: NodeManifests) -> str:
 
 def rotation_verdict(report: RotationReport) -> tuple[str, str, str]:
     """Outcome (``done``, ``partial``, ``failed``, ``waiting``), code (``nodes-left``, ``waiting``, ``time-limit``,
-    ``interrupted``; empty if it is done) and message. A rotation that leaves nodes behind is never done."""
+    ``interrupted``; empty if it is done) and message. A rotation that leaves nodes behind is never done: it is
+    ``partial``, or ``failed`` if none was replaced."""
     state = report.state
     if state.done:
         left = [f"{each.name}: {each.text}" for each in state.nodes if each.phase in _LEFT]

@@ -41,9 +41,9 @@ _WORDS = {
 
 @dataclass
 class RotationTelling:
-    """Tells people what becomes of nodes, and what they wait for. ``say`` takes a line for people, ``event`` one for
-    the journal: its reason and a sentence; ``waits`` gives what waits by now. ``stays`` is said once, after what is
-    waited for."""
+    """Tells people what becomes of nodes of the rotation ``name``, and what they wait for. ``say`` takes a line for
+    people, ``event`` one for the journal: its reason and a sentence; ``waits`` gives what waits by now. ``stays`` is
+    said once, after what is waited for."""
 
     name: str
     say: t.Callable[[str], None]

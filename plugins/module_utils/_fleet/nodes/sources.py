@@ -23,7 +23,7 @@ T = t.TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class NodeManifests:
-    """Objects of both kinds by name, and what is worth a word about them."""
+    """NodeRotations and FleetMaintenances by name, and remarks on them (``findings``)."""
 
     rotations: t.Mapping[str, NodeRotation] = field(default_factory=dict)
     maintenance: t.Mapping[str, FleetMaintenance] = field(default_factory=dict)
@@ -33,7 +33,8 @@ class NodeManifests:
 def node_manifests(
     src: t.Sequence[str], definitions: t.Sequence[t.Mapping[str, t.Any]] = (), strict: bool = False
 ) -> NodeManifests:
-    """Every object of the two kinds in the files and among the definitions. FleetError with all problems at once:
+    """Every object of the two kinds in the files ``src``, where others are passed over, and all definitions; ``strict``
+    as of ``read``. Records are not looked at. FleetError with all problems at once:
     ``not-a-rotation`` for a definition of another kind, ``duplicate-object``, those of reading."""
     manifests = read_manifests(src) if src else ()
     given = given_objects((KIND, MAINTENANCE), manifests, definitions, strict, "not-a-rotation")

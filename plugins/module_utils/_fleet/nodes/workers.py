@@ -30,7 +30,8 @@ class Halted(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class WorkEnd:
-    """How an act ended; ``failure`` is empty if nothing went wrong."""
+    """How an act (``operation``) on ``member/node`` ended; ``failure`` is why it failed, empty if nothing went
+    wrong."""
 
     operation: str
     node: str
@@ -46,7 +47,7 @@ class _Hold:
 
 
 class MemberHolds:
-    """Leases on members, taken when they are first needed. Safe to use from threads."""
+    """Leases on members' API servers for one ``task``, taken when they are first needed. Safe to use from threads."""
 
     def __init__(self, clients: Clients, task: str) -> None:
         self._clients, self._task = clients, task

@@ -53,7 +53,9 @@ class OpeningsQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class OpeningsReport:
-    """``before`` has the same members by what is recorded; empty where nothing else is supposed. ``unrecorded``: a
+    """When members may be touched, from ``now`` on for ``days``: ``clusters`` are the members by name. ``before`` has
+    the same members by what is recorded; empty where nothing else is supposed. ``pools`` are what budgets permit,
+    without a snapshot none. ``unrecorded``: a
     FleetMaintenance that is supposed is not recorded like that. ``appointments`` are the entries of a calendar, by the
     work."""
 
@@ -68,9 +70,10 @@ class OpeningsReport:
 
 
 def openings_report(session: Session, asked: OpeningsQuestion) -> OpeningsReport:
-    """When the members may be touched; nobody is asked. FleetError ``bad-option``, ``no-members``, ``no-such-member``,
-    ``no-maintenance-given``, ``record-damaged``, ``duplicate-location``, others of the records; with a snapshot
-    ``no-such-maintenance``, and those of ``nodes_file``."""
+    """When the members may be touched, by the records; no member is asked and nothing written. FleetError
+    ``bad-option``, ``no-members``, ``no-such-member``, ``no-maintenance-given``, ``record-damaged``,
+    ``duplicate-location``, others of the records; with a snapshot ``no-such-maintenance``, and those of
+    ``nodes_file``."""
     refuse_days(asked.days)
     supposed = asked.supposed
     if supposed is not None and not (supposed.maintenance or supposed.gone):

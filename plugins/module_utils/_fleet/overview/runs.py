@@ -37,9 +37,9 @@ from ..updates.update_run import recorded_runs
 
 
 def charts_of_all(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
-    """Update runs, staged update runs and rotations, ``forecasting`` as of ``run_charts``, and what is wrong with those
-    that are left out, or are shown by their records alone; where a kind cannot be listed, that too, and its runs are
-    left out."""
+    """Charts of update runs, then of staged update runs, then of rotations, each the newest first, ``forecasting`` as
+    of ``run_charts``, and what is wrong with those that are left out, or are shown by their records alone; where a kind
+    cannot be listed, that too, and its runs are left out."""
     charts: list[RunChart] = []
     told: list[Problem] = []
     for read in (

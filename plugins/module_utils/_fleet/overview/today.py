@@ -50,7 +50,8 @@ _LEASES = {UPDATE_RUN: "run/{}", STAGED_RUN: "placement/{}", ROTATION: "rotation
 
 @dataclass(frozen=True, kw_only=True)
 class Today:
-    """``notes`` tell of records that could not be read, and so are not counted."""
+    """The fleet as its records tell it. ``notes`` tell of records that could not be read, and so are not counted, of
+    members that were upgraded since they were read, and of a look for drift that went by other records."""
 
     fleet: FleetToday
     notes: tuple[Problem, ...] = ()

@@ -28,8 +28,8 @@ Policy = dict[str, t.Any]
 
 
 def shipped() -> tuple[Policy, ...]:
-    """Policies and their bindings, as they are on a hub of ours, in the order of their files: what a server fills in
-    stands in them."""
+    """The shipped policies and their bindings, new copies each time, in the order of their files' names, as they are on
+    a hub of ours: what a server fills in stands in them."""
     return tuple(json.loads(text) for text in _texts())
 
 
@@ -52,12 +52,12 @@ def is_shipped(policy: Policy, live: t.Mapping[str, t.Any] | None) -> bool:
 
 def vouched_since(hub: KubeClient | None, names: t.Container[str] = OF_UPDATES) -> datetime | None:
     """From when on the hub has refused what names somebody else: the latest creation of these policies and bindings,
-    which ``hub.install`` makes anew where it finds others.
-    None without a hub, if it lacks one of them or has another, or if that cannot be read. ``names`` are the policies
-    and bindings that this hangs on; None if no shipped one is among them.
+    which ``hub.install`` makes anew where it finds others. None without a hub, if it lacks one of them or has another,
+    or if that cannot be read. ``names`` are the policies and bindings that this hangs on; None if no shipped one is
+    among them.
 
-    Objects that were made later bear true names for as long as they live. ApiErrors other than ``not-found``,
-    ``forbidden`` and ``unauthorized`` come through.
+    Objects on the hub that were made later bear true names for as long as they live. ApiErrors other than
+    ``not-found``, ``forbidden`` and ``unauthorized`` come through.
     """
     if hub is None:
         return None

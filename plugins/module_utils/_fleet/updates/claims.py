@@ -26,9 +26,10 @@ _ATTEMPTS = 5
 
 
 def claim(records: Records, member: str, operation: str, holder: str) -> Lease | MemberBlocker:
-    """Takes the lease on the member and marks it as worked on by this operation. The lease; or, with nothing held, the
-    obstacle: another one has it, it is leaving the fleet, or others keep writing it. Repeating is harmless. FleetErrors
-    of the records, after which the lease may be held."""
+    """Takes the records' lease on the member, for ``LEASE_SECONDS``, and marks its FleetMember as worked on by this
+    operation. The lease; or, with nothing held, the obstacle (OperationInProgress): another one has it, it is leaving
+    the fleet, or others keep writing it. Repeating is harmless, as the same ``holder``. FleetErrors of the records,
+    after which the lease may be held."""
     try:
         lease = records.acquire(lease_name(member), holder, LEASE_SECONDS)
     except FleetError as error:
@@ -62,8 +63,9 @@ def unclaim(records: Records, member: str, operation: str, lease: Lease | None) 
 
 
 def operations_in_flight(records: Records, members: t.Iterable[Record]) -> dict[str, str]:
-    """The operations in flight on FleetMembers, by name; members without one are left out. A mark that no run stands
-    for is stale; a run that cannot be read stands for any. Each run is read once. FleetErrors of the records."""
+    """The operations in flight on these FleetMembers, by the member's name; members without one are left out. A mark
+    counts only while its update run says that this operation is running; a run that cannot be read stands for any. Each
+    run is read once. FleetErrors of the records."""
     runs: dict[str, t.Container[str]] = {}
     found = {}
     for document in members:

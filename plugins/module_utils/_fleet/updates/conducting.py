@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Conducting an update run with its drivers: refused before it is recorded, rehearsed (``may-begin``, ``held-now``),
-carried on, its verdict (``run-failed``, ``not-at-target``); versions members have now; folder of operations."""
+carried on, its verdict (``run-failed``, ``not-at-target``, ``not-all-members``, ``awaiting-approval``); versions
+members have now; folder of operations."""
 
 from __future__ import annotations
 
@@ -83,8 +84,9 @@ DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
 
 @dataclass(frozen=True, kw_only=True)
 class ConductOptions:
-    """How to conduct. ``drivers``: options by name; ``operations``: folder, empty for the usual; ``timeout``: seconds
-    to connect; ``events``: file for lines of JSON, or empty; ``approved`` (digest), ``src``: for the evidence."""
+    """How to conduct. ``drivers``: options by driver; ``operations``: folder, empty for the usual; ``time_limit`` and
+    ``max_idle`` as of ``RunLimits``; ``timeout``: seconds to connect; ``threads``: members looked at at once, before
+    and afterwards; ``events``: file for lines of JSON, or empty; ``approved`` (digest), ``src``: for the evidence."""
 
     drivers: t.Mapping[str, t.Any] = field(default_factory=dict)
     operations: str = ""
@@ -101,8 +103,8 @@ class ConductOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RunVerdict:
-    """What it came to, in the words of every verb's result. ``brief`` names members that failed without their reasons,
-    for those who see these in the tree of the run; empty where the message is that brief."""
+    """What conducting came to: ``outcome`` is done, waiting, partial or failed, ``code`` as of ``verdict``. ``brief``
+    names members that failed without their reasons, which the tree of the run shows; empty: ``message`` is brief."""
 
     outcome: str
     code: str = ""
@@ -211,7 +213,7 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
 
 def observed_versions(drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None = None) -> dict[str, str]:
     """Versions of members by name, as their drivers tell; who does not answer, or whose pools cannot be read, is left
-    out. With ``pools`` the lowest of the control plane's and theirs, if all of these are versions. FleetError
+    out. With ``pools`` the lowest of the control plane's and theirs; its own if one of these is no version. FleetError
     ``no-workers`` where this machine starts no thread."""
     work = {name: _observe(driver, name, pools) for name, driver in drivers.items()}
     answers = in_parallel(work, threads=threads)
@@ -227,9 +229,8 @@ def _judge(run: UpdateRun, permits: StartConstraints, clients: Clients) -> Judge
 
 def _behind(ending: RunEnding, drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None) -> dict[str, str]:
     """Versions, by name, of members that count as being at the target and answer with a lower one, or what is no
-    version, of their nodes too with ``pools``; none unless the run is settled and has a version. A record is no
-    witness: whoever may write its status can write such a word there. Those that this conductor saw there, or that do
-    not answer now, are believed. FleetError as of ``observed_versions``."""
+    version, of their nodes too with ``pools``; none unless the run is settled and has a version: others may have
+    written the record. Those that this conductor saw there, or that are silent, are believed."""
     if ending.why != "settled" or not ending.run.target:
         return {}
     rows = ending.state.members
@@ -250,8 +251,8 @@ def _reached(version: str, target: str) -> bool:
 
 def verdict(ending: RunEnding) -> RunVerdict:
     """Done only if every member is where it should be, or was left out by people; a run that waits is no failure, one
-    that lost members is partial. Codes: ``run-failed``, ``gate-refused``; ``stopped``, ``time-limit``, ``interrupted``,
-    ``awaiting-approval``, ``waiting``; ``not-at-target``, ``not-all-members``; none if it is done."""
+    that ended without some is partial. Codes: ``run-failed``, ``gate-refused``; ``stopped``, ``time-limit``,
+    ``interrupted``, ``awaiting-approval``, ``waiting``; ``not-at-target``, ``not-all-members``; none if it is done."""
     status = derive(ending.state)
     rows = ending.state.members
     if ending.why == "settled" and status.state == FAILED:
@@ -292,8 +293,7 @@ def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
 
 
 def _refuse_unknown(run: UpdateRun, drivers: t.Mapping[str, Driver]) -> None:
-    """FleetError as of ``without_cluster``. Of a run that was started only where it is so of all its members, for they
-    are looked for in another place than before; one alone fails at its turn."""
+    """FleetError as of ``without_cluster``; of a run that was started only if so of all members: one fails later."""
     problems = without_cluster(drivers, run.target)
     if problems and (run.status.phase == NEW or len(problems) == len(drivers)):
         first, *others = problems

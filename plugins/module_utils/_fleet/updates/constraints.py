@@ -32,9 +32,10 @@ AHEAD = timedelta(days=400)
 
 @dataclass(frozen=True)
 class StartConstraints:
-    """For runs of one type to one version. What is ``given`` stands for what is recorded under the same name, which is
-    read anew by each call: FleetError ``record-damaged``, ``duplicate-location``. A FleetMember that cannot be read
-    holds itself, no other."""
+    """For runs of one upgrade type (``run_type``) to one version (``target``; empty: releases hold nothing). What is
+    ``given`` stands for what is recorded under the same name, and no recorded maintenance counts that is ``gone``; the
+    records are read anew by each call: FleetError ``record-damaged``, ``duplicate-location``. A FleetMember that cannot
+    be read is held itself, and holds no other."""
 
     records: Records
     run_type: str
@@ -42,16 +43,19 @@ class StartConstraints:
     given: UpdateManifests = UpdateManifests()
 
     def views(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberView]:
-        """One view for each FleetMember, by name, with its windows, and what keeps it from beginning whatever it is at.
-        Where it is not known when it may begin, it has windows of which none opens. FleetError as of the class."""
+        """One view for each FleetMember, by name: when it may begin (``windows``, from the start of yesterday for
+        ``AHEAD``; None: at any time), and freezes and releases that keep it from beginning, whatever its version. Where
+        it is not known when it may begin, its windows are empty, and an obstacle says why. FleetError as of the
+        class."""
         times, known = self._read()
         labels = self._labels() if times.windows or times.freezes else {}
         sites = [(each, _known(each, labels.get(each["metadata"]["name"]))) for each in members]
         return {each["metadata"]["name"]: self._view(each, site, times, known, now) for each, site in sites}
 
     def times(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberTimes]:
-        """As ``views``, each with whose windows the FleetMember is held by, when all of them are open, and its freezes
-        by name: those of the fleet alone where it cannot be read. FleetError as of the class."""
+        """As ``views``, each with who has windows for the FleetMember (``sides``), when these are open whatever freezes
+        say (``permitted``), and its freezes as of ``freezes``, with the FleetMaintenance. Where its windows are not
+        known there are no sides, and ``permitted`` is empty. FleetError as of the class."""
         windows, known = self._read()
         labels = self._labels() if windows.windows or windows.freezes else {}
         found = {}
@@ -69,8 +73,9 @@ class StartConstraints:
         return found
 
     def freezes(self, members: t.Sequence[Record]) -> dict[str, tuple[tuple[str, Span], ...]]:
-        """The freezes of each FleetMember, by its name: what they are called, and when they hold. Those of the fleet
-        alone where it cannot be read. FleetError as of the class."""
+        """The freezes of each FleetMember, past ones too, by its name, in no order of time: name and reason, and when
+        they hold. Without its own where it cannot be read, and without those that select by label where its labels are
+        not known. FleetError as of the class."""
         times, _known = self._read()
         labels = self._labels() if times.freezes else {}
         names = [each["metadata"]["name"] for each in members]
@@ -78,7 +83,7 @@ class StartConstraints:
         return {name: _freezes_or_less(times.freezes_of, each, labels.get(name)) for name, each in rows}
 
     def permitted(self, members: t.Sequence[Record], now: datetime) -> dict[str, Spans | None]:
-        """When the windows of each FleetMember are open, by its name, whatever freezes say; None without windows, none
+        """When the windows of each FleetMember are open, by its name, whatever freezes say; None without windows, empty
         where they are not known. FleetError as of the class."""
         times, _known = self._read()
         labels = self._labels() if times.windows else {}
@@ -91,8 +96,9 @@ class StartConstraints:
         return found
 
     def problems(self, members: t.Sequence[Record], now: datetime) -> list[Problem]:
-        """What is wrong with members of which it is not known when they may begin: ``no-such-maintenance``, or a
-        FleetMember that cannot be read (``record-damaged``). FleetError as of the class."""
+        """What is wrong with members of which it is not known when they may begin, in their order, given and not
+        raised: ``no-such-maintenance``, or a FleetMember that cannot be read (``record-damaged``); that labels are not
+        known is passed over. FleetError as of the class."""
         times, _known = self._read()
         found: list[Problem] = []
         for each in members:

@@ -42,7 +42,8 @@ from .sources import UpdateManifests
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A run after a command, or as it would be; ``notes`` are worth a word."""
+    """A run after a command, or as it would be; ``changed``: its record is new or another by that, or would be;
+    ``notes`` are worth a word."""
 
     run: UpdateRun
     changed: bool

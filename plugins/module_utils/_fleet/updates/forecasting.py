@@ -34,9 +34,10 @@ MOST_DAYS = 366
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """``durations`` are what upgrades are taken to last, learned from ``runs_before`` other runs, and from members of
-    the run that are done (``own``); assumed without both. ``read`` is the oldest instant at which one of its members
-    was read last; None if one never was, or none is in the fleet."""
+    """How an update run goes on (``forecast``), and its calendar (``appointments``). ``durations`` are what upgrades
+    are taken to last, learned from ``runs_before`` other runs, and from members of the run that are done (``own``);
+    assumed without both. ``read`` is the oldest instant at which one of its members was read last; None if one never
+    was, or none is in the fleet."""
 
     forecast: Forecast
     appointments: tuple[Appointment, ...]
@@ -84,8 +85,7 @@ class FleetSight:
         )
 
     def of_run(self, state: RunState) -> tuple[Record, ...]:
-        """The FleetMembers, as they are recorded, of those members of the run that are in the fleet, in the run's
-        order."""
+        """The records of those FleetMembers of the run that are in the fleet, in the run's order; nothing is read."""
         return tuple(self.documents[row.name] for row in state.members if row.name in self.documents)
 
     def views(self, run: UpdateRun, state: RunState, now: datetime) -> dict[str, MemberView]:

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Approving or refusing a gate of an update run: which gate is meant (``no-such-gate``, ``ambiguous-gate``), whether it
-is open (``gate-not-open``, ``gate-passed``), who does it (``self-approval``), when, why, and for which digest of the
-run."""
+is open (``gate-not-open``, ``gate-passed``), who does it (``self-approval``), when, why (``no-reason``), and for which
+digest of the run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Which:
-    """The gate that is meant: by its id, or by where it stands; what is empty matches every gate."""
+    """The gate that is meant: by its id, or by where it stands (``timing``: Before or After) and what it is called; all
+    that is not empty has to match."""
 
     id: str = ""
     stage: str = ""
@@ -64,7 +65,7 @@ class Which:
 
 @dataclass(frozen=True, kw_only=True)
 class Approver:
-    """The hub vouches for the name on gates that were opened after ``since``; None: on none."""
+    """Who approves or refuses. The hub vouches for the name in Gates that were made after ``since``; None: in none."""
 
     name: str
     since: datetime | None = None
@@ -73,7 +74,9 @@ class Approver:
 @dataclass(frozen=True, kw_only=True)
 class Completed:
     """What became of the gate: ``state`` is Completed, Refused, or Skipped if it was before. ``verified`` is whether
-    this call did it and the hub vouches for the name, ``own`` whether it did and the approver made or started the run.
+    this call did it and the hub vouches for the name, ``own`` whether it did and the approver made or started the run;
+    ``changed`` is whether it did, or would with ``write``. ``digest`` is that of the run, ``by`` who approved or
+    refused.
     ``uncounted`` is why the approval does not count by the terms that the run keeps; empty if it does, as far as these
     tell."""
 

@@ -47,7 +47,7 @@ _VOUCHED_FOR = timedelta(seconds=30)
 
 @dataclass(frozen=True)
 class PlacedGate:
-    """A gate and where it stands; ``group`` is empty for a stage's own."""
+    """A gate of a run and where it stands: ``timing`` is Before or After, ``group`` is empty for a stage's own."""
 
     stage: str
     group: str
@@ -99,8 +99,9 @@ class GateKeeper:
     _vouched: tuple[datetime, datetime | None] | None = None
 
     def prove(self, run: UpdateRun, state: RunState, now: datetime) -> None:
-        """FleetError ``gate-unproven`` if a gate counts as passed that nobody, or nobody who counts, has completed; and
-        what ``since`` raises. One that was proven is not looked at again."""
+        """FleetError ``gate-unproven`` for the first gate that the run counts as passed and that nobody, or nobody who
+        counts, has completed, or whose Gate cannot be read; others of the records, and what ``since`` raises. One that
+        was proven is not looked at again."""
         for placed in gates_of(state):
             gate = placed.gate
             if gate.state != COMPLETED or (gate.id, gate.by) in self._proven:
@@ -141,7 +142,8 @@ class GateKeeper:
 
     def publish(self, run: UpdateRun, state: RunState, lease: Lease) -> None:
         """Makes the Gate objects say what the run says: makes one for each gate that is open, and writes the state of
-        those that have closed; nothing for what was shown before. FleetErrors as of ``_publish``."""
+        those that have closed, but not over an approval; nothing for what was shown before. FleetError ``lease-lost``,
+        others of the records."""
         for placed in gates_of(state):
             gate = placed.gate
             if gate.state == self._shown.get(gate.id, NOT_STARTED):
@@ -254,9 +256,10 @@ def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
 
 
 def with_answers(records: Records, run: UpdateRun, since: t.Callable[[], datetime | None], now: datetime) -> UpdateRun:
-    """The run as people are to see it: open gates that were approved or refused since it was conducted say so. Judged
-    by the terms that it keeps, for others only whoever conducts has; an approval that does not count by these, and a
-    Gate of which records or ``since`` raise FleetError, are left to that one. ``since`` as of ``GateKeeper``."""
+    """The run as people are to see it, nothing written: open gates whose Gate was approved or refused since it was
+    conducted say so. Approvals are judged by the terms that the run keeps; whoever conducts it may have stricter ones.
+    Nothing is said of an approval that does not count by these, nor of a Gate for which records or ``since`` (as of
+    ``GateKeeper``) raise FleetError, which is not raised here."""
     answers: dict[str, Approval | str] = {}
     for placed in gates_of(run_of(run)):
         with contextlib.suppress(FleetError):

@@ -60,8 +60,9 @@ def obstacle(error: FleetError) -> MemberBlocker:
 
 @dataclass
 class UpgradeLeases:
-    """Leases of one run on its members. Safe to use from threads, in which ``say`` is called. ``task`` is the same for
-    every conductor of the run, so that the next one has at once what a dead one held.
+    """Leases of one run on its members' API servers, each for ``seconds``. Safe to use from threads, in which ``say``
+    is called. ``task`` is the same for every conductor of the run, so that the next one has at once what a dead one
+    held. ``clients`` have to be those of a conductor.
 
     Members in ``unseen`` are looked at by other means than their API server: where that cannot be used, they go without
     a lease. So do those in ``revived`` where it is down: their upgrade may be what brings it back, and their driver
@@ -87,8 +88,8 @@ class UpgradeLeases:
             return self._claimed(member, again)
 
     def claim_all(self, members: t.Collection[str]) -> dict[str, MemberBlocker | None]:
-        """As ``claim``, of all at once, in ``DEADLINE`` seconds in all, by name. Who has not answered by then is
-        Unreachable, and is not asked anew before he has. FleetError ``no-workers``."""
+        """As ``claim``, of all at once, in ``DEADLINE`` seconds in all, by name. A member that has not answered by then
+        is Unreachable, and is not asked anew before it has. FleetError ``no-workers``."""
         silent = FleetError("timeout", f"no answer within {DEADLINE:g} s")
         asked = {each: partial(self.claim, each) for each in members if not self._locks[each].locked()}
         answers = in_parallel(asked, len(asked), DEADLINE)
@@ -114,8 +115,8 @@ class UpgradeLeases:
         self._inherited.add(member)
 
     def release_all(self, members: t.Collection[str]) -> None:
-        """As ``release``, of all at once, in ``DEADLINE`` seconds in all. Whoever hangs gives his up when he answers,
-        or it runs out."""
+        """As ``release``, of all at once, in ``DEADLINE`` seconds in all; raises nothing. The lease of a member that
+        hangs is given up when it answers, or runs out."""
         try:
             in_parallel({each: partial(self.release, each) for each in members}, len(members), DEADLINE)
         except FleetError as error:
@@ -141,8 +142,8 @@ class UpgradeLeases:
             in_parallel({each: partial(self.forget, each) for each in members}, len(members), DEADLINE)
 
     def forget(self, member: str) -> None:
-        """Keeps it no longer, and leaves it on a member whose upgrade goes on until its time is over. Waits for who is
-        just asking the member."""
+        """Renews the member's lease no more, and does not give it up: the upgrade goes on there, and the lease runs
+        out. The member is not contacted, but whoever is just asking it is waited for."""
         self._inherited.discard(member)
         self._tried.pop(member, None)
         with self._locks[member]:
@@ -150,7 +151,8 @@ class UpgradeLeases:
             self._kept.pop(member, None)
 
     def release_left_over(self, members: t.Collection[str]) -> None:
-        """Gives up what an earlier conductor of the run left there, as far as it can be had now."""
+        """Gives up the leases that an earlier conductor of the run left on these members, as far as they can be had
+        now: each is asked for once. Otherwise as ``release_all``."""
         self._inherited.update(members)
         self.release_all(members)
 
@@ -219,7 +221,7 @@ class UpgradeLeases:
 
 @dataclass(frozen=True)
 class LeasedDriver:
-    """A driver that begins nothing on a member which others hold."""
+    """A driver that begins nothing on a member whose lease others hold."""
 
     driver: Driver
     leases: UpgradeLeases

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a conductor sees of its members: who is in the fleet, who of those that are due may begin (version, kubelets,
-busy platform, skewed clock, target never offered), obstacles that are looked at again, and claims on those that begin.
+busy platform, skewed clock (``ClockSkew``), target never offered), obstacles that are looked at again, and claims on
+those that begin.
 
 A member is looked at when its turn comes, not before: a run over a thousand members begins as soon as one over three.
 """
@@ -64,14 +65,15 @@ def no_pools(_member: str, _seen: Observation) -> Pools:
 
 @dataclass(frozen=True)
 class ControlPlaneJudge:
-    """For runs that upgrade control planes alone: kubelets are left as they are, and have to be young enough."""
+    """For runs that upgrade control planes alone: kubelets are left as they are, and have to be young enough for
+    ``target``. ``automatic``: a profile made the run, and who is too far from the target is skipped."""
 
     target: str
     automatic: bool = False
 
     def __call__(self, view: MemberView, version: str, pools: Pools, _now: datetime, /) -> MemberView:
-        """The view with what speaks against its control plane at this ``version``: nothing to do, too far from the
-        target, or kubelets too old for it."""
+        """The view with what speaks against its control plane at this ``version``: ``skip`` if it is at the target or
+        above, ``fail`` if it is too far from it, or no version, or kubelets are too old for it."""
         view = view_at_version(view, version, self.target, automatic=self.automatic)
         if view.skip or view.fail:
             return view
@@ -87,8 +89,8 @@ class OfferJudge:
     refused: t.Mapping[str, str]
 
     def __call__(self, view: MemberView, version: str, pools: Pools, now: datetime, /) -> MemberView:
-        """The view as of ``judge``; skipped, and not failed, if its platform never has the target and it is not skipped
-        anyway."""
+        """The view as of ``judge``; skipped (VersionNotAvailable), and not failed, if its platform never has the target
+        and it is not skipped anyway. What ``judge`` raises comes through."""
         found = self.judge(view, version, pools, now)
         words = self.refused.get(view.name)
         if words is None or found.skip:
@@ -98,8 +100,9 @@ class OfferJudge:
 
 @dataclass
 class MemberMonitor:
-    """Views for ``decide``, and the claims of members that are in flight. ``holder`` is the same for every conductor of
-    the run, so that its next one has the members at once. Without ``permits`` members may begin at any time; without
+    """``views`` of the run's ``members`` for ``decide``, by name, ``versions`` as they were seen last, and the claims
+    of members that are in flight, each with a driver in ``drivers``. ``holder`` is the same for every conductor of the
+    run, so that its next one has the members at once. Without ``permits`` members may begin at any time; without
     ``leases`` other records do not see that a member is in flight. ``clock_ahead`` says how far the servers' clocks are
     ahead of ours; ``pools`` are a member's node pools, once it was observed; ``judge`` says what it has to do."""
 
@@ -161,7 +164,8 @@ class MemberMonitor:
         return replace(view, obstacles=(*view.obstacles, found)) if found else view
 
     def next_look(self) -> datetime | None:
-        """When the first of the members that cannot begin now is looked at again; None if there are none."""
+        """When the first of the members with an obstacle of their own (such as no answer, a busy platform, a lease of
+        others) is looked at again; None if there are none. Windows and freezes do not count."""
         return min(self._again.values(), default=None)
 
     def claim_or_look(self, begins: t.Sequence[Begin], now: datetime) -> bool:
@@ -223,8 +227,8 @@ class MemberMonitor:
         return document is not None and mark_of(document) == operation
 
     def lose(self, member: str) -> None:
-        """Counts on the claim of a member no more, whose attempt is put back: it is looked at and claimed anew when its
-        turn comes. What is still held of it is given up by ``keep_only``, as what earlier conductors left."""
+        """Forgets that the member is claimed, because its attempt is put back: it is looked at and claimed anew when
+        its turn comes. Its leases and mark are given up by the next ``keep_only``, as what earlier conductors left."""
         claimed = self._claims.pop(member, None)
         if claimed:
             self._left[member] = claimed

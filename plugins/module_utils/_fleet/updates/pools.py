@@ -66,7 +66,7 @@ def refuse_type(records: Records, run: UpdateRun, drivers: t.Mapping[str, Driver
 
 
 def upgrades_node_pools(run: UpdateRun) -> bool:
-    """Whether node pools are upgraded, too."""
+    """Whether node pools are upgraded: with the control plane, or their images alone."""
     return run.spec.managed_cluster_update.upgrade.type != CONTROL_PLANE_ONLY
 
 
@@ -84,7 +84,8 @@ def _does_pools(member: FleetMember, driver: Driver | None) -> bool:
 
 @dataclass(frozen=True)
 class WholeJudge:
-    """For runs that go by steps, see ``by_steps``. ``member`` gives the FleetMember of a name."""
+    """Says what a member has to do for ``target`` in a run that goes by steps, see ``by_steps``. ``known`` gives what
+    platforms offer now, ``member`` the FleetMember of a name, None if there is none."""
 
     target: UpgradeTarget
     known: t.Callable[[], Releases]
@@ -107,8 +108,9 @@ class WholeJudge:
 
 
 def images_of(records: Records, run: UpdateRun, known: Releases, now: datetime) -> NodeImageSelectionStatus | None:
-    """The images that pools get, where they are the same for all members: fixed before anything begins. None where the
-    run fixes none, as of ``fixed_images``. FleetError ``record-damaged``."""
+    """The images that pools get where they are the same for all members (Consistent, Custom), as they would be fixed
+    ``now``, by the members as they were read last; nothing is written. None where the run fixes none, as of
+    ``fixed_images``. FleetError ``record-damaged``."""
     return fixed_images(run, _clusters_of(records, run), known, now)
 
 
@@ -155,7 +157,8 @@ def with_chosen(run: UpdateRun, images: NodeImageSelectionStatus | None) -> Upda
 
 
 def cluster_as(member: FleetMember, version: str, pools: tuple[NodePoolStatus, ...]) -> Cluster:
-    """A member as one to upgrade, as it was seen just now and not as it is recorded."""
+    """The member as what an upgrade works on, with this ``version`` and these ``pools``, just seen, in place of the
+    recorded ones."""
     return cluster_of(as_seen(member, version, pools))
 
 

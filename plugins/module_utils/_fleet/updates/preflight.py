@@ -65,7 +65,8 @@ Found = tuple[str, str, bool]
 
 @dataclass(frozen=True, kw_only=True)
 class PreflightReport:
-    """What speaks against a run, member by member; ``seen`` are the members that answered, as they are now."""
+    """What speaks against a run, member by member; ``seen`` are the members that could be looked at, by name, with
+    version and pools as they are now."""
 
     findings: tuple[PreflightFinding, ...]
     seen: SeenMembers
@@ -73,8 +74,9 @@ class PreflightReport:
 
 def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> PreflightReport:
     """Everything that speaks against upgrading the members that have not ended, or would be tried again by a start:
-    first those that have left, then member by member. Each driver is asked to look at its member, by the options in
-    ``wish``; one that would need options and has none is a remark.
+    first those that have left, then member by member, by name. Each driver is asked to look at its member, by the
+    options in ``wish``; one that would need options and has none is a remark. A member that cannot be looked at is a
+    finding, and raises nothing.
 
     FleetError ``record-damaged``, ``duplicate-location``, ``no-workers`` where this machine starts no thread, and for
     the options of drivers as of ``drivers_from``.

@@ -41,7 +41,7 @@ Line = t.Mapping[str, t.Any]
 @dataclass
 class RunProgress:
     """Tells of ``run``: ``say`` shows a line to people, ``emit`` takes one event, ``journal`` a type (``Normal``,
-    ``Warning``), a reason and a message to keep; each is called for news alone.
+    ``Warning``), a reason and a message to keep. What each raises comes through.
 
     ``versions`` are those last seen on the members.
     """
@@ -67,7 +67,7 @@ class RunProgress:
 
     def stored(self, state: RunState, now: datetime) -> None:
         """Tells what is new of members, gates, stages and the run since the last time: to people, as events, and, but
-        for gates, the journal. Nothing before ``begin``."""
+        for gates, the journal (of members those that began, ended or were put back). Nothing before ``begin``."""
         before, told = self._told, self._status
         if before is None or state is before:
             return
@@ -200,8 +200,8 @@ class RunProgress:
 
 
 def counted(run: RunState) -> str:
-    """How far the run is, such as ``3 of 7 clusters done, 1 in flight, 1 failed, 2 skipped``; what is none is not
-    named."""
+    """How far the run is, such as ``3 of 7 clusters done, 1 in flight, 1 failed, 2 skipped``; but for those that are
+    done what is none is not named, nor members whose turn has not come."""
     states = [row.state for row in run.members]
     parts = [f"{states.count(COMPLETED):,} of {number_of(len(states), 'cluster')} done"]
     for state, word in ((RUNNING, "in flight"), *OVER, (PENDING, "pending")):

@@ -25,7 +25,7 @@ KINDS = tuple(each.__name__ for each in _CLASSES)
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateManifests:
-    """Objects of each kind by name, and what is worth a word about them. ``gone`` are names of FleetMaintenances that
+    """Objects of each kind by name, and remarks on them (``findings``). ``gone`` are names of FleetMaintenances that
     are supposed not to be recorded any more."""
 
     runs: t.Mapping[str, UpdateRun] = field(default_factory=dict)
@@ -42,7 +42,7 @@ def update_manifests(
 ) -> UpdateManifests:
     """Every object of these kinds in the files ``src``, where others are passed over, and all definitions; ``strict``
     as of ``read``. FleetError with all problems at once: those of reading the files, else ``not-an-update-run`` for a
-    definition of another kind, ``duplicate-object``, those of ``read``."""
+    definition of another kind, ``duplicate-object``, those of ``read``. The records are not looked at."""
     manifests = read_manifests(src) if src else ()
     given = given_objects(KINDS, manifests, definitions, strict, "not-an-update-run")
     runs, strategies, maintenance, catalogues, profiles = given.objects.values()

@@ -95,7 +95,7 @@ class ApprovalRules:
 
 @dataclass(frozen=True, kw_only=True)
 class RunEnding:
-    """How conducting a run ended; ``why`` and ``resume_at`` as of ``conductor.loop.Ending``.
+    """How conducting a run ended; ``state``, ``why``, ``changed`` and ``resume_at`` as of ``conductor.loop.Ending``.
 
     ``witnessed`` are members that this conductor saw at the target; ``behind`` has, by name, the versions of those that
     count as done and are not there.
@@ -287,7 +287,7 @@ class UpdateSteering:
 
     @property
     def resumes(self) -> datetime | None:
-        """When the first of what stands still goes on, or something may begin; None where that is not known."""
+        """When the first upgrade that stands still goes on, or the next may begin; None where that is not known."""
         return min((each for each in (*self._turns.instants, self._wake) if each), default=None)
 
     def settled(self, state: RunState) -> bool:
@@ -295,7 +295,7 @@ class UpdateSteering:
         return derive(state).state in (*TERMINAL, STOPPED)
 
     def next_look(self) -> datetime | None:
-        """When members that cannot begin are looked at again; None if there are none."""
+        """As of ``MemberMonitor.next_look``."""
         return self._sight.next_look()
 
     def wait(self, seconds: float) -> object:
@@ -356,7 +356,8 @@ def _held_up(operation: str, message: str) -> RunChange:
 
 
 def change_of(event: Begun | Ended, now: datetime) -> RunChange:
-    """What an event does to the run; nothing if its operation is not in flight any more."""
+    """What an event does to the run: keeps the reference of an operation that has begun, or ends the member's attempt
+    at ``now``; nothing if its operation is not in flight any more."""
     if isinstance(event, Begun):
         return lambda run: with_reference(run, event.operation, event.reference, event.version_before)
     return lambda run: with_attempt_end(

@@ -60,8 +60,8 @@ DELETION_SECONDS = 60
 
 
 def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], write: bool, who: str = "") -> Outcome:
-    """The run started, or started again, with evidence. Nothing changes if it is on its way. ``who`` is recorded at the
-    first start, and the images that are the same for all members are fixed.
+    """The run started, or started again, with evidence. Nothing changes, and nothing is checked, if it is on its way.
+    ``who`` is recorded at the first start, and the images that are the same for all members are fixed.
 
     ``versions`` are those of members as far as they are known: one that would have to skip a minor refuses the start,
     unless a profile made the run, which leaves it out, or the run goes minor by minor. FleetError ``minor-skipped``,
@@ -118,9 +118,9 @@ def keep_terms(session: Session, run: UpdateRun, given: Terms) -> UpdateRun:
 
 
 def stopped(session: Session, name: str, write: bool) -> Outcome:
-    """Asks for nothing new to begin, with evidence; whoever conducts follows what is in flight to its end. Without
-    ``write`` nothing is recorded. FleetError as of ``read_run``, ``conflict-state`` for a run that cannot be stopped,
-    ``conflict``."""
+    """The run asked to begin nothing new, with evidence; whoever conducts follows what is in flight to its end. Not
+    changed where nothing is left to stop. Without ``write`` nothing is recorded. FleetError as of ``read_run``,
+    ``conflict-state`` for a run that cannot be stopped, ``conflict``."""
     done = _commanded(session.records, read_run(session.records, name), commands.stop, write)
     return testify_command(session, RUN_STOPPED, done, write=write)
 
@@ -171,8 +171,8 @@ def as_data(outcome: Outcome) -> dict[str, t.Any]:
 
 
 def recorded_runs(records: Records, names: t.Sequence[str]) -> tuple[tuple[UpdateRun, ...], tuple[Problem, ...]]:
-    """The named runs, in that order, or all of them in the order of their names; and what is wrong with those left out,
-    as no named one is.
+    """The named runs, in that order, or without ``names`` all in the order of their names; and what is wrong with those
+    that are left out as they cannot be read or proven: a named one is never left out, and raises.
 
     FleetError ``no-such-run``, and those of a named run.
     """
@@ -215,8 +215,9 @@ def _has_failed(run: UpdateRun) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class AskedRuns:
-    """Runs that somebody wants to look at. ``to_be_made`` are names of those that stand in no record as they are here;
-    ``problems`` are what is wrong with those left out, ``notes`` are worth a word."""
+    """Runs that somebody wants to look at, recorded or as they would be defined. ``to_be_made`` are names of those that
+    stand in no record as they are here; ``problems`` are what is wrong with those left out, ``notes`` are worth a
+    word."""
 
     runs: tuple[UpdateRun, ...]
     to_be_made: tuple[str, ...] = ()

@@ -21,8 +21,8 @@ PACE = {"patience": "600", "interval": "15"}
 
 @dataclass(frozen=True, kw_only=True)
 class PoolWork:
-    """One node pool of the cluster, to a version or to an image; where both are given the image comes with the
-    version."""
+    """One node pool of the cluster, to a ``version`` (without ``v``) or to an ``image``, as a definition's ``observe``
+    names it; where both are given the image comes with the version."""
 
     pool: str
     version: str = ""

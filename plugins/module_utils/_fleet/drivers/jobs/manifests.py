@@ -24,7 +24,8 @@ Document = dict[str, t.Any]
 
 @dataclass(frozen=True, kw_only=True)
 class JobSettings:
-    """``deadline`` is seconds for the whole Job, ``keep`` seconds until it is removed after its end.
+    """How Jobs are made: ``image`` and ``resources`` (requests, limits) are those of the container; ``deadline`` is
+    seconds for the whole Job, ``keep`` seconds until it is removed after its end.
 
     Without ``service_account`` the pod has that of its namespace, and no token of it.
     """
@@ -38,7 +39,8 @@ class JobSettings:
 
 
 def job_name(operation: str) -> str:
-    """The same for every conductor, and fit to be a label (at most 63 characters)."""
+    """The name of the Job of that operation, and of its Secret: the same for every conductor, and fit to be a label (at
+    most 63 characters)."""
     readable = re.sub(r"[^a-z0-9]+", "-", operation.lower())[:_READABLE].strip("-")
     return "-".join(filter(None, ("fleet", readable, hashlib.sha256(operation.encode()).hexdigest()[:20])))
 

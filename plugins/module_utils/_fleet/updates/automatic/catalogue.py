@@ -39,10 +39,10 @@ MAX_FEED = 20_000_000  # bytes
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogSources:
-    """What the catalogue of that name is made of beside manifests: ``versions`` as texts, files that are published
-    (``feeds``), and what members of the provider report. ``provider`` and ``supported_minors``, how many are, win over
-    what its manifest, else its record, says; empty and None leave that. ``exact``: of nothing else, not even of what is
-    recorded."""
+    """What the catalogue of that name is made of beside manifests, for ``location``: ``versions`` as texts, files that
+    are published (``feeds``), and what members of the provider report (``from_members``). ``provider`` and
+    ``supported_minors``, how many are, win over what its manifest, else its record, says; empty and None leave that.
+    ``exact``: of nothing else, not even of what is recorded."""
 
     name: str = ""
     provider: str = ""
@@ -66,7 +66,8 @@ class CatalogSources:
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogued:
-    """The catalogues that were given or made, as they are now, or would be."""
+    """The catalogues that were given or made, as they are now, or would be: no others. ``changed`` is whether any was
+    new or another; ``notes`` are worth a word."""
 
     catalogues: tuple[ReleaseCatalog, ...]
     changed: bool
@@ -77,7 +78,8 @@ def catalogued(
     records: Records, given: UpdateManifests, asked: CatalogSources, now: datetime, write: bool
 ) -> Catalogued:
     """Records, with ``write``, the catalogues that are given, and the one that is made of ``asked``. What ``asked`` has
-    and nothing uses is noted (``not-used``).
+    and nothing uses is noted (``not-used``), and so is each member whose version is not believed
+    (``told-by-one-member``).
 
     FleetError ``nothing-asked``, ``which-catalogue``, ``no-member``, ``feed-missing``, ``unknown-feed``, ``bad-feed``,
     ``duplicate-location``, ``record-damaged``, those of reading a feed and what was made, and as of ``keep``.
@@ -104,9 +106,10 @@ def delete_catalogue(records: Records, name: str, write: bool) -> bool:
 
 
 def catalogue_rows(records: Records, names: t.Sequence[str], now: datetime) -> list[dict[str, t.Any]]:
-    """Each catalogue of these names, or all, by name, for results: ``name``, ``provider``, ``source`` (where it is
-    known from), ``supported`` (oldest and newest minor, empty if that is not known), and ``locations`` with what each
-    offers now.
+    """Each recorded catalogue of these names, or all, sorted by name, for results: ``name``, ``provider``, ``source``
+    (where it is known from), ``supported`` (``oldest`` and ``newest`` minor, empty if that is not known), and
+    ``locations``: each with its ``newest`` patch by minor that is generally available ``now``, versions still
+    ``coming``, the newest of its ``images`` by family, and how many ``versions`` it has.
 
     FleetError ``no-such-catalogue``, ``record-damaged``, ``duplicate-location``.
     """

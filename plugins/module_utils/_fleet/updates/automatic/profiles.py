@@ -54,8 +54,9 @@ _FIXED = ("update_strategy_id", "node_image_selection")
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluated:
-    """What came of one profile: ``made`` and ``started`` say whether its run was so now. ``steps`` would bring members
-    level that no profile moves; ``notes`` are worth a word."""
+    """What came of one profile (``found``: its evaluation): ``made`` and ``started`` say whether its run was so now.
+    ``steps`` are runs that would bring members level which the profile leaves behind (too many minors, or out of
+    support), not made; ``notes`` are the remarks ``run-beside`` and ``no-window``."""
 
     found: Evaluation
     made: bool = False
@@ -89,7 +90,8 @@ class Evaluated:
 
 @dataclass(frozen=True, kw_only=True)
 class ProfilesReport:
-    """``held`` names who evaluates at this very moment, if somebody does: nothing was done then, or nothing after
+    """What came of profiles, in the order of their names; ``changed``: a run was made or started, or would be. ``held``
+    is not empty, and says who has it, while somebody else evaluates: nothing was done then, or nothing after
     ``profiles``."""
 
     profiles: tuple[Evaluated, ...] = ()
@@ -137,9 +139,10 @@ def evaluate_profiles(
     session: Session, given: UpdateManifests, names: t.Sequence[str], who: str = "", *, write: bool, start: bool
 ) -> ProfilesReport:
     """Makes the run that each profile of these names, or each, wants now, and starts it with ``start``, as ``who``;
-    without ``write`` only says so. What came of each is kept in its status, with ``write``. A profile whose run cannot
-    be made or started has that among its reasons, and stops no other. While somebody else evaluates nothing more is
-    done, see ``held``.
+    without ``start`` it is made for review, of a disabled profile too. Without ``write`` nothing is done, and only what
+    would be is told. What came of each is kept in its status, with ``write``, where it is recorded. A profile whose run
+    cannot be made or started has that among its reasons, and stops no other. While somebody else evaluates nothing more
+    is done, see ``held``.
 
     FleetError ``no-such-profile``, ``record-damaged``, those of ``known_releases``, and others of the records; runs
     that were made or started by then stay so.

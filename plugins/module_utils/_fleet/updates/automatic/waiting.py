@@ -29,8 +29,9 @@ from ...recorded import DAMAGED, recorded
 
 @dataclass(frozen=True, kw_only=True)
 class UnfinishedPlacement:
-    """A placement that was begun and is not through: ``why`` in words, so since ``since`` (None: not known). Records
-    tell the ``src`` that its manifest came from, none for one that has always been on the hub; not its resources."""
+    """A placement that was begun and is not through: ``why`` in words, so since ``since`` (None: not known);
+    ``deleting``: it is being taken away. Records tell the ``src`` that its manifest came from, none for one that has
+    always been on the hub; not its resources."""
 
     name: str
     why: str
@@ -45,8 +46,9 @@ class UnfinishedPlacement:
 
 @dataclass(frozen=True, kw_only=True)
 class WaitingWork:
-    """Names, and placements by name, in order; ``unread`` are kinds that the account may not list, ``problems`` why
-    placements are not known that it may."""
+    """Work that was begun and has not ended: names of staged update runs and of rotations, and placements, each sorted
+    by name; ``unread`` are kinds that the account may not list, ``problems`` what is wrong with records of placements
+    that cannot be read: some may be missing then."""
 
     staged: tuple[str, ...] = ()
     rotations: tuple[str, ...] = ()
@@ -62,9 +64,8 @@ class WaitingWork:
 
 
 def waiting(records: Records) -> WaitingWork:
-    """What is to be carried on now. A run or rotation whose record cannot be read is among them: whoever takes it up is
-    told why.
-    FleetErrors of the records but ``forbidden``."""
+    """What is to be carried on now, update runs aside. A staged run or rotation whose record cannot be read is among
+    it: whoever takes it up is told why. Nothing is written. FleetErrors of the records but ``forbidden``."""
     unread: list[str] = []
     staged = [
         record_name(each)

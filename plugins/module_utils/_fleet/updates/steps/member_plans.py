@@ -37,8 +37,9 @@ from .seen_members import SeenMembers
 
 @dataclass(frozen=True, kw_only=True)
 class MemberPlans:
-    """What is to do (``works``), by name of the member; ``without_window`` are those that no maintenance window holds,
-    ``unattended_stopped`` those that do not update their operating system by themselves once this driver was there."""
+    """What is to do for ``target`` (``works``), by name of the member. Sorted names: ``without_window`` has no
+    maintenance window, nor a freeze in ``AHEAD``, and may begin at any time, ``unattended_stopped`` does not update its
+    operating system by itself any more once its driver was there."""
 
     target: UpgradeTarget
     works: t.Mapping[str, UpgradeWork] = field(default_factory=dict)
@@ -54,9 +55,10 @@ def member_plans(
     seen: SeenMembers = MappingProxyType({}),
 ) -> MemberPlans | None:
     """What would be done to the members that have not ended, as they were ``seen`` just now, the others as they were
-    read last; these are left out of a run that upgrades control planes alone, in one step each: None where none was
-    seen. A run that was not started has the images that would be fixed now. ``drivers`` are options of drivers, by
-    name. FleetError ``record-damaged``, ``duplicate-location``, ``bad-option``."""
+    read last. Where control planes alone are upgraded, in one step each, members that were not seen are left out, and
+    it is None where none was. Nothing is written or asked of members. A run that was not started has the images that
+    would be fixed now. ``drivers`` are options of drivers, by name. FleetError ``record-damaged``,
+    ``duplicate-location``, ``bad-option``."""
     records, now, names = session.records, session.clock(), run_of(run).unfinished
     alone = not by_steps(run)
     if alone:

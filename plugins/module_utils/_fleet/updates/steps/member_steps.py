@@ -37,8 +37,9 @@ Pooling = t.Callable[[str, Observation], tuple[NodePoolStatus, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class MemberSteps:
-    """``holder`` is the same for every conductor of the run, ``here`` as of ``conduct_run``; a pool that waits longer
-    than ``max_idle`` is left until later."""
+    """What members of one run are upgraded with. ``permits`` tells what platforms offer, ``pools`` a member's pools as
+    of ``pools_seen``; ``holder`` is the same for every conductor of the run, ``here`` as of ``conduct_run``; a rotation
+    of a pool's nodes that would wait longer than ``max_idle`` is left until later."""
 
     session: Session
     run: UpdateRun

@@ -31,7 +31,8 @@ from .pool_rotation import PoolEnd, PoolTask, pool_step_name
 
 @dataclass
 class PoolSubject:
-    """A pool as what an operation acts on, and the goal of that. ``cluster`` as in ``WholeParts``; ``last`` is the pool
+    """A pool as what an operation acts on, by the member's ``driver``, and the goal of that: what ``step`` brings.
+    ``cluster`` as in ``WholeParts``; ``last`` is the pool
     as it was seen last, None if it was not, or is gone."""
 
     driver: Driver
@@ -49,7 +50,7 @@ class PoolSubject:
         return Observation(version=words)
 
     def begin(self, work: Work) -> str:
-        """Begins the work as the driver does; its reference, and its errors."""
+        """Begins the work by the driver, which gives the reference to find it again; its errors come through."""
         return self.driver.begin(work)
 
     def poll(self, work: Work) -> OperationProgress:
@@ -73,10 +74,10 @@ class PoolSubject:
 
 
 def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable[[], str]) -> PoolEnd:
-    """Carries the step of the task out, to its end; paused if the member is busy, does not answer now, or is held back.
-    It is begun only if the attempt was begun on this machine, or meant to be, with this folder of operations; else it
-    is looked for, for it may be under way elsewhere.
-    ``here`` is ``intent_reference`` of ``drivers.host``. FleetError as of that, of ``Operation.run``, and of
+    """Carries the step of the task out, to its end: ``failure`` is empty if the pool has its version and image, or is
+    gone; paused if the member is busy, does not answer now, or is held back. It is begun only if the attempt was begun
+    on this machine, or meant to be, with this folder of operations; else it is looked for, for it may be under way
+    elsewhere. ``here`` is ``intent_reference`` of ``drivers.host``. FleetError as of that, of ``Operation.run``, and of
     ``Driver.poll``; ValueError as of ``PoolSubject.reached``, Closed as of ``Attempt``."""
     step, work = task.step, task.work
     of_platform = work.reference.startswith(PLATFORM)

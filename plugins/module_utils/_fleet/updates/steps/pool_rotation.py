@@ -58,8 +58,9 @@ LEFT = UpgradeStep(what="")
 
 @dataclass(frozen=True, kw_only=True)
 class PoolEnd:
-    """``failure`` is empty if the pool is as it should be; ``paused``: it goes on later, at ``until`` if that is known,
-    or nothing was begun and it is held back (``blocked``)."""
+    """How the work on a pool ended. Neither ``failure`` nor ``paused``: the pool is as it should be; ``failure``: nodes
+    or the command failed, in words; ``paused``, in words: it goes on later, at ``until`` if that is known, or nothing
+    was begun and it is held back (``blocked``)."""
 
     failure: str = ""
     paused: str = ""
@@ -71,7 +72,8 @@ class PoolEnd:
 class PoolTask:
     """One pool to upgrade, as ``step`` of the attempt at ``work``.
 
-    ``image`` is the full name of the one it gets, empty where images stay; the rest is as of the attempt.
+    ``image`` is the full name of the one it gets, empty where images stay; the rest is as of
+    ``conductor.operation.Attempt``.
     """
 
     driver: Driver
@@ -86,8 +88,8 @@ class PoolTask:
 
 @dataclass(frozen=True, kw_only=True)
 class PoolRotations:
-    """``holder`` is the same for every conductor of the run. ``members`` are those of the fleet when the run was taken
-    up."""
+    """Upgrades of node pools by rotation, for one run and from many threads. ``holder`` is the same for every conductor
+    of the run. ``members`` are those of the fleet when the run was taken up; ``max_idle`` as of ``RunLimits``."""
 
     session: Session
     run: UpdateRun
@@ -102,8 +104,9 @@ class PoolRotations:
     def upgrade(self, task: PoolTask) -> PoolEnd:
         """Rotates the nodes of the step's pool that are behind, until all are replaced or given up, or it has to wait.
         The record of the rotation goes once it is over. What was left is looked for before the first pool of an
-        attempt, and after one that had to wait. FleetError as of ``_begun`` where it has not begun, and of
-        ``carried``, ``record-damaged``, and others of the records. Closed when nobody follows any more."""
+        attempt, and after one that had to wait. FleetError ``members-unread``, ``not-a-member``, and as of
+        ``driver_problems``, ``begin`` of the rotation's decider and ``record_begun`` where it has not begun; as of
+        ``carried``, ``record-damaged``, others of the records. Closed when nobody follows any more."""
         ground, operation = self._ground(task.work, task.step, task.image), task.work.operation
         known = operation in self._left_nothing
         self._left_nothing.discard(operation)
@@ -232,7 +235,7 @@ class PoolRotations:
 
 def behind(member: MemberNodes, step: UpgradeStep) -> list[Node]:
     """Nodes of the step's pool that have an older version or image than it brings, or one that cannot be told, in the
-    member's order. Nothing goes back."""
+    member's order; nodes that are newer stay. The pool without a name has the nodes without a pool label."""
     mine = (each for each in member.nodes if each.labels.get(pool_label(each.labels), "") == step.pool)
     return [each for each in mine if _older(each, step)]
 
