@@ -38,7 +38,7 @@ from .seen_members import SeenMembers
 @dataclass(frozen=True, kw_only=True)
 class MemberPlans:
     """What is to do for ``target`` (``works``), by name of the member. Sorted names: ``without_window`` has no
-    maintenance window, nor a freeze in ``AHEAD``, and may begin at any time, ``unattended_stopped`` does not update its
+    maintenance window, and may begin at any time that no freeze takes, ``unattended_stopped`` does not update its
     operating system by itself any more once its driver was there."""
 
     target: UpgradeTarget
@@ -85,7 +85,7 @@ def member_plans(
                 why = f"{error}; it was never read" if never else str(error)
                 works[name] = UpgradeWork(fail=MemberBlocker(reason=PRECONDITION_FAILED, message=why))
     documents = [each for each in records.list("FleetMember") if each["metadata"]["name"] in names]
-    bare = sorted(name for name, view in permits.views(documents, now).items() if view.windows is None)
+    bare = sorted(name for name, spans in permits.permitted(documents, now).items() if spans is None)
     return MemberPlans(
         target=target, works=works, without_window=tuple(bare), unattended_stopped=tuple(sorted(stopped))
     )

@@ -213,6 +213,16 @@ def test_a_member_that_is_held_is_not_told_as_one_without_a_window(month: Month)
     assert fast.found.behind == ("m2", "m3") and [each.message.rpartition(": ")[2] for each in fast.notes] == ["m3"]
 
 
+def test_a_freeze_of_the_fleet_is_no_window(month: Month) -> None:
+    """Outside it they are upgraded at any time of day, as without it."""
+    freezes = [{"name": "later", "start": "2026-12-20", "end": "2027-01-03"}]
+    frozen = {"apiVersion": FLEET_API, "kind": "FleetMaintenance", "metadata": {"name": "all"}}
+    (fast, _slow) = month.tick(
+        catalogue("1.34.8", "1.35.4"), *profiles(), {**frozen, "spec": {"freezes": freezes}}
+    ).profiles
+    assert [(each.code, each.message.rpartition(": ")[2]) for each in fast.notes] == [("no-window", "m2, m3")]
+
+
 def test_generate_makes_the_run_and_starts_nothing(month: Month) -> None:
     given = month.given(catalogue("1.34.8", "1.35.4"), *profiles(slow={"disabled": True}))
     for made in (True, False):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import NodePoolStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
@@ -26,9 +27,14 @@ def now() -> datetime:
     return datetime(2026, 8, 17, 12, tzinfo=UTC)
 
 
-def test_a_member_that_is_held_is_not_one_without_a_window(tmp_path: Path) -> None:
-    """It names a FleetMaintenance that is not there."""
+@pytest.mark.parametrize("freezes", [[], [{"name": "years-end", "start": "2026-12-20", "end": "2027-01-03"}]])
+def test_a_member_that_is_held_is_not_one_without_a_window(tmp_path: Path, freezes: list[dict[str, str]]) -> None:
+    """It names a FleetMaintenance that is not there. A freeze of the fleet is no window of the other."""
     records = SqliteRecords(tmp_path / "records.db", now)
+    metadata = {"name": "fleet"}
+    records.create(
+        {"apiVersion": FLEET_API, "kind": "FleetMaintenance", "metadata": metadata, "spec": {"freezes": freezes}}
+    )
     for name, spec in {"free": {}, "held": {"maintenance": "nihgts"}}.items():
         records.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": {"name": name}, "spec": {}})
         records.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": name}, "spec": spec})
