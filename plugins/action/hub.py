@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.environments.hub import install_by_options, told
+from ..module_utils._fleet.environments.hub import install_by_options, outcome_lines
 from ..module_utils._report.text import folded
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -20,7 +20,7 @@ class ActionModule(Verb):
         """Installs or updates our CRDs and policies and makes our namespace; in check mode it only looks. FleetError
         and ApiError as of ``install_by_options``. The diff has what is new."""
         outcome = install_by_options(options, run.environ, write=not run.check_mode)
-        for line in told(outcome, run.check_mode):
+        for line in outcome_lines(outcome, run.check_mode):
             for part in folded(line):
                 run.say(part)
         return Answer(

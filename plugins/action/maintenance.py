@@ -35,7 +35,7 @@ class ActionModule(Verb):
             outcome="planned" if run.check_mode and found.changes else "done",
             data={
                 "changes": [each.as_dict() for each in found.changes],
-                "moved": list(found.moved),
+                "moved": list(found.moved_members),
                 "notes": [each.as_dict() for each in found.findings],
                 "table": lines,
             },

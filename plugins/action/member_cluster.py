@@ -7,7 +7,7 @@ import typing as t
 from dataclasses import replace
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._fleet.members.join import MemberSpec, join, wishes_of_contexts
+from ..module_utils._fleet.members.join import MemberSpec, join, specs_of_contexts
 from ..module_utils._fleet.members.leave import LeaveRequest, leave
 from ..module_utils._fleet.placements.placement import removal_limit
 from ..module_utils._fleet.session import Session
@@ -41,7 +41,7 @@ class ActionModule(Verb):
 
 def _joined(options: dict[str, t.Any], session: Session, run: Run) -> Answer:
     """The answer after the wished members have joined or were changed, or in check mode only would be, with those that
-    have no driver. FleetError as of ``join`` and ``wishes_of_contexts``."""
+    have no driver. FleetError as of ``join`` and ``specs_of_contexts``."""
     wishes = _wishes(options)
     if options["context_pattern"]:
         session.say(f"meant by the pattern, {len(wishes)} in all: {', '.join(each.name for each in wishes)}")
@@ -67,10 +67,10 @@ def _joined(options: dict[str, t.Any], session: Session, run: Run) -> Answer:
 
 def _wishes(options: dict[str, t.Any]) -> tuple[MemberSpec, ...]:
     """The members that are listed, then one for each context that matches the pattern, which is as the task says.
-    FleetError as of ``wishes_of_contexts``."""
+    FleetError as of ``specs_of_contexts``."""
     listed = [_wish(each, options) for each in options["members"] or ()]
     if options["context_pattern"] is not None:
-        found = wishes_of_contexts(options["kubeconfig"], options["context_pattern"])
+        found = specs_of_contexts(options["kubeconfig"], options["context_pattern"])
         listed += [
             replace(
                 each,

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError, Problem
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
-from ..module_utils._fleet.placements.checks import in_reach
+from ..module_utils._fleet.placements.checks import without_unreachable
 from ..module_utils._fleet.placements.history.going_back import ways_after
 from ..module_utils._fleet.placements.history.roll_back import RollBack
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
@@ -197,7 +197,10 @@ def _written_answer(report: Report, options: dict[str, t.Any], run_of: Run, obse
         "validated_by": "server" if options["validate"] == "server" else "recorded hashes and field ownership",
     }
     short, lacks = report.short
-    fails = [*(report.problems if options["unreachable"] == "fail" else in_reach(report.problems)), *unwritten]
+    fails = [
+        *(report.problems if options["unreachable"] == "fail" else without_unreachable(report.problems)),
+        *unwritten,
+    ]
     outcome = short or ("planned" if run_of.check_mode or options["state"] == "planned" else "done")
     if fails:
         message = report.looked.message(fails) if report.looked else "\n".join(str(each) for each in fails)

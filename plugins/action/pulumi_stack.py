@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.stacks.stack import stack
+from ..module_utils._fleet.stacks.stack import carry_out_stack
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
@@ -14,8 +14,8 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Makes the stack present, refreshed or absent; in check mode it is only previewed, and the outcome is
-        ``planned``. FleetError as of ``stack``."""
-        found = stack(options, run.check_mode, run.environ, run.say)
+        ``planned``. FleetError as of ``carry_out_stack``."""
+        found = carry_out_stack(options, run.check_mode, run.environ, run.say)
         return Answer(
             changed=found.changed,
             outcome="planned" if run.check_mode else "done",

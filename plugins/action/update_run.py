@@ -12,7 +12,7 @@ from ..module_utils._fleet.audit.actor import user
 from ..module_utils._fleet.audit.maintenance import record_with_evidence
 from ..module_utils._fleet.audit.update_runs import testify_definition, testify_deletion
 from ..module_utils._fleet.conductor.executor import Pace
-from ..module_utils._fleet.given import keep, run_meant
+from ..module_utils._fleet.given import record_specs, run_meant
 from ..module_utils._fleet.session import Session
 from ..module_utils._fleet.updates.approval_policy import vouched_since
 from ..module_utils._fleet.updates.conducting import (
@@ -32,11 +32,11 @@ from ..module_utils._fleet.updates.sources import UpdateManifests, update_manife
 from ..module_utils._fleet.updates.steps.member_plans import member_plans
 from ..module_utils._fleet.updates.steps.seen_members import SeenMembers
 from ..module_utils._fleet.updates.update_run import (
-    as_data,
     delete_run,
     keep_terms,
     known_beside,
     restarted,
+    run_data,
     skipped,
     started,
     stopped,
@@ -124,13 +124,13 @@ def _made(
 ) -> Outcome:
     """The run as it is defined, with the windows and releases beside it; all are recorded if it is to ``write``, the
     run and windows with evidence, and the run last: whoever finds it there finds its freezes too. FleetError as of
-    ``define_run`` and ``keep``, and of ``refuse_for_nobody`` unless it is only to be there."""
+    ``define_run`` and ``record_specs``, and of ``refuse_for_nobody`` unless it is only to be there."""
     digest, now = options["digest"], session.clock()
     made = define_run(session.records, name, given, False, digest, who, now)
     if options["state"] != "present":
         refuse_for_nobody(made.run)
     windows = record_with_evidence(session, given.maintenance.values(), write, options["src"])
-    releases = keep(session.records, given.catalogues.values(), write)
+    releases = record_specs(session.records, given.catalogues.values(), write)
     if write and made.changed:
         made = define_run(session.records, name, given, write, digest, who, now)
     testify_definition(session, made, options["src"], digest, write=write)
@@ -268,5 +268,5 @@ def _printed_run(session: Session, told: Outcome, further: t.Sequence[str], begu
 
 
 def _as_result(told: Outcome, begun: bool = True) -> dict[str, t.Any]:
-    """As ``as_data``, with the run as a ``tree`` and what it ``waits_for``; ``begun`` as of ``_printed_run``."""
-    return as_data(told) | {"tree": run_text(told.run, begun), "waits_for": waits_for(told.run)}
+    """As ``run_data``, with the run as a ``tree`` and what it ``waits_for``; ``begun`` as of ``_printed_run``."""
+    return run_data(told) | {"tree": run_text(told.run, begun), "waits_for": waits_for(told.run)}

@@ -10,12 +10,12 @@ from functools import partial
 from ..module_utils._fleet.files import refuse_unwritable, write_file
 from ..module_utils._fleet.leases import is_alive
 from ..module_utils._fleet.updates.approval_policy import vouched_since
-from ..module_utils._fleet.updates.automatic.waiting import WaitingWork, waiting
+from ..module_utils._fleet.updates.automatic.waiting import WaitingWork, work_to_carry_on
 from ..module_utils._fleet.updates.defining import Outcome
 from ..module_utils._fleet.updates.forecasting import Outlook, outlooks
 from ..module_utils._fleet.updates.gate_objects import with_answers
 from ..module_utils._fleet.updates.sources import update_manifests
-from ..module_utils._fleet.updates.update_run import as_data, asked_runs, known_beside, made_good, superseded
+from ..module_utils._fleet.updates.update_run import asked_runs, known_beside, made_good, run_data, superseded
 from ..module_utils._report.commands.next_steps import NextStep, after_run
 from ..module_utils._report.commands.placement_steps import after_unfinished
 from ..module_utils._report.forecast_text import calendar_text, forecast_text, has_gates_to_open
@@ -36,7 +36,8 @@ class ActionModule(Verb):
         """Gives update runs as they are recorded, or as given ones would be defined, with forecasts and calendars where
         these are wanted; the calendar of all is written to a file, not in check mode. Without names a run that is
         Completed or Skipped is printed as a sentence, others as trees; one that cannot be read is among ``problems``.
-        FleetError ``unwritable-file``, and as of ``update_manifests``, ``asked_runs``, ``outlooks`` and ``waiting``."""
+        FleetError ``unwritable-file``, and as of ``update_manifests``, ``asked_runs``, ``outlooks`` and
+        ``work_to_carry_on``."""
         refuse_unwritable(options["write_calendar"])
         given = update_manifests(options["src"], options["definition"], options["strict"])
         with run.open(options, writes=False) as session:
@@ -48,14 +49,14 @@ class ActionModule(Verb):
             ahead = outlooks(records, runs, now, options["days"], given) if wanted else {}
             known = known_beside(records, runs)
             good, newer = made_good(runs, known), superseded(runs, known)
-            others = waiting(records) if options["waiting"] else WaitingWork()
+            others = work_to_carry_on(records) if options["waiting"] else WaitingWork()
         found: list[Data] = []
         further: dict[str, list[str]] = {}
         shown: dict[str, list[str]] = {}
         for one in runs:
             lease = conductors.get(f"run/{one.name}")
             held = lease.holder if lease and is_alive(lease, now) else ""
-            data = as_data(Outcome(run=one, changed=False)) | {"waits_for": waits_for(one), "conducted_by": held}
+            data = run_data(Outcome(run=one, changed=False)) | {"waits_for": waits_for(one), "conducted_by": held}
             data["made_good_by"], after = good.get(one.name, ""), newer.get(one.name)
             data["superseded_by"] = after.name if after else ""
             steps = [each for each in after_run(one, now, newer=after) if not held or each.playbook == "approve"]

@@ -312,7 +312,7 @@ class StagedSteering(MachineSteering[staged.StagedState]):
             super().carry_out(act, state, resumed)
 
     def settled(self, state: staged.StagedState) -> bool:
-        return staged.settled(state)
+        return staged.has_ended_or_stopped(state)
 
 
 def staged_run_of_five() -> tuple[StagedWorld, staged.StagedState]:

@@ -113,7 +113,7 @@ def run_meant(name: str, runs: t.Collection[str]) -> str:
     raise FleetError("which-run", f"a run has to be named; defined are {there}", "name", hint)
 
 
-def keep(records: Records, given: t.Iterable[Named], write: bool) -> bool:
+def record_specs(records: Records, given: t.Iterable[Named], write: bool) -> bool:
     """Records the specs that are new, or differ from what is recorded, if it is to ``write``; whether there are any.
     Nothing but the spec is compared and recorded, no labels and annotations. FleetError ``conflict`` or
     ``already-exists`` where somebody else has just written one, and others of the records; those before it stay

@@ -16,7 +16,7 @@ from .._core.disruption.budgets.lint import ERROR, NOTE, WARNING
 from .._core.errors import Problem
 from .._core.lint.belonging import belongs, is_template, may_belong, meant_for_us
 from .._core.lint.document import Judged, judge_document, mend
-from .._core.lint.fleet import across, is_compared
+from .._core.lint.fleet import is_compared, remarks_across
 from .._core.lint.remark import (
     LEVELS,
     LintProblem,
@@ -106,7 +106,7 @@ def lint(
         if is_compared(each.value):
             related.append((each, one))
     rows = [(document.value, one.object) for document, one in related]
-    for index, remark in across(rows, tuple(f"{document.path}:{document.line}" for document, _one in related)):
+    for index, remark in remarks_across(rows, tuple(f"{document.path}:{document.line}" for document, _one in related)):
         told.add_about(remark, related[index][0], "")
     remarks = sorted(told.remarks, key=lambda each: (order[each.file], each.line))
     return Linted(

@@ -32,4 +32,4 @@ def plain_json(value: t.Any) -> t.Any:
         text = json.dumps(value, default=str, ensure_ascii=False)
     except RecursionError:
         text = json.dumps(in_data(value), default=str, ensure_ascii=False)
-    return in_document(text, SHOWN.within(text))
+    return in_document(text, SHOWN.masker_of(text))

@@ -297,7 +297,7 @@ class KubeClient:
         if time.monotonic() < self._timed + _TIMED_AGAIN or answer.date is None:
             return
         self.ahead, self._timed = clocks.ahead(answer.date, asked, datetime.now(UTC)), time.monotonic()
-        USES.note(self.connection, clocks.told(self.ahead))
+        USES.note(self.connection, clocks.difference_words(self.ahead))
 
     def _note_certificate_end(self, ends: datetime) -> None:
         """Keeps the earliest end of a server's certificate: several servers may stand behind one address."""

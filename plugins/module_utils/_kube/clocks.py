@@ -23,7 +23,7 @@ def ahead(date: datetime, asked: datetime, answered: datetime) -> timedelta:
     return min(date + _RESOLUTION - asked, timedelta(0))
 
 
-def told(difference: timedelta) -> str:
+def difference_words(difference: timedelta) -> str:
     """The difference in words for people, in seconds below two minutes, else in whole minutes, rounded down; empty
     below 30 s (``TOLD``), either way. A positive one is ahead of ours."""
     if abs(difference) < TOLD:

@@ -21,7 +21,7 @@ from .secret_refusals import (
     HINT,
     REASONS,
     holds_secrets,
-    telling,
+    refusal_message,
 )
 
 _BY_STATUS = {
@@ -140,7 +140,7 @@ def from_status(
         code = "namespace-terminating"
     message, hint = in_lines(said, _MOST_SAID) or f"{request} failed with status {status}", ""
     if secret:
-        message, hint = hide(telling(status, document, request, body)), _SECRET_HINTS.get(code, "")
+        message, hint = hide(refusal_message(status, document, request, body)), _SECRET_HINTS.get(code, "")
         reason, details = reason if reason in REASONS else "", {**details, "causes": []}
     error = ApiError(code, message, where, hint, status=status, reason=reason, details=details)
     if error.conflicts:

@@ -49,7 +49,7 @@ def holds_secrets(path: str, body: t.Any) -> bool:
     return "secrets" in path.split("?")[0].split("/") or _has_secret(body, _DEEPEST)
 
 
-def telling(status: int, document: t.Mapping[str, t.Any], request: str, body: t.Any) -> str:
+def refusal_message(status: int, document: t.Mapping[str, t.Any], request: str, body: t.Any) -> str:
     """The message about a refused Secret in words of ours alone: the request, the reason if it is a known one, else the
     status, field paths as of ``refused_paths``, and what known phrases in the server's message mean."""
     reason, message = document.get("reason"), str(document.get("message") or "")

@@ -127,7 +127,7 @@ def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds:
     )
 
 
-def working(client: KubeClient, namespace: str, name: str) -> int:
+def worker_count(client: KubeClient, namespace: str, name: str) -> int:
     """How many workers stand in the lease, 0 where it is not there or tells none; those whose time is over count.
     FleetError as of a request, ApiError ``bad-answer`` without a Date."""
     try:

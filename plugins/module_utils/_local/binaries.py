@@ -42,7 +42,7 @@ from .recipes import (
     matches,
     recipe,
 )
-from .released.offers import ReleaseOffer, install_release, offer, resting
+from .released.offers import ReleaseOffer, install_release, offer, why_not_asked
 
 Say = t.Callable[[str], None]  # tells people a line of what goes on
 # Of the compiler and its target: what changes the bytes of a binary.
@@ -131,7 +131,7 @@ def provide(
     """
     root, names = cache or cache_root(), one.names if names is None else names
     places = places_of(one, root)
-    kept = usable(places, names, check=check)
+    kept = usable_folder(places, names, check=check)
     if kept is not None:
         return kept
     if places.offered is None and places.go is None:
@@ -142,7 +142,7 @@ def provide(
     wait = functools.partial(say, f"waiting for another process that builds {one.product} {one.version}")
     note = root / f".{one.product}-{one.version}.said"
     with locked(root / f".{one.product}-{one.version}.lock", wait, meanwhile=passed_on(note, say)):
-        return usable(places, names, say) or _got(places, names, noted(note, say))
+        return usable_folder(places, names, say) or _got(places, names, noted(note, say))
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def places_of(one: Recipe, root: Path) -> Places:
     return Places(one, root, go, built, offer(one, root, os.environ))
 
 
-def usable(places: Places, names: t.Collection[str], say: Say = silent, check: bool = False) -> Path | None:
+def usable_folder(places: Places, names: t.Collection[str], say: Say = silent, check: bool = False) -> Path | None:
     """The folder in the cache in which nothing is wrong with ``names``, a build before a download; None without one.
     ``say`` hears of those that are there and cannot be used. Modes and FleetError as of ``build_fault``."""
     one = places.recipe
@@ -193,7 +193,7 @@ def _got(places: Places, names: t.Collection[str], say: Say) -> Path:
     if places.offered is not None and install_release(places.offered, say):
         return places.offered.folder
     if places.built is None or places.go is None:
-        return any_build(places.recipe, places.root, names, resting(places.offered) if places.offered else "")
+        return any_build(places.recipe, places.root, names, why_not_asked(places.offered) if places.offered else "")
     _build(places.recipe, places.built, places.go, say)
     return places.built
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from .._core.errors import FleetError
 from .._core.values.listed import number_of
-from .binaries import Places, any_build, cache_root, places_of, usable
+from .binaries import Places, any_build, cache_root, places_of, usable_folder
 from .recipes import Recipe, recipe
 from .released.downloads import server
-from .released.offers import SETTING, megabytes, resting
+from .released.offers import SETTING, megabytes, why_not_asked
 
 LINE = 50  # Mbit/s, of the line that a time is told for
 # Minutes of a build on two cores, with the modules to be fetched: about, and for all that shares them.
@@ -33,11 +33,13 @@ def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> 
 
     Servers are asked for sizes at the most. One that is out of reach is left alone for ``offers.REST`` seconds by
     whoever looks for binaries, for a note in the cache says so. What keeps release files away is told as the reason of
-    a build. Errors as of ``binaries.places_of`` and ``binaries.usable``, FleetError ``unwritable-folder`` for a cache
-    that cannot take that note.
+    a build. Errors as of ``binaries.places_of`` and ``binaries.usable_folder``, FleetError ``unwritable-folder`` for a
+    cache that cannot take that note.
     """
     root = cache or cache_root()
-    lacking = [each for each in (places_of(one, root) for one in chosen) if usable(each, each.recipe.names) is None]
+    lacking = [
+        each for each in (places_of(one, root) for one in chosen) if usable_folder(each, each.recipe.names) is None
+    ]
     asked = [(each, _offered(each)) for each in lacking]
     missing = [(each, size) for each, size in asked if isinstance(size, int) or not _serves_without_go(each)]
     if not missing:
@@ -59,7 +61,7 @@ def _offered(places: Places) -> int | str:
     if places.offered is None:
         return f"{SETTING} is off" if server(os.environ.get(SETTING, "")) is None else ""
     try:
-        return resting(places.offered) or megabytes(places.offered)
+        return why_not_asked(places.offered) or megabytes(places.offered)
     except FleetError as error:
         if not error.code.startswith("release-"):
             raise
@@ -68,7 +70,7 @@ def _offered(places: Places) -> int | str:
 
 def _serves_without_go(places: Places) -> bool:
     """Whether there is no Go, and the cache has what is used then, whatever Go it was built by. FleetError as of
-    ``binaries.usable``."""
+    ``binaries.usable_folder``."""
     if places.go is not None:
         return False
     try:

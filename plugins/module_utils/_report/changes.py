@@ -44,7 +44,7 @@ def change_lines(objects: t.Sequence[ObjectChange]) -> list[str]:
     return lines
 
 
-def rendered_lines(plan: PlacementPlan, most: int) -> list[tuple[list[str], list[str]]]:
+def override_lines(plan: PlacementPlan, most: int) -> list[tuple[list[str], list[str]]]:
     """Pairs of the clusters that get the same, apart from the others, and lines as of ``change_lines`` about that; the
     first ``most`` of such groups."""
     return [(list(each.clusters), change_lines(each.changes)) for each in plan.renderings[:most]]

@@ -19,7 +19,7 @@ from .._core.plan.document import (
     PlacementPlan,
 )
 from .._core.values.listed import listed, number_of
-from .changes import rendered_lines, unseen_change_lines
+from .changes import override_lines, unseen_change_lines
 from .text import GOING, KINDS, standing, waves_lines
 from .widths import told_line, told_text
 
@@ -149,7 +149,7 @@ def _section(plan: PlacementPlan) -> list[str]:
     left = [(listed(names, NAMED), rule, reason) for names, rule, reason in plan.left_out_alike(FEW)]
     if left:
         lines += ["", *markdown_table(("not picked", "rule", "reason"), left)]
-    for clusters, told in rendered_lines(plan, KINDS):
+    for clusters, told in override_lines(plan, KINDS):
         lines += ["", f"Overridden, the same on {number_of(len(clusters), 'cluster')} ({_names(clusters, FEW)}):", ""]
         lines += [f"{'  ' if line.startswith(' ') else ''}- {escaped(line.strip())}" for line in told]
     others = sum(len(each.clusters) for each in plan.renderings[KINDS:])

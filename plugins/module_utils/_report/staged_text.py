@@ -21,7 +21,7 @@ from .._core.objects.staged.update_run import (
     StageTaskStatus,
     StageUpdatingStatus,
 )
-from .._core.rollout.staged.standing import cluster_state, in_flight_since, progress_of, told_of
+from .._core.rollout.staged.standing import cluster_state, in_flight_since, message_for_people, progress_of
 from .._core.schema.meta import Condition, find_condition
 from .._core.updates.record.summary import TAKEN_UP
 from .._core.values.instants import SECONDS, write_local, write_time
@@ -51,11 +51,11 @@ def staged_text(
     index = status.resource_snapshot_index_used or spec.resource_snapshot_index or "latest"
     lines = [
         f"run {run.key}: placement {run.placement_key}, snapshot {index},"
-        f" strategy {run.strategy_record}, {_WANTED.get(spec.state, spec.state)}"
+        f" strategy {run.strategy_record_name}, {_WANTED.get(spec.state, spec.state)}"
     ]
     if digest:
         lines.append(f"digest {digest}")
-    rows: list[Row] = [(str(run.key), state, told_of(run))]
+    rows: list[Row] = [(str(run.key), state, message_for_people(run))]
     strategy = status.staged_update_strategy_snapshot
     configs = strategy.stages if strategy else ()
     for number, stage in enumerate(status.stages_status):

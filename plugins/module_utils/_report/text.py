@@ -34,7 +34,7 @@ from .._core.plan.reached import reached
 from .._core.plan.waves import reached_at_once, waves
 from .._core.schema.meta import find_condition
 from .._core.values.listed import listed, number_of
-from .changes import field_lines, rendered_lines, unseen_change_lines
+from .changes import field_lines, override_lines, unseen_change_lines
 from .widths import columns, columns_of, padded, told_line, told_text, wrapped
 
 MARKS = {GAINED: "+", KEPT: "=", LOST: "-"}
@@ -337,7 +337,7 @@ def _rendered(plan: PlacementPlan) -> list[str]:
     """What overrides make of the objects, clusters that get the same together, for the first ``KINDS`` such groups; of
     the others how many clusters there are."""
     lines = []
-    for clusters, told in rendered_lines(plan, KINDS):
+    for clusters, told in override_lines(plan, KINDS):
         same = f"the same on {len(clusters)} clusters" if len(clusters) > 1 else "on one cluster"
         lines += folded(f"overridden, {same} ({listed(clusters)}):", INDENT)
         lines += [part for line in told for part in folded(line, "    ")]

@@ -52,7 +52,7 @@ def is_descendant(folder: str | Path, old: str, new: str, environ: t.Mapping[str
     return answer.returncode == 0
 
 
-def deepening(folder: str | Path, commit: str, environ: t.Mapping[str, str] | None = None) -> str:
+def fetch_command(folder: str | Path, commit: str, environ: t.Mapping[str, str] | None = None) -> str:
     """The command, for people, that brings the history into this clone that ``is_descendant`` lacks: all of it for a
     shallow clone, or where that cannot be told, else ``commit``; what is no commit's whole name, as others may write it
     into records, does not come into a command. It is not run. ``environ`` as of ``asked_git``."""

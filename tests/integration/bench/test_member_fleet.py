@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import read_fleet
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import join, wishes_of_contexts
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import join, specs_of_contexts
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
@@ -60,7 +60,7 @@ def _client(kubeconfig: Path, name: str) -> KubeClient:
 
 def test_all_are_joined_and_their_facts_read(fleet: Members, kubeconfig: Path, tmp_path: Path) -> None:
     records = open_records({"type": "sqlite", "path": str(tmp_path / "records.db")}, {}, lambda: NOW)
-    joined = join(Session(records=records, holder="runner"), wishes_of_contexts(str(kubeconfig), "m*"), write=True)
+    joined = join(Session(records=records, holder="runner"), specs_of_contexts(str(kubeconfig), "m*"), write=True)
     assert joined.joined == fleet.names
     assert set((joined.versions or {}).values()) == {"v1.36.3"}
     found = recorded_members(records)

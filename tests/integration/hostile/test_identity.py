@@ -22,7 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join i
     Joined,
     MemberSpec,
     join,
-    wishes_of_contexts,
+    specs_of_contexts,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, Left, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import recorded_members
@@ -362,7 +362,7 @@ def test_names_that_differ_in_case_only_do_not_join_together(file_fleet: Fleet) 
     document["contexts"] = [{**document["contexts"][0], "name": name} for name in ("prod", "PROD")]
     path = file_fleet.folder / "two-contexts"
     path.write_text(json.dumps(document))
-    wishes = wishes_of_contexts(str(path), "*")
+    wishes = specs_of_contexts(str(path), "*")
     error = refused(lambda: join(file_fleet.session(holder="x"), wishes, write=True))
     assert error.code == "duplicate-member" and "PROD, prod" in str(error)
     twice = [replace(wishes[0], name="m1")] * 2

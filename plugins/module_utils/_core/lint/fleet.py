@@ -34,13 +34,13 @@ Row = tuple[t.Any, str]
 
 
 def is_compared(document: t.Any) -> bool:
-    """Whether ``across`` can have anything to say about a document: its ``kind`` is the name of one that is known here,
-    or NodePool, of whatever group."""
+    """Whether ``remarks_across`` can have anything to say about a document: its ``kind`` is the name of one that is
+    known here, or NodePool, of whatever group."""
     kind = document.get("kind") if isinstance(document, Mapping) else None
     return isinstance(kind, str) and (kind in KIND_OF or kind == "NodePool")
 
 
-def across(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
+def remarks_across(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
     """Remarks on what several documents together show, with the index of the row that each is about; ``places`` tell
     where each row was read, as ``file:line``. Of two documents that collide the later one has the remark. Code by code,
     each in the order of the rows: ``duplicate-object`` (within a folder), ``overridden-twice``, and

@@ -22,7 +22,7 @@ from ..schema.checking import (
 from ..schema.codec import decode
 from ..schema.finding import Finding
 from ..schema.metadata_rules import check_metadata
-from ..schema.rules import Found, apart_from, beyond
+from ..schema.rules import Found, apart_from, not_overlapping
 from .api_groups import FLEET_GROUP, PLACEMENT_GROUP
 from .clusters.fleet_maintenance import FleetMaintenance
 from .clusters.fleet_member import FleetMember, FleetMemberStatus
@@ -187,7 +187,7 @@ def judge(
         ours = repair_placement(check, ours)
     clean = _checked(check, kind, ours)
     obj: AnyObject = decode(kind.cls, _copied(clean))
-    problems = (*check.problems, *beyond(check.problems, _rules(kind, obj)))
+    problems = (*check.problems, *not_overlapping(check.problems, _rules(kind, obj)))
     warnings = _WARNINGS[kind.cls](obj) if kind.cls in _WARNINGS else ()
     apart = apart_from(problems)
     findings = (*check.findings, *(each for each in warnings if apart(each.old_path)))
@@ -204,7 +204,7 @@ def judge_status(cls: type, document: t.Any) -> tuple[Found, ...]:
     check = Check()
     clean = check_object(check, cls, document, "status")
     found = _STATUS_RULES[cls](decode(cls, clean)) if cls in _STATUS_RULES and isinstance(clean, Mapping) else ()
-    return (*check.problems, *beyond(check.problems, found))
+    return (*check.problems, *not_overlapping(check.problems, found))
 
 
 def _copied(value: t.Any) -> t.Any:

@@ -156,7 +156,7 @@ def permission_changed(before: Permission, after: Permission) -> bool:
     return (before.state, before.next, before.openings) != (after.state, after.next, after.openings)
 
 
-def entries(
+def calendar_entries(
     found: t.Mapping[str, t.Mapping[str, MemberTimes]], now: datetime, until: datetime
 ) -> dict[str, tuple[Appointment, ...]]:
     """By the work (UPGRADE, NODES) the entries of a calendar, for members by name: openings, freezes and what these
@@ -166,7 +166,7 @@ def entries(
 
 
 def _entries(members: t.Mapping[str, MemberTimes], now: datetime, until: datetime) -> t.Iterator[Appointment]:
-    """The entries for one kind of work; see ``entries``."""
+    """The entries for one kind of work; see ``calendar_entries``."""
     shared: dict[tuple[datetime, str, str, datetime | None], list[str]] = {}
     for name, times in members.items():
         words = "window" if times.sides else ANY_TIME

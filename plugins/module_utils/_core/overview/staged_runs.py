@@ -37,10 +37,10 @@ from ..rollout.staged.standing import (
     STOPPING,
     WAITING,
     made_good_by,
+    message_for_people,
     progress_of,
     standing_of,
     state_of,
-    told_of,
 )
 from ..rollout.staged.standing import SUCCEEDED as DONE
 from ..schema.meta import Condition, find_condition
@@ -88,7 +88,7 @@ def staged_chart(
         name=str(run.key),
         depth=0,
         status=_status(state, _when(begun) if state != NOT_STARTED else None, _when(ended)),
-        why=told_of(run),
+        why=message_for_people(run),
     )
     return RunChart(
         kind=STAGED_RUN,

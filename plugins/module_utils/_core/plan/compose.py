@@ -68,10 +68,10 @@ from .document import (
 from .losing.evacuated import with_new_homes_told
 from .losing.held import begun_objects, held_objects, holds_any, left_over, object_losses
 from .losing.losses import loss_cause, loss_reason
-from .member import abandons, stays
+from .member import abandons, is_released
 from .object_changes import object_changes
 from .rendering import Sealing, by_cluster, renderings
-from .waves import gap, held_by_limits
+from .waves import gap_finding, held_by_limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +144,7 @@ def compose(
     """The plan of one placement, ``wanted`` over what is ``known`` of it; nothing is written. Eligibility is judged at
     the facts' instant, their age at ``now``, both aware. Brakes that stop it are told in the plan and not raised.
     FleetError ``too-many-objects``; as of ``by_cluster`` where overrides cannot be carried out; as of
-    ``schedule_keeping_unread``, the scheduling; as of ``object_changes`` and ``gap``. ValueError as of
+    ``schedule_keeping_unread``, the scheduling; as of ``object_changes`` and ``gap_finding``. ValueError as of
     ``brakes.permitted``."""
     placement = wanted.placement
     many = too_many(str(placement.key), [each.id for each in wanted.objects])
@@ -201,7 +201,7 @@ def compose(
         renderings=apart,
         scheduled=outcome,
     )
-    return replace(plan, findings=(*plan.findings, *gap(plan), *held_by_limits(plan)))
+    return replace(plan, findings=(*plan.findings, *gap_finding(plan), *held_by_limits(plan)))
 
 
 def staying_members(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
@@ -357,10 +357,10 @@ def leaving_objects(
     cause: str,
     contents: t.Iterable[Rendered],
 ) -> dict[str, t.Any]:
-    """What leaves a cluster, by ``prune``, ``release`` (as of ``stays``) and ``leftover``, and what is ``begun``; empty
-    without a recorded binding ``old``, if unchanged, for one that keeps or gets a placement which only reports, and for
-    one that has left the fleet, where all stays. ``contents`` is what one that keeps or gets it is to hold. Objects are
-    in the order of the snapshots, without those that are still wanted."""
+    """What leaves a cluster, by ``prune``, ``release`` (as of ``is_released``) and ``leftover``, and what is ``begun``;
+    empty without a recorded binding ``old``, if unchanged, for one that keeps or gets a placement which only reports,
+    and for one that has left the fleet, where all stays. ``contents`` is what one that keeps or gets it is to hold.
+    Objects are in the order of the snapshots, without those that are still wanted."""
     only_reports = wanted.placement.spec.strategy.apply_strategy
     if old is None or cause in ("left-the-fleet", "unchanged"):
         return {}
@@ -372,7 +372,7 @@ def leaving_objects(
     for place, each in {**left_over(known.contents, old), **held}.items():
         if scoped_key(each, wanted.scopes) in stay:
             continue
-        if stays(each, wanted.prune_kinds, abandons(wanted.placement, bool(wanted.deleting))):
+        if is_released(each, wanted.prune_kinds, abandons(wanted.placement, bool(wanted.deleting))):
             ways[RELEASE].append(each)
         else:
             ways[PRUNE if place in held else LEFTOVER].append(each)

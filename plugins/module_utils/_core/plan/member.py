@@ -24,8 +24,8 @@ from ..resources.applyset import (
     InventoryEntry,
     with_part_of_label,
 )
-from ..resources.comparison.compare import FieldDiff, additions, differences
-from ..resources.comparison.left_alone import IGNORE, as_live, compared, ignored_paths, without_left_alone
+from ..resources.comparison.compare import FieldDiff, added_by_others, differences
+from ..resources.comparison.left_alone import IGNORE, as_compared, as_live, ignored_paths, without_left_alone
 from ..resources.comparison.ownership import FieldDrift, drift
 from ..resources.order import apply_wave
 from ..values.listed import number_of
@@ -107,7 +107,7 @@ class MemberStep:
         return row
 
 
-def stays(each: ObjectId, prune_kinds: t.Container[str], abandon: bool) -> bool:
+def is_released(each: ObjectId, prune_kinds: t.Container[str], abandon: bool) -> bool:
     """Whether an object that leaves its placement is released and not deleted: all with ``abandon``; Namespaces and
     CustomResourceDefinitions whose kind is not in ``prune_kinds``; the fleet's own namespaces (``OUR_NAMESPACES``) and
     what is in them."""
@@ -147,11 +147,11 @@ def decide_member(
 
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member, and they have
     passed ``check_managed_fields``; ``recorded`` None is an empty inventory. ``strategy`` is how the placement is
-    applied: what becomes of drift and of objects that others hold. What leaves is released or deleted as ``stays``
-    says, by ``prune_kinds`` and ``abandon``, and as of ``moves``; what has an owner there is always released. With
-    ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID of the placement's ApplySet: what
-    leaves gets no step where it is gone, or does not bear that ID any more, or where it is the very object (by its uid)
-    that is wanted under another name of its place.
+    applied: what becomes of drift and of objects that others hold. What leaves is released or deleted as
+    ``is_released`` says, by ``prune_kinds`` and ``abandon``, and as of ``moves``; what has an owner there is always
+    released. With ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID of the placement's
+    ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more, or where it is the very
+    object (by its uid) that is wanted under another name of its place.
     """
     held = {each.id.key: each for each in recorded.inventory} if recorded else {}
     wanted = {each.id.key for each in desired}
@@ -227,7 +227,7 @@ def _applied(
     if live is None:
         return step(DIFFERS if report_only else CREATE, missing=held is not None or report_only)
     if report_only:
-        diffs = differences(compared(wanted.manifest, live), live, full=_compares_fully(strategy))
+        diffs = differences(as_compared(wanted.manifest, live), live, full=_compares_fully(strategy))
         return (
             step(DIFFERS, reason="FoundDiff", message="the live object differs", diffs=diffs)
             if diffs
@@ -238,13 +238,13 @@ def _applied(
             REFUSED, reason=NOT_GONE, message="it is being deleted on the member; it can be placed once it is gone"
         )
     if not _ours(live, applyset):
-        return _taken_over(compared(wanted.manifest, live), live, strategy, step, moves.takes.get(wanted.id.key, ()))
+        return _taken_over(as_compared(wanted.manifest, live), live, strategy, step, moves.takes.get(wanted.id.key, ()))
     if () in others:
         return step(UNCHANGED)
     if held is None or held.hash != wanted.hash:
         return step(UPDATE)
     drifts = drift(without_left_alone(manifest, live, MANAGER), live, MANAGER)
-    added = additions(as_live(manifest, live, others), live, MANAGER) if _compares_fully(strategy) else ()
+    added = added_by_others(as_live(manifest, live, others), live, MANAGER) if _compares_fully(strategy) else ()
     if (drifts or added) and strategy.when_to_apply == "IfNotDrifted":
         message = "drifted, and whenToApply is IfNotDrifted"
         return step(REFUSED, reason="FoundDrifts", message=message, drifts=(*drifts, *added))
@@ -304,7 +304,7 @@ def _removed(
     if live is None or not _ours(live, applyset):
         return None
     owned = bool(live["metadata"].get("ownerReferences"))
-    return MemberStep(id=leaving, action=RELEASE if owned or stays(leaving, prune_kinds, abandon) else PRUNE)
+    return MemberStep(id=leaving, action=RELEASE if owned or is_released(leaving, prune_kinds, abandon) else PRUNE)
 
 
 def _ours(live: t.Mapping[str, t.Any], applyset: str) -> bool:

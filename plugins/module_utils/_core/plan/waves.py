@@ -122,7 +122,7 @@ def reached_at_once(plan: PlacementPlan) -> int:
     return len(found[0]) if len(found) == 1 and len(found[0]) > 1 else 0
 
 
-def gap(plan: PlacementPlan) -> tuple[Problem, ...]:
+def gap_finding(plan: PlacementPlan) -> tuple[Problem, ...]:
     """The finding ``moves-with-a-gap``: the placement goes to other clusters, and by its waves all that have it lose it
     before one of these has it. None where a cluster keeps it, or what it has stays, where it ends, and where staged
     runs carry it, which clean last. FleetError as of ``waves``."""

@@ -33,7 +33,7 @@ def resource_hash(object_hashes: t.Iterable[str]) -> str:
     return digest_of(sorted(object_hashes))
 
 
-def parts(manifests: t.Iterable[Manifest], limit: int = PART_LIMIT) -> tuple[tuple[Manifest, ...], ...]:
+def in_parts(manifests: t.Iterable[Manifest], limit: int = PART_LIMIT) -> tuple[tuple[Manifest, ...], ...]:
     """The manifests packed in order into parts of at most ``limit`` bytes, the sum over the JSON of each.
 
     A bigger object gets a part of its own. Nothing selected still makes one empty part. FleetError as of
@@ -80,7 +80,7 @@ def next_index(indices: t.Iterable[int]) -> int:
     return max(indices, default=-1) + 1
 
 
-def dropped(indices: t.Iterable[int], limit: int) -> tuple[int, ...]:
+def indices_to_drop(indices: t.Iterable[int], limit: int) -> tuple[int, ...]:
     """The indices of snapshots that go, oldest first, so that at most ``limit`` (``revisionHistoryLimit``) of those
     given remain, among which the new one has to be. ValueError for a limit below 1."""
     if limit < 1:

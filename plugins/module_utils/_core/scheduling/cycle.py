@@ -106,7 +106,7 @@ class Scheduled:
         return tuple(self.why_not_picked(position) for position in range(len(names)) if names[position] not in staying)
 
     @cached_property
-    def not_afresh(self) -> t.Mapping[str, ClusterBlocker]:
+    def holders_refused_today(self) -> t.Mapping[str, ClusterBlocker]:
         """Holders that today's filters refuse, by name, with the first refusal: they stay, and the next edit of the
         policy removes them. Empty for PickFixed, of which no filters are asked."""
         asked = self.asked

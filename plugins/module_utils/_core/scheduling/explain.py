@@ -92,7 +92,7 @@ def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
     unread = outcome.unread.get(cluster)
     decision = None if holder or unread else _decision(outcome, cluster, position)
     scored = asked.policy.placement_type == PICK_N and position is not None
-    would_refuse = unread or outcome.not_afresh.get(cluster)
+    would_refuse = unread or outcome.holders_refused_today.get(cluster)
     blockers = _blockers(outcome, position, decision, would_refuse)
     terms: tuple[TermScore, ...] = ()
     spread: tuple[DomainCount, ...] = ()
@@ -125,7 +125,7 @@ def verdicts(outcome: Scheduled) -> t.Iterator[Verdict]:
         holder, changes = outcome.holders.get(cluster), by_cluster.get(cluster, ())
         unread = outcome.unread.get(cluster)
         decision = None if holder or unread else _decision(outcome, cluster, position)
-        would_refuse = unread or outcome.not_afresh.get(cluster)
+        would_refuse = unread or outcome.holders_refused_today.get(cluster)
         blockers = _blockers(outcome, position, decision, would_refuse)
         sentence = _sentence(cluster, changes, holder, decision, unread, would_refuse, blockers)
         yield Verdict(cluster=cluster, picked=decision is None, change=_last(changes), sentence=sentence)

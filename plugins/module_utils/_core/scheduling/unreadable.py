@@ -140,7 +140,7 @@ def _why_unread(cluster: str, index: FleetIndex) -> ClusterBlocker:
 def _not_afresh_findings(outcome: Scheduled, where: str) -> t.Iterator[Problem]:
     """The findings ``would-not-be-picked``: holders that stay though a filter refuses them today, for more than not
     having been read, until the policy is edited."""
-    for cluster in outcome.not_afresh:
+    for cluster in outcome.holders_refused_today:
         index = outcome.asked.index
         refusal = _refused(outcome.look.profile, index, index.positions[cluster])
         if refusal:

@@ -12,7 +12,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..values.canonical import comparable
+from ..values.canonical import comparable_text
 from ..values.field_path import below
 from ..values.instants import parse_time
 from ..values.int_or_percent import INT64, is_int_or_text
@@ -366,7 +366,7 @@ def _check_unique(check: Check, values: t.Iterable[t.Any], path: str) -> None:
     """Adds a problem at each value that stands before already; values are compared as JSON."""
     seen: set[str] = set()
     for index, each in enumerate(values):
-        key = comparable(each)
+        key = comparable_text(each)
         if key in seen:
             check.problem("duplicate-value", f"{path}[{index}]", f"{each!r:.60} stands here twice", "keep one")
         seen.add(key)

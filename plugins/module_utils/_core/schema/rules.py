@@ -40,7 +40,7 @@ class Found:
     meant: t.Any = None
 
 
-def beyond(known: t.Iterable[Found], found: t.Iterable[Found]) -> t.Iterator[Found]:
+def not_overlapping(known: t.Iterable[Found], found: t.Iterable[Found]) -> t.Iterator[Found]:
     """Those of ``found``, in their order, whose path is none of the ``known`` ones, and neither below nor around one:
     one cause, one problem. Rules over several fields say nothing where a field itself is wrong already. Among
     themselves they are not compared."""

@@ -85,7 +85,7 @@ def proven_makers(names: tuple[str, str], vouched: bool) -> frozenset[str]:
     return frozenset(names if vouched and all(names) else ())
 
 
-def own_words(by: str, makers: t.Collection[str]) -> str:
+def self_approval_words(by: str, makers: t.Collection[str]) -> str:
     """Why an approval of ``by`` does not count where self-approval is not allowed, for runs of either kind; ``makers``
     as of ``proven_makers``. Empty if it counts."""
     if not makers:
@@ -117,7 +117,7 @@ def judged_approval(
     verified = bool(by) and court.vouches(gate.metadata.creation_timestamp)
     if court.terms.proof and not verified:
         return RefusedApproval(f"nothing proves that it is of {by or 'anybody'}")
-    own = "" if court.terms.self_approval else own_words(by, court.makers)
+    own = "" if court.terms.self_approval else self_approval_words(by, court.makers)
     if own:
         return RefusedApproval(own)
     at = approval.at if approval else None

@@ -59,7 +59,7 @@ def _finite(text: str) -> float:
     return found if math.isfinite(found) else _no_number(text)
 
 
-def comparable(value: t.Any) -> str:
+def comparable_text(value: t.Any) -> str:
     """A text that is the same for the same value of JSON, and for no other: 1, 1.0 and true, which are equal in Python,
     differ. Of what JSON has not, such as a date or a map with dates as keys, what Python writes for it, and nothing is
     refused; RecursionError for what is too deep."""
@@ -70,9 +70,9 @@ def comparable(value: t.Any) -> str:
 
 
 def is_same(one: t.Any, other: t.Any) -> bool:
-    """Whether these are the same value of JSON, as of ``comparable``, which is asked only where Python calls the two
-    equal. Lists are compared in order, maps whatever theirs."""
-    return bool(one == other) and comparable(one) == comparable(other)
+    """Whether these are the same value of JSON, as of ``comparable_text``, which is asked only where Python calls the
+    two equal. Lists are compared in order, maps whatever theirs."""
+    return bool(one == other) and comparable_text(one) == comparable_text(other)
 
 
 def digest_of(value: t.Any) -> str:

@@ -17,7 +17,7 @@ DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
-def instant(clock: datetime, zone: tzinfo) -> datetime | None:
+def local_to_instant(clock: datetime, zone: tzinfo) -> datetime | None:
     """When the clocks of a zone show a naive time, in UTC: for a time that they skip the first instant after it, of two
     for one that they repeat the first. None at the ends of the calendar."""
     before, after = (clock.replace(tzinfo=zone, fold=fold).utcoffset() or timedelta() for fold in (0, 1))

@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 from ..errors import FleetError, Problem
 from ..values.duration import as_timedelta, duration_text, parse_duration
 from ..values.schedules.cron import CronSchedule, load_zone, parse_utc
-from .clocks import LAST, instant, shifted
+from .clocks import LAST, local_to_instant, shifted
 from .spans import Spans, cut, joined, meeting, without
 from .week import DAY, MINUTE
 
@@ -56,7 +56,7 @@ class OurWindow:
         first, last = shifted(start, -self.duration - TWO_DAYS), shifted(end, TWO_DAYS)
         days = self.schedule.each_day(first, last)
         hits = (day + timedelta(minutes=each) for day in days if self._keeps(day) for each in self.schedule.times)
-        opened = (each for each in (instant(hit, self.zone) for hit in hits) if each is not None)
+        opened = (each for each in (local_to_instant(hit, self.zone) for hit in hits) if each is not None)
         latest = LAST - self.duration
         found = joined((each, each + self.duration if each <= latest else LAST) for each in opened)
         return tuple(meeting(found, start, end))

@@ -19,7 +19,7 @@ from ..objects.updates.strategy import DAYS
 
 # Zone data is read from the machine, like Unicode tables: the same name means the same clock wherever this runs.
 from ..values.schedules.cron import load_zone
-from .clocks import DAY, FIRST, LAST, instant, shifted
+from .clocks import DAY, FIRST, LAST, local_to_instant, shifted
 from .recurrence import days
 from .spans import Spans, joined, meeting, without
 
@@ -42,7 +42,7 @@ def openings(window: MaintenanceWindow, start: datetime, end: datetime, created:
     first, last = _day(start, -MARGIN), _day(end, MARGIN)
     found = []
     for day in days(window.schedule, anchor, first, last):
-        opens = instant(datetime.combine(day, time(int(hour), int(minute))), clock)
+        opens = local_to_instant(datetime.combine(day, time(int(hour), int(minute))), clock)
         if opens is not None and opens <= LAST - length:
             found.append((opens, opens + length))
     return tuple(meeting(without(joined(found), local_day_spans(window.not_allowed_dates, clock)), start, end))
@@ -77,8 +77,8 @@ def local_day_spans(dates: t.Iterable[DateSpan], clock: tzinfo) -> Spans:
     found = []
     for each in dates:
         begin, last = datetime.fromisoformat(each.start), datetime.fromisoformat(each.end)
-        until = instant(last + DAY, clock) if last.date() < date.max else None
-        found.append((instant(begin, clock) or FIRST, until or LAST))
+        until = local_to_instant(last + DAY, clock) if last.date() < date.max else None
+        found.append((local_to_instant(begin, clock) or FIRST, until or LAST))
     return joined(found)
 
 

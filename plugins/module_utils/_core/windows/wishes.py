@@ -20,7 +20,7 @@ _WISH = re.compile(
 _HINT = "write it like 22:00-06:00 Europe/Berlin, or Mon-Fri 20:00-04:00 America/New_York; UTC without a zone"
 
 
-def wished(text: str, where: str = "window") -> OurWindow:
+def window_of_words(text: str, where: str = "window") -> OurWindow:
     """The window that somebody means by a text such as ``Mon-Fri 22:00-06:00 Europe/Berlin``: from one time of the
     clock to another, 24:00 too, the next day's unless that is later, so that equal ones make 24 hours; on all days if
     none are named (Mon to Sun, as spans and with commas), in UTC if no zone is. ``where`` is the place in problems.

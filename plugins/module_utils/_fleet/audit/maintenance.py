@@ -13,7 +13,7 @@ from ..._core.objects.audit.audit_entry import MAINTENANCE_DELETED, MAINTENANCE_
 from ..._core.objects.clusters.fleet_maintenance import FleetMaintenance, FleetMaintenanceSpec
 from ..._core.overview.maintenance_changes import GOES, MaintenanceChange, maintenance_change
 from ..._store.records import Record
-from ..given import keep
+from ..given import record_specs
 from ..recorded import recorded
 from ..session import Session
 from .evidence import Deed, testify
@@ -26,11 +26,12 @@ def record_with_evidence(
     session: Session, wanted: t.Iterable[FleetMaintenance], write: bool, src: t.Sequence[str] | None = None
 ) -> bool:
     """Records, with ``write``, those that are new or other, with evidence of each; whether there are any. ``src`` is
-    where they were read. FleetError of the records, as of ``given.keep``; what was written before that stays."""
+    where they were read. FleetError of the records, as of ``given.record_specs``; what was written before that
+    stays."""
     changed = False
     for each in wanted:
         stored = session.records.get(KIND, each.name)
-        if not keep(session.records, (each,), write):
+        if not record_specs(session.records, (each,), write):
             continue
         changed = True
         if write:

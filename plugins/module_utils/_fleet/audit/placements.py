@@ -41,7 +41,7 @@ class ApplyCourse(t.Protocol):
     problems: list[Problem]
 
 
-def attest(session: Session, writer: Writer, looked: Outcomes, course: ApplyCourse) -> None:
+def attest_placement(session: Session, writer: Writer, looked: Outcomes, course: ApplyCourse) -> None:
     """Testifies that the placement is carried out now, by whom and under which digest; to what it came is written once
     the leases of its course are given back."""
     plan, back = writer.plan, writer.plan.rolled_back

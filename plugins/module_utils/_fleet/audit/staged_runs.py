@@ -24,7 +24,7 @@ from ..._core.objects.staged.update_run import RUN, STOP, ClusterStagedUpdateRun
 from ..._core.overview.history import approval_of
 from ..._core.rollout.staged.decide import StagedState, acts_in_flight
 from ..._core.rollout.staged.standing import FAILED as STAGED_FAILED
-from ..._core.rollout.staged.standing import SUCCEEDED, cluster_state, state_of, told_of
+from ..._core.rollout.staged.standing import SUCCEEDED, cluster_state, message_for_people, state_of
 from ..placements.staged.approvals import UncountedRequest
 from ..placements.staged.words import StagedTelling
 from ..session import Session
@@ -120,4 +120,4 @@ def _outcome(state: StagedState) -> tuple[str, str]:
     run = state.run
     word = state_of(run)
     outcome = {SUCCEEDED: DONE, STAGED_FAILED: FAILED}.get(word, WAITING)
-    return outcome, f"{word}: {told_of(run)}"
+    return outcome, f"{word}: {message_for_people(run)}"

@@ -71,7 +71,7 @@ class HubOutcome:
         return bool(self.created or self.updated) or not {CREATED, UPDATED}.isdisjoint(others)
 
 
-def told(outcome: HubOutcome, check: bool) -> list[str]:
+def outcome_lines(outcome: HubOutcome, check: bool) -> list[str]:
     """What was installed (with ``check`` would be), what updated, what was there already, and what the API server does
     not serve, a sentence for each that there is: CRDs by group with their versions, policies by kind, our namespace."""
     would = "would be " if check else ""

@@ -62,7 +62,7 @@ class FleetReading:
     def problems(self) -> tuple[Problem, ...]:
         """The first problem of every member, and then one for every part of one, that could not be read."""
         whole = (replace(error.problems[0], where=name) for name, error in self.failed.items())
-        return (*whole, *self.snapshot.partly_read)
+        return (*whole, *self.snapshot.partly_read_problems)
 
 
 def read_fleet(

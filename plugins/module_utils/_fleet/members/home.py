@@ -17,7 +17,7 @@ from ..._kube.discovery import all_in_namespaces
 from ..._kube.documents import read_object
 from ..._kube.errors import ApiError
 from ..._kube.lists import list_objects
-from ..._kube.shared_lease import working
+from ..._kube.shared_lease import worker_count
 
 HOME = ObjectId("", "v1", "Namespace", "", NAMESPACE)
 PATH = f"/api/v1/namespaces/{NAMESPACE}"
@@ -68,7 +68,7 @@ def removable_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.A
             for each in list_objects(client, resource.path(NAMESPACE), limit=10, metadata_only=True):
                 if (resource.kind, each["metadata"]["name"]) not in ignored:
                     return None
-        if working(client, NAMESPACE, MEMBER_LEASE) > 1:  # last: it may have come since its kinds were listed
+        if worker_count(client, NAMESPACE, MEMBER_LEASE) > 1:  # last: it may have come since its kinds were listed
             return None
     except FleetError:
         return None

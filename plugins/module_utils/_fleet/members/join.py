@@ -87,7 +87,7 @@ class Joined:
     diff: tuple[t.Mapping[str, t.Any], ...] = ()
 
 
-def wishes_of_contexts(kubeconfig: str, pattern: str) -> tuple[MemberSpec, ...]:
+def specs_of_contexts(kubeconfig: str, pattern: str) -> tuple[MemberSpec, ...]:
     """What is wanted of a member for every context of the kubeconfig that matches the shell pattern, upper and lower
     case told apart; each is named after its context, in the order of these names. FleetError ``no-context-matches``
     (with those there are), and those of the kubeconfig."""

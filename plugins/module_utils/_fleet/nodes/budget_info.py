@@ -22,7 +22,7 @@ from ..._core.values.canonical import json_by_lines
 from ..._core.values.instants import parse_present, write_time
 from ..._core.values.schedules.cron import load_zone
 from ..._core.windows.utc_budgets import Compiled, as_utc_budgets
-from ..._core.windows.wishes import wished
+from ..._core.windows.wishes import window_of_words
 from ..._store.yaml_documents import write_yaml
 from ..members.members import recorded_members
 from ..session import Session
@@ -125,11 +125,11 @@ def _only_members(
 
 def compiled(window: str, nodes: str, present: datetime, now: str = "") -> Compiled:
     """A window in the words of people as budgets of NodePools, which allow ``nodes`` inside of it, as its clocks are at
-    ``now``, the ``present`` if that is empty. FleetError of ``wished`` and ``as_utc_budgets``, ``bad-option`` for nodes
-    that no budget can have, and for a ``now`` that is no instant."""
+    ``now``, the ``present`` if that is empty. FleetError of ``window_of_words`` and ``as_utc_budgets``, ``bad-option``
+    for nodes that no budget can have, and for a ``now`` that is no instant."""
     if not re.fullmatch(COUNT["pattern"], nodes):
         raise FleetError("bad-option", f"{nodes!r:.60} is not {COUNT['form']}", "window_nodes")
-    return as_utc_budgets(wished(window), nodes, _instant(now, present))
+    return as_utc_budgets(window_of_words(window), nodes, _instant(now, present))
 
 
 def compiled_data(found: Compiled) -> dict[str, t.Any]:

@@ -51,7 +51,7 @@ from .rotation_record import (
     rotation_state,
     status_once_stopped,
 )
-from .rotation_steering import LOOK, RotationSteering, members_left, unreadable
+from .rotation_steering import LOOK, RotationSteering, members_left, members_not_wholly_read
 from .rotation_words import RotationTelling, folding
 from .sources import KIND, NodeManifests, with_recorded
 from .workers import MemberHolds, NodeWorkers
@@ -145,7 +145,7 @@ def conduct_rotation(session: Session, name: str, given: NodeManifests, wish: Ro
             heard = replace(session, say=folding(session.say, f"{name}:"))
             fleet = RecordedFleet(session.records)
             around = RotationAround(asked.ground, members, clients, wish.reading, fleet, given.maintenance)
-            ending, steering = carried(heard, around, wish, limits, asked.uid)
+            ending, steering = conduct_recorded_rotation(heard, around, wish, limits, asked.uid)
     return RotationReport(
         rotation=steering.book.rotation,
         state=ending.state,
@@ -174,7 +174,7 @@ def stopped(session: Session, name: str, write: bool) -> RotationReport:
     return RotationReport(rotation=rotation, state=rotation_state(rotation), changed=changed)
 
 
-def carried(
+def conduct_recorded_rotation(
     session: Session, around: RotationAround, wish: RotationWish, limits: RunLimits, uid: str = ""
 ) -> tuple[Ending[RotationState], RotationSteering]:
     """Conducts a rotation that is recorded, by this ``uid`` if it is known, with evidence of it; how that ended, and
@@ -324,7 +324,7 @@ def _foreseen(
     something; nothing is written. FleetError ``members-unread`` and ``rotation-too-large`` for the first, and as of
     ``_refuse_driverless`` and ``begin``."""
     ground, rotation = asked.ground, asked.ground.rotation
-    unknown = unreadable(snapshot)
+    unknown = members_not_wholly_read(snapshot)
     members = [each for each in snapshot.members if each.name not in unknown]
     young, since = 0, None
     if asked.going:
@@ -368,7 +368,7 @@ def _refuse_other_drivers(
     theirs = {name: each for name, each in members.items() if name in clusters}
     if theirs:
         snapshot = read_members(theirs, clients, replace(wish.reading, pods=False), session.clock())
-        unknown = unreadable(snapshot)
+        unknown = members_not_wholly_read(snapshot)
         known = [each for each in snapshot.members if each.name not in unknown]
         _refuse_driverless(asked, known, asked.to_replace, wish)
 

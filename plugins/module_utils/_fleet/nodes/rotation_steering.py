@@ -46,7 +46,7 @@ AWAIT = "await"
 COUNTED = "another rotation is just deciding what it begins"
 
 
-def unreadable(snapshot: NodesSnapshot) -> dict[str, str]:
+def members_not_wholly_read(snapshot: NodesSnapshot) -> dict[str, str]:
     """Members of which not all is known that a decision needs (node classes it does not), each with why."""
     found = {name: each.message for name, each in snapshot.failed.items()}
     for member in snapshot.members:
@@ -263,7 +263,7 @@ class RotationSteering:
         for name in names:
             self._members.pop(name, None)
             self._unknown.pop(name, None)
-        unknown = unreadable(snapshot)
+        unknown = members_not_wholly_read(snapshot)
         self._unknown |= unknown
         self._members |= {each.name: each for each in snapshot.members if each.name not in unknown}
         at = snapshot.captured_at

@@ -15,7 +15,7 @@ from ..._core.overview.maintenance_changes import MaintenanceChange, maintenance
 from ..._core.overview.openings import ClusterOpenings, permission_changed
 from ..._store.records import Record
 from ..audit.maintenance import spec_of, testify_change
-from ..given import keep
+from ..given import record_specs
 from ..session import Session
 from ..updates.sources import UpdateManifests
 from .openings import MAINTENANCE, OpeningsQuestion, nothing_given, openings_report
@@ -34,7 +34,7 @@ class MaintenanceReport:
     findings: tuple[Problem, ...] = ()
 
     @property
-    def moved(self) -> tuple[str, ...]:
+    def moved_members(self) -> tuple[str, ...]:
         """Members of which an opening moves within the days that are looked ahead."""
         return tuple(
             old.name
@@ -47,12 +47,12 @@ def record_maintenance(
     session: Session, given: UpdateManifests, write: bool, src: t.Sequence[str] = ()
 ) -> MaintenanceReport:
     """Records the FleetMaintenances that are new or other, with ``write``, and evidence of each with the commit of
-    ``src``; else it is told what that would change. FleetError ``no-maintenance-given``, as of ``given.keep``, and of
-    the records; what was written before that stays."""
+    ``src``; else it is told what that would change. FleetError ``no-maintenance-given``, as of ``given.record_specs``,
+    and of the records; what was written before that stays."""
     if not given.maintenance:
         raise nothing_given()
     records, stored = session.records, _stored(session)
-    due = [each for each in given.maintenance.values() if keep(records, (each,), write=False)]
+    due = [each for each in given.maintenance.values() if record_specs(records, (each,), write=False)]
     problems = list(given.findings)
     changes = tuple(
         maintenance_change(each.name, spec_of(stored.get(each.name), problems), each.spec)
@@ -61,8 +61,8 @@ def record_maintenance(
     supposed = replace(given, maintenance={each.name: each for each in due})
     found = _seen(session, supposed, changes, problems) if due else MaintenanceReport(findings=tuple(problems))
     for change in changes if write else ():
-        keep(records, (given.maintenance[change.name],), write=True)
-        testify_change(session, change, found.moved, src)
+        record_specs(records, (given.maintenance[change.name],), write=True)
+        testify_change(session, change, found.moved_members, src)
     return replace(found, same=tuple(sorted(given.maintenance.keys() - {each.name for each in due})))
 
 
@@ -75,7 +75,7 @@ def delete_maintenance(session: Session, names: t.Sequence[str], write: bool) ->
     found = _seen(session, UpdateManifests(gone=frozenset(there)), changes, problems) if there else MaintenanceReport()
     for change in changes if write else ():
         session.records.delete(MAINTENANCE, change.name)
-        testify_change(session, change, found.moved)
+        testify_change(session, change, found.moved_members)
     return replace(found, same=tuple(sorted(set(names) - set(there))))
 
 

@@ -19,13 +19,13 @@ from ..._core.overview.openings import (
     RUN_TYPES,
     UPGRADE,
     ClusterOpenings,
-    entries,
+    calendar_entries,
     permission,
 )
 from ..._core.updates.timing.maintenance import MemberTimes
 from ..._core.values.instants import parse_time
 from ..._store.records import Record, Records
-from ..given import keep
+from ..given import record_specs
 from ..members.evacuation import evacuated_names
 from ..members.members import no_members, refuse_strangers
 from ..nodes.reading import members_in_file, nodes_file
@@ -104,8 +104,8 @@ def openings_report(session: Session, asked: OpeningsQuestion) -> OpeningsReport
         days=asked.days,
         clusters=told(times),
         before=told(before) if before else (),
-        unrecorded=supposed is not None and keep(records, supposed.maintenance.values(), write=False),
-        appointments=entries(times, now, until),
+        unrecorded=supposed is not None and record_specs(records, supposed.maintenance.values(), write=False),
+        appointments=calendar_entries(times, now, until),
         pools=_pools(session, asked, now) if asked.snapshot else (),
         findings=supposed.findings if supposed else (),
     )

@@ -37,7 +37,7 @@ from ..._core.values.listed import listed
 from ..._core.values.update_states import RUNNING
 from ..._store.records import Lease, Record, Records
 from ..leases import is_alive
-from ..placements.recorded import all_bindings, binding_of, placement_of, still_left
+from ..placements.recorded import all_bindings, binding_of, clusters_still_holding, placement_of
 from ..placements.staged.listed import EXTERNAL
 from ..recorded import decoded
 from ..session import Session
@@ -152,7 +152,7 @@ def _count_placements(
             applied[name, cluster] = at
             found.held.setdefault(cluster, set()).add(name)
         by = "a staged run" if placement.spec.strategy.type == EXTERNAL else "an apply"
-        for cluster in still_left(bindings.get(name, ())) - there.keys():
+        for cluster in clusters_still_holding(bindings.get(name, ())) - there.keys():
             found.held.setdefault(cluster, set()).add(name)
             found.leaving.setdefault(cluster, {})[name] = by
         for cluster, why in failing(status).items():

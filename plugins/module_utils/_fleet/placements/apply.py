@@ -21,7 +21,7 @@ from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
 from ..._core.schema.codec import encode
 from ..._core.values.listed import number_of
 from ..._kube.parallel import in_parallel
-from ..audit.placements import attest
+from ..audit.placements import attest_placement
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import POLL, Conductor, Ending, RunLimits
 from ..keeping import INTERRUPTED, Keeper
@@ -215,7 +215,7 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
         contents=contents_under(current, work.request),
     )
     if due:
-        attest(work.session, writer, looked, tally)
+        attest_placement(work.session, writer, looked, tally)
     placement = writer.write_spec()
     if due:
         writer.event("ApplyIntended", plan_counts(current))

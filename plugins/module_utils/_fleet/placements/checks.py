@@ -82,7 +82,7 @@ def left_behind(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outco
     return tuple(found)
 
 
-def seen(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outcomes]) -> Looked:
+def summary_of_look(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outcomes]) -> Looked:
     """What a look that wrote nothing comes to, as of ``looked_at``; that an evacuated cluster cannot be reached is no
     news of it."""
     return looked_at(outcomes, {(each.placement, each.cluster) for each in left_behind(plans, outcomes)})
@@ -241,7 +241,7 @@ def _is_as_begun(plan: PlacementPlan, recorded: RecordedPlacement) -> bool:
     )
 
 
-def in_reach(problems: t.Iterable[Problem]) -> list[Problem]:
+def without_unreachable(problems: t.Iterable[Problem]) -> list[Problem]:
     """The problems but for ``partly-read`` and those of a code in OUT_OF_REACH, which only say that a member, or a part
     of one, is out of reach for now."""
     return [each for each in problems if each.code not in (*OUT_OF_REACH, "partly-read")]

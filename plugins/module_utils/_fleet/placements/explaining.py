@@ -29,7 +29,7 @@ from ..._store.records import Records
 from ..members.members import recorded_members
 from ..session import Session
 from .holdings import remembered
-from .recorded import all_placements, names_of, no_such_placement, recorded_placement, still_left
+from .recorded import all_placements, clusters_still_holding, names_of, no_such_placement, recorded_placement
 from .sources import placements_in, read_placement
 from .staged.listed import EXTERNAL
 
@@ -87,7 +87,7 @@ def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any]
         outcome = schedule_keeping_unread(placement, snapshot, ground.index, known.bindings).scheduled
         recorded = known.policy_snapshot.status.target_clusters if known.policy_snapshot else ()
         contests = Contests(outcome, recorded, () if ALL in question.clusters else question.clusters)
-        on_the_way, external = still_left(known.bindings), placement.spec.strategy.type == EXTERNAL
+        on_the_way, external = clusters_still_holding(known.bindings), placement.spec.strategy.type == EXTERNAL
         for cluster in clusters:
             told = {"won": _told(contests.of(cluster)), "lost": _told(contests.lost(cluster))}
             read = _read_at(ground.index, cluster)

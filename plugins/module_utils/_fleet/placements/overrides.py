@@ -100,7 +100,7 @@ def overrides_on(hub: KubeClient) -> LoadedOverrides:
     return LoadedOverrides(overrides=tuple(found), unreadable=tuple(broken))
 
 
-def together(files: LoadedOverrides, hub: LoadedOverrides) -> LoadedOverrides:
+def merged_overrides(files: LoadedOverrides, hub: LoadedOverrides) -> LoadedOverrides:
     """The overrides of both; what a file says of one counts before what lies on the hub under its name, be that
     unreadable or not, and a finding tells where they differ."""
     written = {title(each): each for each in files.overrides}

@@ -49,9 +49,9 @@ from .checks import (
     check_still_eligible,
     failures,
     left_behind,
-    seen,
     silent_in,
     stopping,
+    summary_of_look,
     unfulfilled,
     unrecorded,
     with_silence_told,
@@ -59,7 +59,7 @@ from .checks import (
 from .crew.worker_crew import hired
 from .history.roll_back import RollBack, earlier_placements
 from .look import ApplyOptions, MemberRunners, Outcomes, on_members
-from .overrides import LoadedOverrides, overrides_in, overrides_on, together
+from .overrides import LoadedOverrides, merged_overrides, overrides_in, overrides_on
 from .plan import FleetPlan, PlanRequest, Source, make_plans, plan_again
 from .recorded import FROM_FILES, all_placements
 from .rollout_words import Waiting
@@ -132,7 +132,7 @@ class Report:
     @property
     def looked(self) -> Looked | None:
         """What was seen of the members where nothing was to be written; None where it was."""
-        return None if self.written else seen(self.plan.plans, self.outcomes)
+        return None if self.written else summary_of_look(self.plan.plans, self.outcomes)
 
     @property
     def left_behind(self) -> tuple[LeftBehind, ...]:
@@ -232,7 +232,7 @@ def run(session: Session, asked: PlacementRequest) -> Report:
         # What was approved is all that may be deleted; else the brake counts what no plan names.
         ways = replace(asked.ways, unplanned=None if asked.approved else asked.limits.max_object_removals)
         ways = replace(ways, shows=ways.shows or not asked.write)
-        parts = () if asked.absent else facts.partly_read
+        parts = () if asked.absent else facts.partly_read_problems
         if not asked.write:
             report = _looked(plan, clients, asked.look, ways, parts)
             for note in clients.identities.notes():
@@ -285,7 +285,7 @@ def _overrides(session: Session, asked: PlacementRequest, manifests: t.Iterable[
     if asked.absent:
         return LoadedOverrides()
     written = overrides_in(manifests, asked.strict)
-    return together(written, overrides_on(session.hub)) if session.hub else written
+    return merged_overrides(written, overrides_on(session.hub)) if session.hub else written
 
 
 def _wanted(

@@ -300,6 +300,6 @@ def _resources_in_snapshot(master: Document, all_parts: t.Iterable[Document]) ->
     return [manifest for part in parts for manifest in part["spec"]["selectedResources"]]
 
 
-def still_left(bindings: t.Iterable[ClusterResourceBinding]) -> set[str]:
+def clusters_still_holding(bindings: t.Iterable[ClusterResourceBinding]) -> set[str]:
     """The clusters of bindings that are unscheduled and still hold a snapshot."""
     return {each.spec.target_cluster for each in bindings if each.spec.state == UNSCHEDULED and each.held_snapshot}

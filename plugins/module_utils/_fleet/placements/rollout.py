@@ -396,5 +396,5 @@ def _ended(state: RolloutState, out_of_reach: t.Container[str], now: datetime) -
         for each in leaving
     )
     names = {each.name for each in leaving}
-    bindings = tuple(after.removed(each, now) if each.name in names else each for each in state.bindings)
+    bindings = tuple(after.marked_for_deletion(each, now) if each.name in names else each for each in state.bindings)
     return Decision(state=replace(state, bindings=bindings), acts=acts)

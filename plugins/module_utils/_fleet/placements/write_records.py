@@ -27,8 +27,8 @@ from ..._core.plan.document import PlacementPlan
 from ..._core.plan.status import policy_snapshot_status
 from ..._core.resources.sealing import sealed
 from ..._core.resources.snapshots import (
-    dropped,
-    parts,
+    in_parts,
+    indices_to_drop,
     resource_snapshot_name,
     snapshot_index,
 )
@@ -210,7 +210,7 @@ class Writer:
         ``record-damaged`` too, for one of another placement."""
         index = snapshot_index(self.plan.resource_snapshot)
         where = f"git:{self.source.revision}" if self.source.revision else self.source.name
-        packed = parts(each.sealed or sealed(each.manifest, self.key, where) for each in self.plan.objects)
+        packed = in_parts(each.sealed or sealed(each.manifest, self.key, where) for each in self.plan.objects)
         names = [resource_snapshot_name(self.plan.key.name, index, number) for number in range(len(packed))]
         for each in self.recorded.resource_snapshots:
             metadata = each["metadata"]
@@ -265,7 +265,7 @@ class Writer:
             for name in (each.held_snapshot, each.spec.resource_snapshot_name)
         }
         indices = {int(each["metadata"]["labels"][label]) for each in documents} | {newest}
-        gone = set(dropped(indices, self.plan.placement.spec.revision_history_limit))
+        gone = set(indices_to_drop(indices, self.plan.placement.spec.revision_history_limit))
         in_use = {int(each["metadata"]["labels"][label]) for each in documents if each["metadata"]["name"] in held}
         for each in documents:
             index = int(each["metadata"]["labels"][label])

@@ -67,7 +67,7 @@ class StackReport:
         return {"before": before, "after": after}
 
 
-def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
+def carry_out_stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
     """Carries out the state that is asked for by the options of the verb ``pulumi_stack``; with ``check`` only looks,
     though an engine is built and the folder of a state in files made if need be. It is ``alone`` from its preview to
     its end, unless it only looks; told to end, it ends the engine. FleetError: ``stack-failed`` with what the engine
@@ -144,7 +144,7 @@ def _present(where: StackPlace, options: Options, commands: Commands, check: boo
     """Makes or updates the stack; with ``check`` a preview, of a new one in a backend of its own. One that is there is
     previewed first unless deletions are allowed: FleetError ``deletions``; ``stack-moved`` if another run changed it
     meanwhile. A preview without changes is the report then, unless a secret output may be another one, which no event
-    tells. Otherwise as of ``stack``."""
+    tells. Otherwise as of ``carry_out_stack``."""
     known = commands.known()
     if check and not known:
         with _elsewhere(where, commands) as other:

@@ -70,7 +70,7 @@ from .events import events_file
 from .gate_objects import gates_of
 from .leases import behind_leases, upgrade_leases
 from .monitor import ControlPlaneJudge, MemberMonitor, OfferJudge
-from .pools import WholeJudge, by_steps, pools_seen, refuse_type, upgrades_node_pools
+from .pools import WholeJudge, by_steps, pools_seen, refuse_pools_without_driver, upgrades_node_pools
 from .progress import RunProgress
 from .sources import UpdateManifests
 from .steering import ApprovalRules, RunEnding, conduct_run
@@ -122,13 +122,13 @@ class Rehearsed(Outcome):
 def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = "") -> RunEnding:
     """Starts the run if it never was, as ``who``, and conducts it; then looks whether members that count as done are at
     the target. FleetError of ``keep_terms``, ``started``, ``conduct_run``, ``drivers_from``, ``refuse_target``,
-    ``refuse_type``, ``members_to_write``, ``events_file``, ``vouched_since``, ``intent_reference`` and
+    ``refuse_pools_without_driver``, ``members_to_write``, ``events_file``, ``vouched_since``, ``intent_reference`` and
     ``observed_versions``."""
     records, say = session.records, session.say
     members_to_write(session)
     with _drivers(session, run, wish, strict=True) as (drivers, clients):
         _target_notes(run, wish, clients)
-        refuse_type(records, run, drivers)
+        refuse_pools_without_driver(records, run, drivers)
         given, run = run, keep_terms(session, run, wish.terms)
         keeps = run is not given
         if run.status.phase == NEW:
@@ -173,13 +173,13 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
 
 def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> tuple[Problem, ...]:
     """FleetError, before the run is recorded, for what could not be carried out, as of ``members_to_write``,
-    ``drivers_from``, ``refuse_target``, ``refuse_type``, ``without_cluster``, ``refuse_unwritable``, ``make_folder``
-    and ``StartConstraints.problems``. Else remarks on members that will be skipped; UIDs of new members are recorded by
-    then, and the folder for operations is made, unless the run is over or stopped."""
+    ``drivers_from``, ``refuse_target``, ``refuse_pools_without_driver``, ``without_cluster``, ``refuse_unwritable``,
+    ``make_folder`` and ``StartConstraints.problems``. Else remarks on members that will be skipped; UIDs of new members
+    are recorded by then, and the folder for operations is made, unless the run is over or stopped."""
     members_to_write(session)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
-        refuse_type(session.records, run, drivers)
+        refuse_pools_without_driver(session.records, run, drivers)
         _refuse_unknown(run, drivers)
         refuse_unwritable(wish.events)
         _refuse_without_windows(session, run, given, drivers)
@@ -196,7 +196,7 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
     refuse_unwritable(wish.events)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
-        refuse_type(session.records, run, drivers)
+        refuse_pools_without_driver(session.records, run, drivers)
         _refuse_unknown(run, drivers)
         _refuse_without_windows(session, run, given, drivers)
         if _settled(run_of(run)):

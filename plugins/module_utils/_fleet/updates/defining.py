@@ -31,11 +31,11 @@ from ..._core.values.approved_digest import refuse_another
 from ..._core.values.listed import listed
 from ..._core.values.update_states import NEW
 from ..._store.records import Record, Records
-from ..given import keep
+from ..given import record_specs
 from ..members.members import strangers
 from ..recorded import recorded
 from .claims import KIND
-from .pools import images_of_no_pool, refuse_type, with_chosen, with_images
+from .pools import images_of_no_pool, refuse_pools_without_driver, with_chosen, with_images
 from .run_record import proven, proven_run, read_run, run_document
 from .sources import UpdateManifests
 
@@ -94,7 +94,7 @@ def define_run(
     now = now or datetime.now(UTC)
     skips = run_of(before) if before is not None else None
     run = with_images(records, _prepared(wanted, before, strategy, resolved, skips, now), given, now)
-    refuse_type(records, run)
+    refuse_pools_without_driver(records, run)
     _check_digest(run, approved)
     notes = (
         *given.findings,
@@ -244,7 +244,7 @@ def _record_run(
     ``conflict`` or ``already-exists`` if others write, and as of ``resolve`` and ``proven``, after which a part may be
     written."""
     read({"apiVersion": FLEET_API, "kind": KIND, "metadata": {"name": run.name}, "spec": encode(run.spec)}, KIND)
-    keep(records, given.strategies.values(), write=True)
+    record_specs(records, given.strategies.values(), write=True)
     body = {"apiVersion": FLEET_API, "kind": KIND, "spec": encode(run.spec)}
     annotations = dict(run.metadata.annotations)
     if stored is None or stored.get("spec") != body["spec"]:

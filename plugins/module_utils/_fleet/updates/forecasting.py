@@ -91,7 +91,7 @@ class FleetSight:
     def views(self, run: UpdateRun, state: RunState, now: datetime) -> dict[str, MemberView]:
         """Those of the run's members that are in the fleet, by name and by their records alone: windows, what holds
         them, at which version they were. FleetError ``record-damaged``, ``duplicate-location``."""
-        permits = self.permits(run)
+        permits = self.start_constraints(run)
         documents = self.of_run(state)
         views = permits.views(documents, now)
         return {
@@ -99,7 +99,7 @@ class FleetSight:
             for name in (each["metadata"]["name"] for each in documents)
         }
 
-    def permits(self, run: UpdateRun) -> StartConstraints:
+    def start_constraints(self, run: UpdateRun) -> StartConstraints:
         """Windows, freezes and releases that hold for members of the run."""
         return StartConstraints(self.records, run.spec.managed_cluster_update.upgrade.type, run.target, self.given)
 
@@ -144,7 +144,7 @@ def outlook(sight: FleetSight, run: UpdateRun, now: datetime, days: int) -> Outl
     state, kind = run_of(run), run.spec.managed_cluster_update.upgrade.type
     views, documents = sight.views(run, state, now), sight.of_run(state)
     found, until = sight.forecast(run, state, views, now), now + timedelta(days=days)
-    permits = sight.permits(run)
+    permits = sight.start_constraints(run)
     freezes = permits.freezes(documents)
     frozen = [each for each in documents if freezes[each["metadata"]["name"]]]
     return Outlook(

@@ -226,7 +226,7 @@ class MemberMonitor:
         document = self.records.get("FleetMember", member)
         return document is not None and mark_of(document) == operation
 
-    def lose(self, member: str) -> None:
+    def forget_claim(self, member: str) -> None:
         """Forgets that the member is claimed, because its attempt is put back: it is looked at and claimed anew when
         its turn comes. Its leases and mark are given up by the next ``keep_only``, as what earlier conductors left."""
         claimed = self._claims.pop(member, None)

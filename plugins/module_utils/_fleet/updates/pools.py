@@ -40,7 +40,9 @@ from .steps.seen_members import as_seen
 _NAMED = 10
 
 
-def refuse_type(records: Records, run: UpdateRun, drivers: t.Mapping[str, Driver] | None = None) -> None:
+def refuse_pools_without_driver(
+    records: Records, run: UpdateRun, drivers: t.Mapping[str, Driver] | None = None
+) -> None:
     """Pools are upgraded by drivers that know how: not by a role, whose word is for the control plane, nor by commands
     without ``begin_pool``, which is known once there are ``drivers``.
 

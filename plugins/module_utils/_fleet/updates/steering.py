@@ -138,7 +138,7 @@ def conduct_run(
     gates = GateKeeper(records, rules.since, rules.terms, progress.approval_refused, told_of)
     steering = UpdateSteering(book, sight, works, gates, progress, here, TakingTurns(limits.max_idle))
     told = limits.interrupted
-    limits = replace(limits, interrupted=lambda: told() or steering.rests())
+    limits = replace(limits, interrupted=lambda: told() or steering.why_resting())
     ending = conduct(records, f"run/{name}", steering, session.clock, telling or progress, limits)
     return RunEnding(
         run=book.run,
@@ -228,7 +228,7 @@ class UpdateSteering:
             return None
         ours, now = self._sight.bears(act.member, act.operation), self._now
         if not (ours or resumed):
-            self._sight.lose(act.member)
+            self._sight.forget_claim(act.member)
             return lambda run: put_back(run, act.operation, TAKEN, now)
         if not ours:
             self._progress.said(act.operation, UNMARKED)
@@ -281,7 +281,7 @@ class UpdateSteering:
                 self._taken_on.append(operation)
             del self._retries[operation]  # not before: the records may fail
 
-    def rests(self) -> str:
+    def why_resting(self) -> str:
         """``waiting`` if all that was in flight at the last ``release`` stands still until later; else empty."""
         return "waiting" if self._resting else ""
 
@@ -319,7 +319,7 @@ class UpdateSteering:
             self._progress.said(event.operation, event.message)
             for each in machine.acts_in_flight(state):
                 if each.operation == event.operation:
-                    self._sight.lose(each.member)
+                    self._sight.forget_claim(each.member)
             why = MemberBlocker(reason=event.reason, message=event.message)
             return lambda run: put_back(run, event.operation, why, now)
         since = self._blocked_since.setdefault(event.operation, now)

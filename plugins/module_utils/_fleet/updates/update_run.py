@@ -155,7 +155,7 @@ def targets_of(texts: t.Sequence[str], wanted: bool) -> tuple[commands.SkipTarge
     return tuple(targets)
 
 
-def as_data(outcome: Outcome) -> dict[str, t.Any]:
+def run_data(outcome: Outcome) -> dict[str, t.Any]:
     """A run for results: its ``name``, ``state``, ``run_outcome`` and ``digest``, ``uncovered`` members, its whole
     ``status``, and ``notes``."""
     status = outcome.run.status

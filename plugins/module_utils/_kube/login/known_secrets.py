@@ -66,7 +66,7 @@ class KnownSecrets:
         with self._lock:
             return frozenset(self._forms)
 
-    def told_to(self, hears: t.Callable[[frozenset[SecretForm]], None]) -> None:
+    def tell_new_to(self, hears: t.Callable[[frozenset[SecretForm]], None]) -> None:
         """From now on ``hears``, and nobody else, is told of what is new in an ``add`` before that ends, and before
         another of the same does: before it is shown to any server. It must not add anything itself."""
         self._hears = hears
@@ -93,7 +93,7 @@ class KnownSecrets:
         """Whether the text has what a secret could come back as, wherever it stands."""
         return any(form.text in text for form in self._candidates(text))
 
-    def within(self, document: str) -> t.Callable[[str], str]:
+    def masker_of(self, document: str) -> t.Callable[[str], str]:
         """What does as ``taken_out`` for the texts of this document (JSON with ``ensure_ascii=False``), faster by far:
         most secrets are in none of them. Those that are added later do not count."""
         candidates = {*self._candidates(document), *self._escaped}

@@ -58,7 +58,7 @@ def install_release(offered: ReleaseOffer, say: Say) -> bool:
     whether it is whole there then. If not, nothing there is changed, and ``say`` got one line that says why, none where
     the server was out of reach less than ``REST`` seconds ago; it hears of progress, too. The lock of the
     recipe is held. FleetError ``unwritable-folder``; other errors as of ``_take``."""
-    if resting(offered):
+    if why_not_asked(offered):
         return False
     one = offered.recipe
     try:
@@ -85,7 +85,7 @@ def megabytes(offered: ReleaseOffer) -> int:
         raise
 
 
-def resting(offered: ReleaseOffer) -> str:
+def why_not_asked(offered: ReleaseOffer) -> str:
     """Why the server is not asked again yet, as noted in the cache less than ``REST`` seconds ago; empty if it is
     asked."""
     note = _note(offered.root)

@@ -75,7 +75,7 @@ class FactsSnapshot:
         return f"from {self.prices.text}" + (f"; those of {listed(sorted(left))} {earlier}" if left else "")
 
     @property
-    def partly_read(self) -> tuple[Problem, ...]:
+    def partly_read_problems(self) -> tuple[Problem, ...]:
         """A Problem ``partly-read`` for every part of a member that could not be read, by member and part."""
         return tuple(
             Problem(PARTLY_READ, f"{part} were not read: {why['message']} [{why['code']}]", f"{name} {part}", OLDER)

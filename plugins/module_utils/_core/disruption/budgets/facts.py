@@ -43,7 +43,7 @@ class ReasonFacts:
         return self.unlimited == ((self.start, self.end),)
 
 
-def facts(budgets: t.Sequence[Budget], start: datetime, end: datetime) -> tuple[ReasonFacts, ...]:
+def reason_facts(budgets: t.Sequence[Budget], start: datetime, end: datetime) -> tuple[ReasonFacts, ...]:
     """The facts of each reason (Empty, Drifted, Underutilized, in this order) between two aware instants; without any
     span if the second is not later. An empty list is unlimited all the time; budgets that cannot be read close, and
     raise nothing."""

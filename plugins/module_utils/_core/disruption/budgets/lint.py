@@ -23,7 +23,7 @@ from ...values.int_or_percent import int64
 from ...values.schedules.cron import CronSchedule
 from ...windows.spans import Spans
 from .budgets import rule_of
-from .facts import ReasonFacts, facts
+from .facts import ReasonFacts, reason_facts
 from .suggestions import default_outside_windows, windows_in_words, zero_outside_windows
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
@@ -86,7 +86,7 @@ def lint_budgets(
     if not budgets:
         text = "an empty list is no limit at all; leave the field out to get the default of 10%"
         return (Lint(code="no-budget", level=WARNING, path=path, message=text, mended={path: [{"nodes": "10%"}]}),)
-    found = facts(budgets, start, start + YEAR)
+    found = reason_facts(budgets, start, start + YEAR)
     together = (*_closed(budgets, found, path), *_unlimited(budgets, found, possible, path))
     return (*single, *together, *_needless(budgets, found, single, path))
 

@@ -99,7 +99,7 @@ class LabelRequirement:
             return LabelRequirement(self.key, values, min_values=fewest)
         return LabelRequirement(self.key, values, True, gte, lte, fewest)
 
-    def meets(self, other: LabelRequirement) -> bool:
+    def has_common_value(self, other: LabelRequirement) -> bool:
         """Whether some value of this label meets both demands; of two complements only the bounds are asked."""
         gte, lte = _larger(self.gte, other.gte), _smaller(self.lte, other.lte)
         if gte is not None and lte is not None and gte > lte:
@@ -203,7 +203,7 @@ def has_min_values(of: Requirements) -> bool:
 
 def _agrees(have: LabelRequirement, want: LabelRequirement) -> bool:
     """Whether some value meets both demands on a label, or it may be missing for both (NotIn, DoesNotExist)."""
-    return have.meets(want) or (want.operator in NEGATIVE and have.operator in NEGATIVE)
+    return have.has_common_value(want) or (want.operator in NEGATIVE and have.operator in NEGATIVE)
 
 
 def _bounded(key: str, operator: str, bound: int, min_values: int | None) -> LabelRequirement:

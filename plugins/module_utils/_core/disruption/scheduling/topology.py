@@ -154,7 +154,7 @@ class PodTopology:
         out: Requirements = {}
         for group in self._minding(asked, taints, node):
             of_pod = asked.strict.get(group.key) or _with_any_value(group.key)
-            found = group.left(asked.pod, of_pod, node.get(group.key) or _with_any_value(group.key))
+            found = group.domains_left(asked.pod, of_pod, node.get(group.key) or _with_any_value(group.key))
             if not found.values:
                 return None
             add(out, found)
@@ -216,7 +216,7 @@ class PodTopology:
         for key in self._moving:
             if key in inside:
                 left[inside[key]] -= 1
-        group.start(left)
+        group.take_counts(left)
         return group
 
     def _know(self, group: TopologyGroup, wishes: Wishes) -> None:
@@ -224,10 +224,10 @@ class PodTopology:
         domain without being known, since each new node has one."""
         if group.key == HOSTNAME:
             return
-        group.know(group.possible(self._land.possible.get(group.key, {}), wishes.tolerations))
+        group.add_domains(group.possible(self._land.possible.get(group.key, {}), wishes.tolerations))
         counts, inside = self._land.domains_of(group)
         gone = Counter(inside[name] for name in self._gone if name in inside)
-        group.know(domain for domain, count in counts.items() if count > gone[domain])
+        group.add_domains(domain for domain, count in counts.items() if count > gone[domain])
 
     def _repel(self, wishes: Wishes, away: t.Iterable[TopologyGroup], labels: t.Mapping[str, str]) -> None:
         """Notes that the pod of ``wishes`` keeps others away, by the groups ``away``, from where it is: on a node of
@@ -247,10 +247,10 @@ class PodTopology:
         nodes that stay, unless the setting ``upstream`` is on; of hostnames nothing, as of ``_know``."""
         if group.key == HOSTNAME:
             return
-        group.know(group.possible(self._land.possible.get(group.key, {}), wishes.tolerations))
+        group.add_domains(group.possible(self._land.possible.get(group.key, {}), wishes.tolerations))
         if not self._land.settings.upstream:
             # Where a node is, a pod may go, whether or not a pool could make nodes there.
-            group.know(self._land.domains_of(group)[0])
+            group.add_domains(self._land.domains_of(group)[0])
 
 
 def _away_from(wishes: Wishes) -> tuple[TopologyGroup, ...]:

@@ -132,7 +132,7 @@ class TopologyGroup:
         made._matcher, made.identity = self._matcher, self.identity
         return made
 
-    def know(self, domains: t.Iterable[str]) -> None:
+    def add_domains(self, domains: t.Iterable[str]) -> None:
         """Adds domains, without pods where they are new."""
         for each in domains:
             self.counts.setdefault(each, 0)
@@ -144,7 +144,7 @@ class TopologyGroup:
             if self.filter.taints == IGNORE or any(first_untolerated(each, tolerations) is None for each in pools):
                 yield name
 
-    def start(self, counts: t.Mapping[str, int]) -> None:
+    def take_counts(self, counts: t.Mapping[str, int]) -> None:
         """Takes over how many pods there are in each domain, in a group that has counted none; counts of 0 and less are
         left out."""
         for domain, count in counts.items():
@@ -177,7 +177,7 @@ class TopologyGroup:
         """Whether the pod counts on a node with these taints and requirements."""
         return self.selects(pod) and self.filter.matches(taints, requirements)
 
-    def left(self, pod: Pod, of_pod: LabelRequirement, of_node: LabelRequirement) -> LabelRequirement:
+    def domains_left(self, pod: Pod, of_pod: LabelRequirement, of_node: LabelRequirement) -> LabelRequirement:
         """The domains that are left for the pod on such a node, no value if there is none: for spread the one with the
         fewest pods within ``maxSkew``; for affinity those with such pods, or for the first of its kind one or two of
         the pod's own, one of the node before others; for anti-affinity those without. A node's only hostname need not

@@ -32,10 +32,10 @@ _FORMS = ("daily", "weekly", "absoluteMonthly", "relativeMonthly")
 
 
 def check_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Found]:
-    """What is wrong with the windows, freezes and budgets of a FleetMaintenance: the problems of ``check_windows``, and
-    of budgets ``duplicate-name``, ``invalid-label-selector`` and ``budget-of-nothing`` (neither members nor nodes; one
-    of 0 limits something)."""
-    yield from check_windows(obj.spec, "spec")
+    """What is wrong with the windows, freezes and budgets of a FleetMaintenance: the problems of
+    ``check_windows_and_freezes``, and of budgets ``duplicate-name``, ``invalid-label-selector`` and
+    ``budget-of-nothing`` (neither members nor nodes; one of 0 limits something)."""
+    yield from check_windows_and_freezes(obj.spec, "spec")
     yield from _check_names(obj.spec.budgets, "spec.budgets")
     for index, budget in enumerate(obj.spec.budgets):
         path = f"spec.budgets[{index}]"
@@ -44,7 +44,7 @@ def check_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Found]:
             yield Found("budget-of-nothing", path, "the budget limits neither members nor nodes", "give one of them")
 
 
-def check_windows(given: FleetMaintenanceSpec | ClusterMaintenance, path: str) -> t.Iterator[Found]:
+def check_windows_and_freezes(given: FleetMaintenanceSpec | ClusterMaintenance, path: str) -> t.Iterator[Found]:
     """What is wrong with maintenance windows and freezes at ``path``, of a FleetMaintenance or of a cluster itself:
     what there is no clock or day for, which nothing here can place in time, and what people could not have meant. Codes
     are ``window-source``, ``not-for-this-window``, ``schedule-form``, ``two-clocks``, ``unknown-time-zone``,
@@ -84,7 +84,7 @@ def _interval(schedule: MaintenanceSchedule) -> int:
 
 
 def _check_configuration(each: MaintenanceConfiguration, path: str) -> t.Iterator[Found]:
-    """What is wrong with one window and its member selector, as of ``check_windows``."""
+    """What is wrong with one window and its member selector, as of ``check_windows_and_freezes``."""
     yield from check_member_selector(each.member_selector, f"{path}.memberSelector.byLabel")
     window, platform = each.maintenance_window, each.configuration == PLATFORM
     if (window is None) == (not each.time_in_week):

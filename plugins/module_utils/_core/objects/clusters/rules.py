@@ -13,7 +13,7 @@ from ...schema.finding import Finding
 from ...schema.rules import Found
 from ...values.selector import label_key_problem, label_value_problem
 from .fleet_member import FleetMember, FleetMemberStatus
-from .maintenance_rules import check_windows
+from .maintenance_rules import check_windows_and_freezes
 from .member_cluster import MemberCluster, Taint
 
 SUBSCRIPTION = "fleet.azure.com/subscription-id"
@@ -50,10 +50,10 @@ def warn_member_cluster(member: MemberCluster) -> t.Iterator[Finding]:
 
 
 def check_member_status(status: FleetMemberStatus) -> t.Iterator[Found]:
-    """What is wrong in the status of a FleetMember, as of ``check_windows``: the windows and freezes that live on the
-    cluster itself, where such are recorded."""
+    """What is wrong in the status of a FleetMember, as of ``check_windows_and_freezes``: the windows and freezes that
+    live on the cluster itself, where such are recorded."""
     if status.maintenance is not None:
-        yield from check_windows(status.maintenance, "status.maintenance")
+        yield from check_windows_and_freezes(status.maintenance, "status.maintenance")
 
 
 def check_fleet_member(member: FleetMember) -> t.Iterator[Found]:

@@ -16,7 +16,7 @@ from ...schema.finding import Finding
 from ...schema.meta import EMPTY
 from ...schema.metadata_rules import name_problem
 from ...schema.prop import prop
-from ...schema.rules import Found, beyond
+from ...schema.rules import Found, not_overlapping
 from ...values.selector import LabelSelector
 from .claim_schema import (
     MAX_REQUIREMENTS,
@@ -145,7 +145,7 @@ def judge_written(
         return check.problems, check.findings
     kept = check_object(check, known.spec, spec, "spec")
     if isinstance(kept, Mapping):
-        check.problems += list(beyond(check.problems, known.rules(kept)))
+        check.problems += list(not_overlapping(check.problems, known.rules(kept)))
     return check.problems, check.findings
 
 

@@ -15,7 +15,7 @@ from ...schema.codec import with_defaults
 from ...schema.finding import Finding
 from ...schema.meta import EMPTY
 from ...schema.prop import prop
-from ...schema.rules import Found, beyond
+from ...schema.rules import Found, not_overlapping
 from ...values.duration import parse_or_never
 from ...values.field_path import field
 from .claim_schema import (
@@ -96,7 +96,7 @@ def admit(
     """
     check = Check(strict, enums={} if policies is None else {POLICY: policies}, written=written)
     stored = with_defaults(NodePoolManifest, check_object(check, NodePoolManifest, document))
-    problems = (*check.problems, *_lone(stored), *beyond(check.problems, _rules(stored)))
+    problems = (*check.problems, *_lone(stored), *not_overlapping(check.problems, _rules(stored)))
     return NodePoolAdmission(stored, problems, tuple(check.findings))
 
 

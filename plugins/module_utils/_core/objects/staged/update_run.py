@@ -113,7 +113,7 @@ class ClusterStagedUpdateRun:
         return self.key.placement(self.spec.placement_name)
 
     @property
-    def strategy_record(self) -> str:
+    def strategy_record_name(self) -> str:
         """The name by which ``Records`` know its strategy: ``namespace/name``, or the name alone."""
         return self.key.record(self.spec.staged_rollout_strategy_name)
 

@@ -12,7 +12,7 @@ from ...errors import FleetError, Problem
 from ...schema.checking import Check, check_object
 from ...schema.codec import decode
 from ...schema.finding import Finding
-from ...schema.rules import Found, apart_from, beyond
+from ...schema.rules import Found, apart_from, not_overlapping
 from ...values.field_path import below
 from .strategy import UpdateRunStrategy
 from .strategy_rules import check_sequence, warn_sequence
@@ -49,7 +49,7 @@ def _judged(document: t.Any) -> tuple[UpdateRunStrategy | None, tuple[Found, ...
     if not isinstance(given, Mapping):
         return None, tuple(check.problems), ()
     strategy = decode(UpdateRunStrategy, clean)
-    problems = (*check.problems, *beyond(check.problems, check_sequence(strategy, path)))
+    problems = (*check.problems, *not_overlapping(check.problems, check_sequence(strategy, path)))
     apart = apart_from(problems)
     warned = [each for each in warn_sequence(strategy, path) if apart(each.old_path)]
     return None if problems else strategy, problems, (*check.findings, *warned)

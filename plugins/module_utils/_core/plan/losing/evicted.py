@@ -118,7 +118,7 @@ def holders_plan(
     return replace(_plan_of(placement, known, rows), rendered=held)
 
 
-def as_seen(
+def with_available_seen(
     binding: ClusterResourceBinding, objects: t.Sequence[Rendered], outcome: MemberOutcome, now: datetime
 ) -> tuple[ClusterResourceBinding, str]:
     """The binding with Available as of a look at its cluster, which is to hold these ``objects``: Unknown where it

@@ -181,7 +181,7 @@ def differences(
     return tuple(islice((pair.diff() for pair in _all(desired, live, full)), limit))
 
 
-def additions(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, ...]:
+def added_by_others(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, ...]:
     """What others than ``manager`` have put into the object beside what the manifest names, as far as a full comparison
     (``differences``) looks; at most MAX_DIFFS. What nobody owns is a server's default, and no addition; nor is what is
     in a list or map that differs as a whole. ``live`` has passed ``check_managed_fields``."""

@@ -123,7 +123,7 @@ def as_live(manifest: Manifest, live: Manifest, paths: t.Iterable[Path]) -> Mani
     return manifest
 
 
-def compared(manifest: Manifest, live: Manifest) -> Manifest:
+def as_compared(manifest: Manifest, live: Manifest) -> Manifest:
     """The manifest as it is compared with an object that is not ours: what is ignored is taken from ``live`` as by
     ``as_live``, and the annotation itself is left out; as it is without one. ValueError as of ``ignored_paths``.
     ``live`` has passed ``check_managed_fields``."""

@@ -62,7 +62,7 @@ def held_back(held: RolloutBinding, now: datetime) -> RolloutBinding:
     return replace(held, binding=_with_condition(held.binding, NOT_YET, now))
 
 
-def removed(held: RolloutBinding, now: datetime) -> RolloutBinding:
+def marked_for_deletion(held: RolloutBinding, now: datetime) -> RolloutBinding:
     """The binding, to be deleted since ``now`` or before; it is gone once its cluster is cleaned."""
     metadata = held.binding.metadata
     gone = replace(metadata, deletion_timestamp=metadata.deletion_timestamp or now)

@@ -367,7 +367,7 @@ def _written(held: RolloutBinding, act: RolloutAct, strategy: ApplyStrategy, now
     if act.content is not None:
         return after.bound(held, act.content, held.binding.spec.apply_strategy, now)
     if act.action == REMOVE:
-        return after.removed(held, now)
+        return after.marked_for_deletion(held, now)
     if act.action == HOLD:
         return after.held_back(held, now)
     if act.action == MARK_STARTED:

@@ -18,7 +18,7 @@ from datetime import datetime
 from ...objects.staged.approval import APPROVAL_ACCEPTED, APPROVED, ClusterApprovalRequest
 from ...objects.staged.update_run import ClusterStagedUpdateRun
 from ...schema.meta import Condition, find_condition
-from ...updates.approvals import MADE_BY, expiry_words, is_vouched_for, own_words, proven_makers
+from ...updates.approvals import MADE_BY, expiry_words, is_vouched_for, proven_makers, self_approval_words
 from ...updates.record.summary import completed_by
 from ...updates.terms import Terms, kept_terms, stricter
 from ..conditions import TRUE, status_is
@@ -87,7 +87,7 @@ def given_approval(request: ClusterApprovalRequest) -> Condition | None:
     return find_condition(conditions, APPROVED) if status_is(conditions, APPROVED, generation, TRUE) else None
 
 
-def refusal(request: ClusterApprovalRequest, court: StagedCourt, now: datetime) -> str:
+def why_not_counted(request: ClusterApprovalRequest, court: StagedCourt, now: datetime) -> str:
     """The first reason for which the approval of the request, which no run has taken yet, does not count by the court's
     terms: nothing proves who gave it, or who made and started the run, self-approval, expiry. Empty if it counts, or
     there is none."""
@@ -97,7 +97,7 @@ def refusal(request: ClusterApprovalRequest, court: StagedCourt, now: datetime) 
     by, terms, at = signed_by(approval.message, court.digest), court.terms, approval.last_transition_time
     if terms.proof and not (by and court.vouches(request.metadata.creation_timestamp)):
         return f"nothing proves that it is of {by or 'anybody'}"
-    own = "" if terms.self_approval else own_words(by, court.makers)
+    own = "" if terms.self_approval else self_approval_words(by, court.makers)
     return own or expiry_words(at, terms.expires, now)
 
 

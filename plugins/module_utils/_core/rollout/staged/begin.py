@@ -195,7 +195,7 @@ def _with_strategy(scene: RunContext) -> RunContext:
     no strategy."""
     strategy = scene.world.strategy
     if strategy is None:
-        message = f"there is no strategy {scene.run.strategy_record}"
+        message = f"there is no strategy {scene.run.strategy_record_name}"
         raise _refused(scene, "update-strategy-not-found", message)
     copy = without_approval_waits(strategy.spec)
     return _with_status(scene, replace(scene.status, staged_update_strategy_snapshot=copy))

@@ -131,7 +131,7 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
 def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
     """Clusters whose turn has begun and is not over, in the order of stages, the delete stage last. In a run that has
     ended, or was stopped, none is followed."""
-    if settled(state):
+    if has_ended_or_stopped(state):
         return ()
     deletion = state.run.status.deletion_stage_status
     return tuple(
@@ -142,7 +142,7 @@ def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
     )
 
 
-def settled(state: StagedState) -> bool:
+def has_ended_or_stopped(state: StagedState) -> bool:
     """Whether a staged update run has ended, or stands until it is told to go on."""
     progress = find_condition(state.run.status.conditions, PROGRESSING)
     return is_over(state.run) or (progress is not None and progress.reason == RUN_STOPPED[1])
@@ -243,7 +243,7 @@ def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -
         stage = replace(stage, start_time=stage.start_time or scene.now)
         skipped = marks.stage_ended(stage, TRUE, STAGE_SKIPPED, "the stage has no clusters")
         return StageStep(stage=skipped, row=RUN_PROGRESSING, wake_at=scene.now)
-    tasks = staged_tasks.before(scene, stage)
+    tasks = staged_tasks.tasks_before_stage(scene, stage)
     if not tasks.passed:
         stage = marks.on_stage(tasks.stage, stage_waiting("before-stage"))
         row = run_waiting("before-stage", stage.stage_name)
@@ -272,7 +272,7 @@ def _after_stage(scene: RunContext, step: StageStep, config: StageConfig) -> Sta
     at once. RunRefused as of ``staged_tasks.after``."""
     marks = Marks(scene.generation, scene.now)
     waiting = marks.on_stage(step.stage, stage_waiting("after-stage"))
-    tasks = staged_tasks.after(scene, waiting, config)
+    tasks = staged_tasks.tasks_after_stage(scene, waiting, config)
     actions = (*step.actions, *tasks.actions)
     if tasks.passed:
         done = marks.stage_ended(tasks.stage, TRUE, STAGE_DONE, "all clusters and tasks of the stage are done")

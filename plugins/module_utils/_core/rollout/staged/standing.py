@@ -52,7 +52,7 @@ def message_of(run: ClusterStagedUpdateRun) -> str:
     return found.message if found else ""
 
 
-def told_of(run: ClusterStagedUpdateRun) -> str:
+def message_for_people(run: ClusterStagedUpdateRun) -> str:
     """The message of the run as of ``message_of``, for people, with instants in UTC. While clusters are in flight since
     a known instant, a Running run tells the first three of them and since when the first is, instead; one that is Stuck
     or Stopping tells since when behind its message, and one that is Stopping which they are."""
@@ -141,7 +141,7 @@ def standing_of(run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdat
         stages_done=sum(each is not None and each.status == TRUE for each in ended),
         clusters=len(states),
         clusters_done=states.count("done"),
-        message="; ".join(filter(None, (_since(run, runs), told_of(run)))),
+        message="; ".join(filter(None, (_since(run, runs), message_for_people(run)))),
         begun_at=begun_at(run),
     )
 

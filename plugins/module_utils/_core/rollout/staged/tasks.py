@@ -51,7 +51,7 @@ class Tasks:
     wake_at: datetime | None = None
 
 
-def before(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
+def tasks_before_stage(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
     """The stage after a look at the task before it, an approval, with the acts that ask for it or take it: passed once
     it is given, without a task at once. RunRefused ``approval-request-taken`` if a request of that name belongs to
     another run or stage."""
@@ -66,11 +66,11 @@ def before(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
     return Tasks(stage=replace(stage, before_stage_task_status=tuple(done)), passed=passed, actions=tuple(actions))
 
 
-def after(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> Tasks:
+def tasks_after_stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> Tasks:
     """The stage after a look at the tasks behind it, once all its clusters are done: they run side by side, and all
-    must pass; approvals, and RunRefused, as of ``before``. A timed wait begins with the first look, in upstream with
-    the stage's last change of Progressing. ValueError for a time that is no duration above zero, IndexError for a task
-    that ``config`` does not have."""
+    must pass; approvals, and RunRefused, as of ``tasks_before_stage``. A timed wait begins with the first look, in
+    upstream with the stage's last change of Progressing. ValueError for a time that is no duration above zero,
+    IndexError for a task that ``config`` does not have."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
     passed, wake_at = True, None
@@ -116,7 +116,7 @@ def _approval(
     scene: RunContext, stage: StageUpdatingStatus, task: StageTaskStatus, when: str
 ) -> tuple[StageTaskStatus, bool, list[Action]]:
     """The task, whether it is passed, and what is to be done for it: ask, accept, or nothing. An approval counts at the
-    request's own generation; once accepted, a withdrawal has no effect. RunRefused as of ``before``."""
+    request's own generation; once accepted, a withdrawal has no effect. RunRefused as of ``tasks_before_stage``."""
     marks = Marks(scene.generation, scene.now)
     if scene.holds(task.conditions, REQUEST_APPROVED):
         return task, True, []
@@ -144,7 +144,7 @@ def _wait(
     scene: RunContext, stage: StageUpdatingStatus, task: StageTaskStatus, config: StageConfig, index: int
 ) -> tuple[StageTaskStatus, datetime | None]:
     """The task, and when its wait ends, None once it is over. The wait begins when the last cluster is done, which the
-    task remembers. Errors as of ``after``.
+    task remembers. Errors as of ``tasks_after_stage``.
 
     Upstream takes the stage's last change of Progressing for that, so that a stop begins the wait anew.
     """

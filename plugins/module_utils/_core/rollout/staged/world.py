@@ -260,7 +260,7 @@ def carried_out(
         elif isinstance(action, MarkStarted):
             held[action.binding] = after.started(held[action.binding], now)
         elif isinstance(action, DeleteBinding):
-            held[action.binding] = after.removed(held[action.binding], now)
+            held[action.binding] = after.marked_for_deletion(held[action.binding], now)
         elif isinstance(action, RequestApproval):
             approvals.setdefault(action.name, approval_request(run, action))
         elif isinstance(action, AcceptApproval):

@@ -155,7 +155,7 @@ def differences(before: Scheduled, after: Scheduled) -> Differences:
     rows = []
     for cluster in sorted(had | has):
         if cluster in had and cluster in has:
-            if cluster in after.not_afresh and cluster not in before.not_afresh:
+            if cluster in after.holders_refused_today and cluster not in before.holders_refused_today:
                 rows.append(_kept(before, after, cluster))
         else:
             rows.append(_gained(before, after, cluster) if cluster in has else _lost(before, after, cluster))
@@ -165,7 +165,7 @@ def differences(before: Scheduled, after: Scheduled) -> Differences:
         rows=tuple(rows),
         kept=tuple(sorted(had & has)),
         fulfilled=(before.fulfilled, after.fulfilled),
-        until_edit=len(had & has & after.not_afresh.keys()),
+        until_edit=len(had & has & after.holders_refused_today.keys()),
         findings=tuple(each for each in after.findings if each not in known),
     )
 

@@ -173,7 +173,7 @@ def status_after(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) 
     )
 
 
-def failure(found: Evaluation) -> Reason | None:
+def reason_to_mend(found: Evaluation) -> Reason | None:
     """The first reason why the profile's run is not made or not started that is for people to mend; None without one,
     and for what passes by itself (``NoSuchRelease``, ``lease-held``, ``lease-lost``, ``member-busy``, ``conflict``)."""
     return next((each for each in found.reasons if each.code not in (*_NOT_FAILED, *_PASSES)), None)

@@ -56,7 +56,7 @@ class Release:
         """Whether it can be had at ``now``, that instant included; one without an instant always can."""
         return self.available_from is None or self.available_from <= now
 
-    def generally(self, now: datetime) -> bool:
+    def is_generally_available(self, now: datetime) -> bool:
         """Whether it is generally available by now. Previews never are, whatever the catalogue calls them."""
         return self.status == GA and not self.version.is_prerelease and self.offered(now)
 
@@ -157,7 +157,12 @@ class Releases:
         a fleet ask."""
         at, general = self._general.get(provider, (None, ()))
         if at != now:
-            found = {each.version: each for here in self.of(provider) for each in here.versions if each.generally(now)}
+            found = {
+                each.version: each
+                for here in self.of(provider)
+                for each in here.versions
+                if each.is_generally_available(now)
+            }
             general = tuple(found[version] for version in sorted(found))
             self._general[provider] = (now, general)
         return general

@@ -282,5 +282,5 @@ def _path(version: str, target: str, place: LocationReleases | None, now: dateti
 def _newest_patch(minor: str, place: LocationReleases | None, now: datetime) -> str:
     """The newest patch of the minor that is generally available in the place, the minor itself without one; written as
     the minor is, with v or without. ValueError for what is no version."""
-    found = [each for each in place.versions if each.is_of(minor) and each.generally(now)] if place else []
+    found = [each for each in place.versions if each.is_of(minor) and each.is_generally_available(now)] if place else []
     return f"{'v' * minor.startswith('v')}{found[-1].text.removeprefix('v')}" if found else minor

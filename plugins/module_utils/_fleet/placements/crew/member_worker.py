@@ -61,7 +61,7 @@ class MemberWorker:
     def serve(self) -> None:
         """Does what it is told to, until nobody is at the other end any more. To be called once, in the forked
         process."""
-        SHOWN.told_to(lambda forms: self._pipe.send(SecretsLearned(forms)))
+        SHOWN.tell_new_to(lambda forms: self._pipe.send(SecretsLearned(forms)))
         USES.take()  # what is known of connections already is told by the process that this one was forked from
         threading.Thread(target=self._tell, daemon=True).start()
         pool = ThreadPoolExecutor(self._threads)

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from ...._core.errors import Problem
 from ...._core.objects.placements.binding import BOUND, HELD_BEFORE, UNSCHEDULED, ClusterResourceBinding
-from ...._core.plan.losing.evicted import as_seen, holders_plan
+from ...._core.plan.losing.evicted import holders_plan, with_available_seen
 from ...._core.rollout.readiness import AVAILABLE, failed_condition, reports_difference
 from ...._core.schema.meta import find_condition
 from ...._core.values.instants import SECONDS, write_time
@@ -45,7 +45,7 @@ def holders_seen(
         if asked.get(cluster) is not each:
             seen.append(each)
             continue
-        by_now, why = as_seen(each, plan.objects_on(cluster), outcomes[cluster], now)
+        by_now, why = with_available_seen(each, plan.objects_on(cluster), outcomes[cluster], now)
         seen.append(by_now)
         if why:
             found.append(_told(each, why, plan.name))

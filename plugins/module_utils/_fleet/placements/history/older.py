@@ -10,7 +10,7 @@ import typing as t
 
 from ...._core.errors import FleetError, Problem
 from ...._core.plan.brakes import Brake, older_source_brake
-from ...._store.revision import deepening, is_descendant
+from ...._store.revision import fetch_command, is_descendant
 from ..recorded import REVISION, RecordedPlacement
 
 
@@ -43,7 +43,7 @@ def older_revision(
     if not last or not revision or last == revision:
         return None
     descends = is_descendant(folder, last, revision, environ)
-    deepen = deepening(folder, last, environ) if descends is None else ""
+    deepen = fetch_command(folder, last, environ) if descends is None else ""
     return older_source_brake(name, revision, last, None if descends is None else not descends, allow, deepen)
 
 

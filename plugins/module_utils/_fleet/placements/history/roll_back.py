@@ -30,7 +30,7 @@ from ...._core.values.duration import span_words
 from ...._core.values.listed import number_of
 from ...._store.digest_key import known_digest_key
 from ...._store.documents_in_files import documents_of
-from ...._store.revision import deepening
+from ...._store.revision import fetch_command
 from ...._store.revision_files import files_of
 from ...session import Session
 from ..recorded import RecordedPlacement, all_placements, names_of, no_such_placement, recorded_placement
@@ -232,7 +232,7 @@ def _read_again(
     for path in asked.checkouts:
         files = files_of(path, revision, environ)
         if files is None:
-            hint = f"{deepening(path, revision, environ)} may bring it back; else choose another snapshot"
+            hint = f"{fetch_command(path, revision, environ)} may bring it back; else choose another snapshot"
             unread.append(Problem("revision-gone", f"revision {revision} cannot be read in {path}", hint=hint))
         for file, text in files or ():
             for each in documents_of(text, file):

@@ -21,7 +21,7 @@ def identity_with(asked: ApplySet, observed: Observed) -> ApplySet:
     return replace(asked, originals=asked.originals or bool(observed.recorded and observed.recorded.originals))
 
 
-def intended(observed: Observed, to_do: t.Sequence[MemberStep]) -> tuple[InventoryEntry, ...]:
+def inventory_intended(observed: Observed, to_do: t.Sequence[MemberStep]) -> tuple[InventoryEntry, ...]:
     """What was held, and what is about to be written, with no hash until it is; sorted."""
     held = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
     for step in to_do:
@@ -30,7 +30,7 @@ def intended(observed: Observed, to_do: t.Sequence[MemberStep]) -> tuple[Invento
     return tuple(sorted(held.values()))
 
 
-def held_then(
+def inventory_after(
     observed: Observed, steps: t.Sequence[MemberStep], failures: t.Sequence[ObjectFailure]
 ) -> tuple[InventoryEntry, ...]:
     """What is held once the steps are done, sorted: failures keep what was recorded, or an entry without a hash;

@@ -40,7 +40,7 @@ from .diagnosis import diagnosed
 from .dry_run import dry_run
 from .fresh_groups import FreshGroups
 from .gone import wait_until_gone
-from .holding import held_then, identity_with, intended
+from .holding import identity_with, inventory_after, inventory_intended
 from .member_parent import Parent
 from .object_writes import forces, write_object
 from .observe import Observed, observe, parent_version
@@ -222,7 +222,7 @@ def _anything_due(task: MemberTask, seen: Seen) -> bool:
     """Whether an object or the parent is to be written."""
     if task.reports_only:
         return False
-    recorded, left = seen.observed.recorded, held_then(seen.observed, seen.steps, ())
+    recorded, left = seen.observed.recorded, inventory_after(seen.observed, seen.steps, ())
     if task.leaving and not left:
         return recorded is not None or bool(seen.to_do)  # a parent that would record nothing any more goes
     return not replace(identity_with(task.identity, seen.observed), inventory=left).same_content(recorded) or bool(
@@ -240,7 +240,7 @@ def _write_steps(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutc
     touched = {*results, *(each.id for each in failures)}
     steps = tuple(each for each in seen.steps if each.action not in WRITES or each.id in touched)
     seen = replace(seen, steps=steps)
-    left = replace(identity_with(task.identity, observed), inventory=held_then(observed, seen.steps, failures))
+    left = replace(identity_with(task.identity, observed), inventory=inventory_after(observed, seen.steps, failures))
     outcome = _outcome(task, seen, results, failures, done=True)
     if not task.leaving or left.inventory:
         parent.write(left, task.permit)
@@ -262,7 +262,9 @@ def _carried_out(
     results: dict[ObjectId, dict[str, t.Any]] = {}
     observed, to_do = seen.observed, seen.to_do
     if to_do:
-        parent.write(replace(identity_with(task.identity, observed), inventory=intended(observed, to_do)), task.permit)
+        parent.write(
+            replace(identity_with(task.identity, observed), inventory=inventory_intended(observed, to_do)), task.permit
+        )
     write = partial(_write_each, client, task, observed, FreshGroups(to_do), results)
     refused = write([step for step in to_do if step.manifest is not None])
     failures = [*_refusals(seen.steps), *refused]
@@ -330,7 +332,7 @@ def _say(task: MemberTask, line: str) -> None:
 def _with_home(client: KubeClient, task: MemberTask, observed: Observed, outcome: MemberOutcome) -> MemberOutcome:
     """The outcome, with the end of our namespace as a step if it goes with the last that this placement has on the
     member."""
-    left = held_then(observed, outcome.steps, ())
+    left = inventory_after(observed, outcome.steps, ())
     if (
         not task.leaving
         or observed.recorded is None

@@ -21,10 +21,10 @@ from ...._core.rollout.staged.approving import (
     StagedCourt,
     approver_of,
     given_approval,
-    refusal,
     signature,
     signed_by,
     staged_makers,
+    why_not_counted,
 )
 from ...._core.rollout.staged.decide import is_over
 from ...._core.rollout.staged.standing import message_of
@@ -174,7 +174,7 @@ def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: 
             return ""
         court = StagedCourt(run=run, digest=digest, given=terms)
         since = vouched_since(session.hub, OF_STAGED_RUNS) if court.terms.proof else None
-        return refusal(request, replace(court, since=since), session.clock())
+        return why_not_counted(request, replace(court, since=since), session.clock())
 
     return judge
 
@@ -307,11 +307,11 @@ def approve(
         if status_is(request.status.conditions, APPROVED, request.metadata.generation, TRUE):
             said = find_condition(request.status.conditions, APPROVED)
             by = signed_by(said.message, digest) if said else ""
-            return replace(done, by=by, uncounted=refusal(request, court, now))
+            return replace(done, by=by, uncounted=why_not_counted(request, court, now))
         verified = bool(who.name) and court.vouches(request.metadata.creation_timestamp)
         approved = _approved(request, signature(who.name, digest, reason), now)
         if not write or _write_approved(records, document, approved):
-            uncounted = refusal(approved, court, now)
+            uncounted = why_not_counted(approved, court, now)
             return replace(done, by=who.name, changed=True, verified=verified, own=own, uncounted=uncounted)
     raise FleetError("conflict", "the approval request is being written all the time", placed.name, "try again")
 

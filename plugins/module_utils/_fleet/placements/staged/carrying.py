@@ -12,7 +12,7 @@ from ...._core.objects.staged.update_run import INITIALIZE, RUN, STOP, ClusterSt
 from ...audit.actor import user
 from ...audit.evidence import testify
 from ...audit.staged_runs import deed_of_command
-from ...given import keep
+from ...given import record_specs
 from ...members.members import members_to_write
 from ...session import Session
 from .conducting import (
@@ -35,14 +35,14 @@ def staged_run(
     wished. A new one that could not begin, and one of another digest, is refused before it is recorded, but for a stop;
     without ``write`` nothing is, and the report is of the run as it would be. FleetError as of ``wanted_run``,
     ``refuse_stop``, ``refuse_unfit``, ``record_run``, ``keep_terms``, ``rehearse``, ``lay_out``, ``carry_on``,
-    ``members_to_write``, ``keep`` and ``user``."""
+    ``members_to_write``, ``record_specs`` and ``user``."""
     wanted = wanted_run(session.records, name, given)
     if state == STOPPED:
         refuse_stop(wanted.run)
         wanted = wanted_run(session.records, name, given, STOP)
     elif state == STARTED or (state == CONDUCTED and wanted.run.spec.state == INITIALIZE):
         wanted = wanted_run(session.records, name, given, RUN)
-    kept = keep(session.records, given.strategies.values(), write=False)
+    kept = record_specs(session.records, given.strategies.values(), write=False)
     changed = wanted.changed or kept
     if not write:
         return rehearse(session, wanted.run, given, wish, changed)
@@ -51,7 +51,7 @@ def staged_run(
         refuse_unfit(session, wanted.run, given, wish, members)
     elif wanted.changed and wish.approved and state != STOPPED:
         rehearse(session, wanted.run, given, wish, changed)  # a run that is refused is not told to go on before
-    keep(session.records, given.strategies.values(), write=True)
+    record_specs(session.records, given.strategies.values(), write=True)
     run = record_run(session.records, wanted, user(session) if wanted.changed else "")
     told, run = run, keep_terms(session, run, wish.terms)
     changed = changed or run is not told

@@ -21,9 +21,9 @@ from ...._core.rollout.staged.standing import (
     STUCK,
     SUCCEEDED,
     RunStanding,
+    message_for_people,
     message_of,
     state_of,
-    told_of,
 )
 from ...._core.schema.codec import encode
 from ...._core.updates.terms import Terms
@@ -121,6 +121,6 @@ class StagedReport:
             code = "time-limit" if self.why == "time-limit" else "interrupted"
             return "waiting", code, f"{self.why}; carry it on again to go on"
         if self.state == STUCK:
-            return "waiting", "stuck", "\n".join((told_of(self.run), *self.lines))
+            return "waiting", "stuck", "\n".join((message_for_people(self.run), *self.lines))
         code = "awaiting-approval" if open_requests(self.run) else "waiting"
         return "waiting", code, "\n".join(self.lines) or message_of(self.run)

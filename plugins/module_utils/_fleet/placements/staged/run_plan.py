@@ -32,7 +32,7 @@ from ...session import Session
 from ..explaining import recorded_index
 from ..history.kept import kept_snapshots
 from ..history.roll_back import RollBack, add_by_key, content_of, require_whole
-from ..overrides import overrides_concerning, overrides_on, together
+from ..overrides import merged_overrides, overrides_concerning, overrides_on
 from ..rollout_words import NAMED
 from ..sources import now_credentials
 from .sources import StagedManifests
@@ -65,7 +65,7 @@ def planned(
     kept = _kept(ground, run)
     objects = _objects(session, kept, run, given, sends)
     ids = [each.id for each in objects]
-    loaded = together(given.overrides, overrides_on(session.hub)) if session.hub else given.overrides
+    loaded = merged_overrides(given.overrides, overrides_on(session.hub)) if session.hub else given.overrides
     refused = [replace(each, where=str(placement.key)) for each in now_credentials(ids, credentials)]
     if refused:
         raise FleetError.of(refused)

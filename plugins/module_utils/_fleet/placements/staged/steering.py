@@ -192,7 +192,7 @@ class StagedSteering:
         elif isinstance(act, MarkStarted):
             self._begin(act, WRITE, lambda each: after.started(each, now))
         elif isinstance(act, DeleteBinding):
-            self._begin(act, REMOVE, lambda each: after.removed(each, now))
+            self._begin(act, REMOVE, lambda each: after.marked_for_deletion(each, now))
         elif isinstance(act, RequestApproval):
             self._approvals.request(state.run, act)
         elif isinstance(act, AcceptApproval):
@@ -241,7 +241,7 @@ class StagedSteering:
 
     def settled(self, state: StagedState) -> bool:
         """Whether the run has ended, or stands until somebody starts it again."""
-        return machine.settled(state)
+        return machine.has_ended_or_stopped(state)
 
     def next_look(self) -> datetime | None:
         """When clusters that are waited for are looked at again; None where none is."""

@@ -167,7 +167,7 @@ def _strategy(
 ) -> ClusterStagedUpdateStrategy | None:
     """The run's strategy, of a file before the recorded one; None if there is neither. FleetError ``record-damaged``,
     and others of the records."""
-    name = run.strategy_record
+    name = run.strategy_record_name
     if name in given.strategies:
         return given.strategies[name]
     document = records.get(run.key.kinds.strategy, name)

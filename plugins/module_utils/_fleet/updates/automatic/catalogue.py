@@ -29,7 +29,7 @@ from ...._core.updates.releases.releases import LocationReleases, Releases, rele
 from ...._kube.files import read_file
 from ...._store.records import Records
 from ...._store.yaml_documents import read_yaml
-from ...given import keep
+from ...given import record_specs
 from ...recorded import recorded
 from ..sources import UpdateManifests
 
@@ -82,7 +82,7 @@ def catalogued(
     (``told-by-one-member``).
 
     FleetError ``nothing-asked``, ``which-catalogue``, ``no-member``, ``feed-missing``, ``unknown-feed``, ``bad-feed``,
-    ``duplicate-location``, ``record-damaged``, those of reading a feed and what was made, and as of ``keep``.
+    ``duplicate-location``, ``record-damaged``, those of reading a feed and what was made, and as of ``record_specs``.
     """
     wanted, notes = dict(given.catalogues), given.findings
     if asked.any:
@@ -93,7 +93,7 @@ def catalogued(
         raise _nothing_asked()
     notes = (*notes, *_unused(asked, wanted))
     releases({**_recorded(records, wanted), **wanted}.values())
-    changed = keep(records, wanted.values(), write)
+    changed = record_specs(records, wanted.values(), write)
     return Catalogued(catalogues=tuple(wanted.values()), changed=changed, notes=notes)
 
 
@@ -252,7 +252,7 @@ def _place(place: LocationReleases, now: datetime) -> dict[str, t.Any]:
     the newest images by family, and how many ``versions`` are known."""
     newest: dict[str, str] = {}
     for each in place.versions:
-        if each.generally(now):
+        if each.is_generally_available(now):
             newest[f"{each.version.major}.{each.version.minor}"] = each.text
     coming = [each.text for each in place.versions if not each.offered(now)]
     images = {family: place.newest_image(family, now) for family in sorted(place.images)}

@@ -23,7 +23,7 @@ from ...._core.updates.profiles.auto_upgrade import (
     Evaluation,
     Reason,
     evaluate,
-    failure,
+    reason_to_mend,
     run_for_review,
     status_after,
 )
@@ -35,7 +35,7 @@ from ...._core.values.listed import listed
 from ...._core.values.update_states import MINOR_GAP, OUT_OF_SUPPORT, TERMINAL
 from ...._store.records import Lease, Records, replace_unless_moved
 from ...audit.evidence import Deed, testify
-from ...given import Named, keep
+from ...given import Named, record_specs
 from ...leases import acquire
 from ...recorded import recorded
 from ...session import Session
@@ -101,7 +101,7 @@ class ProfilesReport:
     @property
     def failures(self) -> tuple[Problem, ...]:
         """The first thing of each profile that is for people to mend; none of a profile without one."""
-        found = ((each.found.profile, failure(each.found)) for each in self.profiles)
+        found = ((each.found.profile, reason_to_mend(each.found)) for each in self.profiles)
         return tuple(Problem(why.code, why.message, f"{KIND}/{name}") for name, why in found if why is not None)
 
 
@@ -110,7 +110,7 @@ def record_profiles(records: Records, given: UpdateManifests, write: bool) -> bo
     another.
 
     FleetError ``profile-fixed`` for a field that a profile keeps as long as it is there, ``record-damaged``, and as of
-    ``keep``.
+    ``record_specs``.
     """
     problems = []
     for name, wanted in given.profiles.items():
@@ -124,7 +124,7 @@ def record_profiles(records: Records, given: UpdateManifests, write: bool) -> bo
     if problems:
         raise FleetError.of(problems)
     specs: list[Named] = [*given.strategies.values(), *given.catalogues.values()]
-    return keep(records, (*specs, *given.profiles.values()), write)
+    return record_specs(records, (*specs, *given.profiles.values()), write)
 
 
 def delete_profile(records: Records, name: str, write: bool) -> bool:

@@ -63,7 +63,7 @@ class WaitingWork:
         return {**{name: list(each) for name, each in names.items()}, **found}
 
 
-def waiting(records: Records) -> WaitingWork:
+def work_to_carry_on(records: Records) -> WaitingWork:
     """What is to be carried on now, update runs aside. A staged run or rotation whose record cannot be read is among
     it: whoever takes it up is told why. Nothing is written. FleetErrors of the records but ``forbidden``."""
     unread: list[str] = []

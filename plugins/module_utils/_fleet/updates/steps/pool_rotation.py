@@ -38,10 +38,10 @@ from ...conductor.operation import Blocked, Clock, Closed, Pause
 from ...drivers.contract import Driver, Work
 from ...members.members import Clients, Member
 from ...nodes.replacing import driver_problems
-from ...nodes.rotating import RotationWish, carried
+from ...nodes.rotating import RotationWish, conduct_recorded_rotation
 from ...nodes.rotation_ground import RecordedFleet, RotationAround, unknown_ground
 from ...nodes.rotation_record import has_begun, record_begun, rotation_state
-from ...nodes.rotation_steering import unreadable
+from ...nodes.rotation_steering import members_not_wholly_read
 from ...nodes.rotation_words import folding, waits_lines
 from ...nodes.sources import KIND
 from ...recorded import DAMAGED, recorded
@@ -106,7 +106,8 @@ class PoolRotations:
         The record of the rotation goes once it is over. What was left is looked for before the first pool of an
         attempt, and after one that had to wait. FleetError ``members-unread``, ``not-a-member``, and as of
         ``driver_problems``, ``begin`` of the rotation's decider and ``record_begun`` where it has not begun; as of
-        ``carried``, ``record-damaged``, others of the records. Closed when nobody follows any more."""
+        ``conduct_recorded_rotation``, ``record-damaged``, others of the records. Closed when nobody follows any
+        more."""
         ground, operation = self._ground(task.work, task.step, task.image), task.work.operation
         known = operation in self._left_nothing
         self._left_nothing.discard(operation)
@@ -129,8 +130,8 @@ class PoolRotations:
         """Carries to their ends what this attempt or an earlier one of the run has recorded of the member's nodes and
         left, the rotation of the name ``but`` excepted; ``paused`` where one has to wait. What is seen of nodes may say
         that a pool is done before its rotation has heard of it: a conductor was killed in between. The step of the
-        ``task`` does not count. FleetError as of ``carried``, ``record-damaged``, and others of the records; Closed
-        when nobody follows any more."""
+        ``task`` does not count. FleetError as of ``conduct_recorded_rotation``, ``record-damaged``, and others of the
+        records; Closed when nobody follows any more."""
         attempts = task.work.operation.rpartition(".")[0]
         for document in self.session.records.list(KIND):
             name = str(document["metadata"]["name"])
@@ -148,15 +149,15 @@ class PoolRotations:
 
     def _carry_on(self, task: PoolTask, around: RotationAround) -> PoolEnd:
         """Carries the rotation on until it is over, and deletes its record then, or until it has to wait, as while
-        somebody else carries it on. FleetError as of ``carried``, but for that, and of the records; Closed when nobody
-        follows any more."""
+        somebody else carries it on. FleetError as of ``conduct_recorded_rotation``, but for that, and of the records;
+        Closed when nobody follows any more."""
         rotation = around.at_first.rotation
         state, paused = rotation_state(rotation), PoolEnd()
         if not state.over:
             session = replace(self.session, say=briefly(task, rotation.name))
             limits = RunLimits(holder=self.holder, max_idle=self.max_idle, interrupted=lambda: _closed(task.pause))
             try:
-                ending, steering = carried(session, around, self.wish, limits)
+                ending, steering = conduct_recorded_rotation(session, around, self.wish, limits)
             except FleetError as error:
                 if error.code not in _OF_OTHERS:
                     raise
@@ -215,7 +216,7 @@ class PoolRotations:
             raise FleetError(NOT_A_MEMBER, "the cluster was no member when the run was taken up", work.member, hint)
         ground, now = around.at_first, self.session.clock()
         snapshot = around.look(now, None)
-        unknown = unreadable(snapshot)
+        unknown = members_not_wholly_read(snapshot)
         if work.member in unknown:
             raise FleetError(UNREAD, unknown[work.member], work.member, "which nodes are due is not known")
         there = [each for each in snapshot.members if each.name not in unknown]

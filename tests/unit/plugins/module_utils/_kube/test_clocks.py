@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.clocks import ahead, told, usual_difference
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.clocks import ahead, difference_words, usual_difference
 
 ASKED = datetime(2026, 7, 1, 12, 0, 10, 700_000, tzinfo=UTC)
 ANSWERED = ASKED + timedelta(seconds=3)
@@ -35,7 +35,7 @@ def test_what_lies_between_question_and_answer_is_no_difference(second: int, sec
     ],
 )
 def test_it_is_told_from_half_a_minute_on(seconds: int, words: str) -> None:
-    assert told(timedelta(seconds=seconds)) == words
+    assert difference_words(timedelta(seconds=seconds)) == words
 
 
 def test_one_server_alone_does_not_say_what_the_time_is() -> None:

@@ -22,7 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.shared_lease im
     release,
     renew,
     take,
-    working,
+    worker_count,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,12 +140,12 @@ def test_who_died_long_ago_works_here_no_more(server: Server) -> None:
     assert taken(server, "a", "placement/web") and server.workers == {"placement/dead", "placement/web"}
     server.now += 2 * late
     last = taken(server, "a", "placement/last")
-    assert server.workers == {"placement/last"} and working(server, "gitops-fleet", "member") == 1
+    assert server.workers == {"placement/last"} and worker_count(server, "gitops-fleet", "member") == 1
     with pytest.raises(FleetError) as lost:
         renew(server, dead)
     assert lost.value.code == "member-lost"
     release(server, last)
-    assert server.lease is None and working(server, "gitops-fleet", "member") == 0
+    assert server.lease is None and worker_count(server, "gitops-fleet", "member") == 0
 
 
 def test_a_renewed_lease_lasts(server: Server) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._store.revision import (
     asked_git,
-    deepening,
+    fetch_command,
     is_descendant,
     source_revision,
 )
@@ -98,7 +98,7 @@ def test_the_command_that_brings_the_missing_history(tmp_path: Path, checkout: P
     first = commit(checkout, "1")
     commit(checkout, "2")
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{checkout}", str(tmp_path / "a clone"))
-    assert deepening(tmp_path / "a clone", first) == f"git -C '{tmp_path}/a clone' fetch --unshallow"
-    assert deepening(checkout, "f" * 40) == f"git -C {checkout} fetch origin {'f' * 40}"
+    assert fetch_command(tmp_path / "a clone", first) == f"git -C '{tmp_path}/a clone' fetch --unshallow"
+    assert fetch_command(checkout, "f" * 40) == f"git -C {checkout} fetch origin {'f' * 40}"
     for foreign in ("main; rm -rf ~", "--upload-pack=./evil", "$(evil)", ""):
-        assert deepening(checkout, foreign) == f"git -C {checkout} fetch origin"
+        assert fetch_command(checkout, foreign) == f"git -C {checkout} fetch origin"

@@ -19,7 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.codes impo
     text_of,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.document import Judged, judge_document, mend
-from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.fleet import across
+from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.fleet import remarks_across
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KINDS
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import PICK_N, crp, named, rp
 from ansible_collections.gitops.fleet.tests.data.rollout_parts import budget, eviction
@@ -161,7 +161,7 @@ def test_a_repair_in_a_repair_is_mended_too():
 def test_budgets_and_evictions_are_judged_beside_their_placement(policy, document, expected):
     def remarks(*placements):
         rows = [(each, f"{each['kind']}/{each['metadata']['name']}") for each in (*placements, document)]
-        found = list(across(rows, [f"f:{number}" for number in range(len(rows))]))
+        found = list(remarks_across(rows, [f"f:{number}" for number in range(len(rows))]))
         return [f"{each.code} {each.path}" for index, each in found if index == len(rows) - 1]
 
     placement = named(crp(policy), name="web")
@@ -185,8 +185,8 @@ def test_one_name_in_two_groups_or_namespaces_is_no_repetition():
         row("ConfigMap", "x.io"),
         row("ConfigMap", "x.io"),
     ]
-    assert list(across(rows, [f"f:{number}" for number in range(len(rows))])) == []
-    assert [index for index, _remark in across([*rows, rows[0]], ["f"] * 7)] == [6]
+    assert list(remarks_across(rows, [f"f:{number}" for number in range(len(rows))])) == []
+    assert [index for index, _remark in remarks_across([*rows, rows[0]], ["f"] * 7)] == [6]
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -200,7 +200,7 @@ def test_any_document_is_judged_and_mended_without_a_crash(seed):
     found = [judged(document) for document in documents]
     for each in found:
         mend(each, consent=True)
-    list(across([(document, each.object) for document, each in zip(documents, found, strict=True)], ["f"] * 10))
+    list(remarks_across([(document, each.object) for document, each in zip(documents, found, strict=True)], ["f"] * 10))
 
 
 def test_every_code_has_a_text():
@@ -262,8 +262,8 @@ def test_what_can_mean_only_one_thing_is_mended(document: object, path: str, mea
 def test_an_object_stands_twice_only_in_what_is_applied_together():
     """Overlays of two environments hold the same objects, and each was called a repetition."""
     row = (crp(PICK_N), "ClusterResourcePlacement/crp")
-    assert list(across([row, row], ["prod/a.yml:1", "test/a.yml:1"])) == []
-    assert [index for index, _each in across([row, row], ["prod/a.yml:1", "prod/b.yml:1"])] == [1]
+    assert list(remarks_across([row, row], ["prod/a.yml:1", "test/a.yml:1"])) == []
+    assert [index for index, _each in remarks_across([row, row], ["prod/a.yml:1", "prod/b.yml:1"])] == [1]
 
 
 def test_what_is_overridden_twice_is_an_error_in_one_folder_and_a_warning_across_folders() -> None:
@@ -282,8 +282,8 @@ def test_what_is_overridden_twice_is_an_error_in_one_folder_and_a_warning_across
         )
         for name in ("web-prod", "web-test")
     ]
-    here = [each.level for _index, each in across(rows, ["fleet/a.yml:1", "fleet/b.yml:1"])]
-    there = [each.level for _index, each in across(rows, ["prod/a.yml:1", "test/a.yml:1"])]
+    here = [each.level for _index, each in remarks_across(rows, ["fleet/a.yml:1", "fleet/b.yml:1"])]
+    there = [each.level for _index, each in remarks_across(rows, ["prod/a.yml:1", "test/a.yml:1"])]
     assert (here, there) == (["error"], ["warning"])
 
 

@@ -23,7 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.openin
     UPGRADE,
     ClusterOpenings,
     OpenSpan,
-    entries,
+    calendar_entries,
     permission,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberBlocker, MemberView
@@ -256,7 +256,7 @@ def test_each_work_goes_by_windows_of_its_own() -> None:
 def test_a_calendar_has_one_entry_for_all_that_share_it_and_none_for_always() -> None:
     frozen = times(freezes=[freeze(start="2026-08-18", end="2026-08-18")])
     shared = {"a": times(nights()), "b": times(nights()), "c": times(), "d": frozen}
-    found = entries({UPGRADE: shared}, NOW, NOW + timedelta(days=1))[UPGRADE]
+    found = calendar_entries({UPGRADE: shared}, NOW, NOW + timedelta(days=1))[UPGRADE]
     assert [(each.kind, each.start, each.members) for each in found] == [
         ("open", NOW, ("d",)),
         ("open", at("2026-08-17T22:00"), ("a", "b")),
@@ -268,7 +268,7 @@ def test_a_calendar_tells_which_openings_a_freeze_closes() -> None:
     """Only of windows: without any the freeze says it itself."""
     frozen = [freeze(start="2026-08-18", end="2026-08-18")]
     shared = {"a": times(nights(), freezes=frozen), "b": times(freezes=frozen)}
-    found = entries({UPGRADE: shared}, NOW, NOW + timedelta(days=3))[UPGRADE]
+    found = calendar_entries({UPGRADE: shared}, NOW, NOW + timedelta(days=3))[UPGRADE]
     assert [(each.start, each.end, each.members, each.what) for each in found if each.kind == "closed"] == [
         (at("2026-08-18T00:00"), at("2026-08-18T02:00"), ("a",), f"window, by {NAMED}"),
         (at("2026-08-18T22:00"), at("2026-08-19T00:00"), ("a",), f"window, by {NAMED}"),

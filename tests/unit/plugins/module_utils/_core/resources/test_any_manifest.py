@@ -35,7 +35,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.overr
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.sealing import object_hash, sealed
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selection import select
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.snapshots import parts
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.snapshots import in_parts
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.canonical import canonical_json
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import (
@@ -148,7 +148,7 @@ def test_cleaning_twice_is_cleaning_once(each: Manifest) -> None:
 @given(sizes=st.lists(st.integers(0, 60), max_size=15))
 def test_parts_hold_everything_in_order_and_keep_their_size(sizes: list[int]) -> None:
     manifests = [{"a": "x" * size} for size in sizes]
-    packed = parts(manifests, limit=80)
+    packed = in_parts(manifests, limit=80)
     assert [each for part in packed for each in part] == manifests
     assert all(len(part) == 1 or sum(len(canonical_json(each)) for each in part) <= 80 for part in packed if part)
 

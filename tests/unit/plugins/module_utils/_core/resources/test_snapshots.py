@@ -8,10 +8,10 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.snapshots import (
     PART_LIMIT,
-    dropped,
+    in_parts,
+    indices_to_drop,
     is_snapshot_of,
     next_index,
-    parts,
     policy_hash,
     policy_snapshot_name,
     resource_hash,
@@ -59,23 +59,23 @@ def test_indices_start_at_zero_and_go_up() -> None:
 
 
 def test_ten_of_twelve_policies_are_kept_d4_59() -> None:
-    assert dropped(range(12), 10) == (0, 1)
+    assert indices_to_drop(range(12), 10) == (0, 1)
 
 
 def test_the_history_limit_counts_the_new_one_d4_62() -> None:
-    assert dropped([7, 5, 6, 4], 3) == (4,)
-    assert dropped([5], 3) == ()
+    assert indices_to_drop([7, 5, 6, 4], 3) == (4,)
+    assert indices_to_drop([5], 3) == ()
     with pytest.raises(ValueError, match="at least one"):
-        dropped([1], 0)
+        indices_to_drop([1], 0)
 
 
 def test_parts_are_filled_in_order_up_to_the_limit() -> None:
     small, big = {"a": "x" * 100}, {"a": "x" * 1000}
     size = len(canonical_json(small))
-    assert parts([small] * 5, limit=2 * size) == ((small, small), (small, small), (small,))
-    assert parts([small, big, small], limit=2 * size) == ((small,), (big,), (small,))
+    assert in_parts([small] * 5, limit=2 * size) == ((small, small), (small, small), (small,))
+    assert in_parts([small, big, small], limit=2 * size) == ((small,), (big,), (small,))
     assert PART_LIMIT == 819200
 
 
 def test_nothing_selected_still_makes_one_empty_part() -> None:
-    assert parts([]) == ((),)
+    assert in_parts([]) == ((),)

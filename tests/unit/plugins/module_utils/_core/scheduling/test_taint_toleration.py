@@ -51,6 +51,6 @@ def test_all_taints_must_be_tolerated_and_the_first_other_is_named_D4_74():
 def test_a_later_taint_removes_nothing_but_is_told_D4_76():
     outcome = decide(policy(), fleet(cluster("a", taints=TAINTS)), binding("a"))
     assert (picked(outcome), outcome.changes) == (["a"], ())
-    assert outcome.not_afresh["a"].code == "taint-not-tolerated"
+    assert outcome.holders_refused_today["a"].code == "taint-not-tolerated"
     edited = decide(policy(), fleet(cluster("a", taints=TAINTS)), binding("a", policy="web-0"))
     assert picked(edited) == []

@@ -11,8 +11,8 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.rules import (
     Found,
     apart_from,
-    beyond,
     indexes_at,
+    not_overlapping,
 )
 
 PARTS = (".a", ".b", ".a-b", ".ab", "[0]", "[1]", "[10]", "[a.b]", "[a]b]", ".", "[")
@@ -39,7 +39,7 @@ def within(path: str, outer: str) -> bool:
     ],
 )
 def test_a_place_is_apart_from_what_is_neither_in_nor_around_it(known: str, path: str, told: bool) -> None:
-    assert [each.path for each in beyond(found("status", known), found(path))] == ([path] if told else [])
+    assert [each.path for each in not_overlapping(found("status", known), found(path))] == ([path] if told else [])
 
 
 def test_it_is_the_same_for_any_paths() -> None:

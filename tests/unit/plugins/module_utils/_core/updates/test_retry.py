@@ -30,7 +30,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.retry i
     retry_name,
     superseded_by,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, candidates_of_run, resolve
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import (
+    Candidate,
+    candidates_of_run,
+    resolve,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import SELF_APPROVAL
 from ansible_collections.gitops.fleet.tests.data.update_parts import group, stage, update_run
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (

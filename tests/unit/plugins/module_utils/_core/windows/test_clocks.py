@@ -14,7 +14,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
     MaintenanceSchedule,
     MaintenanceWindow,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.clocks import instant, next_clock_change
+from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.clocks import (
+    local_to_instant,
+    next_clock_change,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.fleet_windows import read_window
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.maintenance import openings
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.spans import cut
@@ -33,7 +36,9 @@ CASES = (
 
 @pytest.mark.parametrize(("zone", "clock", "comes"), CASES)
 def test_when_a_clock_shows_a_time(zone: str, clock: str, comes: str) -> None:
-    assert instant(datetime.fromisoformat(clock), ZoneInfo(zone)) == datetime.fromisoformat(comes).replace(tzinfo=UTC)
+    assert local_to_instant(datetime.fromisoformat(clock), ZoneInfo(zone)) == datetime.fromisoformat(comes).replace(
+        tzinfo=UTC
+    )
 
 
 @pytest.mark.parametrize(("zone", "clock", "_comes"), CASES)

@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.strategy import DAYS
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
-from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.clocks import instant
+from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.clocks import local_to_instant
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.maintenance import (
     clock_of,
     openings,
@@ -185,7 +185,7 @@ def test_length_is_elapsed_time() -> None:
 def test_days_that_the_calendar_skips_and_odd_shifts() -> None:
     # Lord Howe shifts by half an hour, Apia had no 30 December 2011, Santiago no midnight on 6 September 2026.
     howe = clock_of("", "Australia/Lord_Howe")
-    assert instant(datetime(2026, 10, 4, 2, 15), howe) == utc("2026-10-03T15:30")
+    assert local_to_instant(datetime(2026, 10, 4, 2, 15), howe) == utc("2026-10-03T15:30")
     apia = window(start="12:00", timeZone="Pacific/Apia")
     assert shown(apia, "2011-12-29T10:00", "2012-01-01T00:00") == [
         "12-29T22:00 +4h",

@@ -11,11 +11,11 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.fleet_windows import within_windows
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.utc_budgets import as_utc_budgets
-from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.wishes import wished
+from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.wishes import window_of_words
 
 
 def is_open(text: str, at: str) -> bool:
-    return within_windows((wished(text),), (), datetime.fromisoformat(at)).open
+    return within_windows((window_of_words(text),), (), datetime.fromisoformat(at)).open
 
 
 @pytest.mark.parametrize(
@@ -38,18 +38,18 @@ def test_a_window_is_from_one_time_to_another(text: str, inside: str, outside: s
 @pytest.mark.parametrize("text", ["", "soon", "22-06", "24:00-06:00", "Mo 22:00-06:00", "Mon-Wed-Fri 01:00-02:00"])
 def test_other_words_are_refused_with_a_form_that_works(text: str) -> None:
     with pytest.raises(FleetError) as error:
-        wished(text)
+        window_of_words(text)
     assert error.value.code == "unreadable-window" and "Europe/Berlin" in error.value.problems[0].hint
 
 
 def test_an_unknown_zone_is_named() -> None:
     with pytest.raises(FleetError) as error:
-        wished("22:00-06:00 Europe/Berln")
+        window_of_words("22:00-06:00 Europe/Berln")
     assert error.value.code == "unknown-time-zone"
 
 
 def test_a_wish_becomes_budgets_that_hold_until_the_clocks_change_d0_72() -> None:
-    found = as_utc_budgets(wished("22:00-06:00 Europe/Berlin"), "20%", datetime(2026, 1, 15, 12, tzinfo=UTC))
+    found = as_utc_budgets(window_of_words("22:00-06:00 Europe/Berlin"), "20%", datetime(2026, 1, 15, 12, tzinfo=UTC))
     assert [each.as_dict() for each in found.budgets] == [
         {"nodes": "20%"},
         {"nodes": "0", "schedule": "0 5 * * *", "duration": "16h"},

@@ -104,7 +104,7 @@ def test_a_policy_with_another_spec_is_made_anew_so_that_nothing_older_is_vouche
     assert vouched_since(policies) == policies.now
     metadata = policies.kept[LOOSE]["metadata"]
     assert metadata["labels"] == {"team": "a", **MANAGED_BY} and metadata["annotations"]["why"] == "b"
-    assert hub.told(done, check=False)[-1] == hub.OLDER and hub.OLDER not in hub.told(
+    assert hub.outcome_lines(done, check=False)[-1] == hub.OLDER and hub.OLDER not in hub.outcome_lines(
         hub.install(policies, True), False
     )
     assert not hub.install(policies, write=True).changed
@@ -157,19 +157,19 @@ def test_those_that_are_not_served_yet_are_named(server: t.Any):
 
 
 def test_what_was_installed_and_what_was_there_is_said_by_group_with_versions(server: t.Any):
-    before = hub.told(hub.install(server, write=False), check=True)
+    before = hub.outcome_lines(hub.install(server, write=False), check=True)
     assert before[0] == f"would be installed: namespace {NAMESPACE}"
     assert before[1] == (
         "there already: 1 definition of cluster.kubernetes-fleet.io (v1, v1beta1), 9 definitions of gitops.fleet"
         " (v1alpha1), 21 definitions of placement.kubernetes-fleet.io (v1, v1beta1)"
     )
     assert before[2].startswith("not served by this API server, so that nobody vouches for approvals: 5 Validating")
-    after = hub.told(hub.install(server, write=True), check=False)
+    after = hub.outcome_lines(hub.install(server, write=True), check=False)
     assert after[0] == f"installed: namespace {NAMESPACE}"
-    again = hub.told(hub.install(server, write=True), check=False)
+    again = hub.outcome_lines(hub.install(server, write=True), check=False)
     assert again[0].startswith("there already: 1 definition of cluster") and again[0].endswith(f"namespace {NAMESPACE}")
     new = hub.HubOutcome(created=("a.g",), updated=("b.g",), policies={"P/x": hub.CREATED}, versions={"g": ("v1",)})
-    assert hub.told(new, check=False) == [
+    assert hub.outcome_lines(new, check=False) == [
         "installed: 1 definition of g (v1), 1 P",
         "updated: 1 definition of g (v1)",
         f"there already: namespace {NAMESPACE}",

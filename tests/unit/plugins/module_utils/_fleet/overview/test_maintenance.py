@@ -73,7 +73,7 @@ def test_what_is_recorded_is_that_alone_and_there_is_evidence(records: SqliteRec
     for name, env in (("a", "prod"), ("b", "test")):
         member(records, name, env)
     found = recorded(records, sales(memberSelector={"byLabel": "env=prod"}))
-    assert [each.as_dict()["change"] for each in found.changes] == ["comes"] and found.moved == ("a",)
+    assert [each.as_dict()["change"] for each in found.changes] == ["comes"] and found.moved_members == ("a",)
     (before, _b), (after, _c) = found.before, found.after
     assert before.permissions[UPGRADE].open and not after.permissions[UPGRADE].open
     (stored,) = records.list("FleetMaintenance")
@@ -88,7 +88,7 @@ def test_what_is_recorded_already_is_the_same_and_leaves_no_evidence(records: Sq
     member(records, "a")
     recorded(records, sales())
     found = recorded(records, sales())
-    assert (found.changes, found.same, found.moved) == ((), ("sales",), ()) and len(entries(records)) == 1
+    assert (found.changes, found.same, found.moved_members) == ((), ("sales",), ()) and len(entries(records)) == 1
 
 
 def test_nothing_is_written_where_it_is_only_told(records: SqliteRecords) -> None:
@@ -98,7 +98,7 @@ def test_nothing_is_written_where_it_is_only_told(records: SqliteRecords) -> Non
     assert [part.words for part in found.changes[0].parts] == [
         "days 2026-08-17 to 2026-08-20 -> 2026-08-19 to 2026-08-20"
     ]
-    assert found.moved == ("a",) and len(entries(records)) == 1
+    assert found.moved_members == ("a",) and len(entries(records)) == 1
     assert records.get("FleetMaintenance", "sales")["spec"]["freezes"][0]["start"] == "2026-08-17"
 
 

@@ -17,10 +17,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.overrides import (
     LoadedOverrides,
     Unreadable,
+    merged_overrides,
     overrides_concerning,
     overrides_in,
     overrides_on,
-    together,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import Manifest
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import crp
@@ -72,10 +72,10 @@ def test_what_acts_nowhere_is_told() -> None:
 
 def test_a_file_counts_before_the_hub() -> None:
     files, hub = read(override(RULE, RULE)), read(override(), resource_override())
-    both = together(files, hub)
+    both = merged_overrides(files, hub)
     assert [len(each.spec.policy.override_rules) for each in both.overrides] == [2, 1]
     assert [(each.code, each.where) for each in both.findings] == [("override-in-file", "hub")]
-    assert together(hub, hub) == LoadedOverrides(overrides=hub.overrides)
+    assert merged_overrides(hub, hub) == LoadedOverrides(overrides=hub.overrides)
 
 
 def test_a_file_counts_before_one_on_the_hub_that_cannot_be_read() -> None:
@@ -86,10 +86,10 @@ def test_a_file_counts_before_one_on_the_hub_that_cannot_be_read() -> None:
     hub = overrides_on(Answering(lists))
     assert len(hub.unreadable) == 2
     files = read(override(), resource_override())
-    both = together(files, hub)
+    both = merged_overrides(files, hub)
     assert both.overrides == files.overrides and both.unreadable == ()
     assert [each.code for each in both.findings] == ["override-in-file"] * 2
-    assert together(read(), hub) == hub
+    assert merged_overrides(read(), hub) == hub
 
 
 def test_only_what_names_an_object_of_the_placement_concerns_it() -> None:

@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks import 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.alone import alone
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.events import StackStep
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.place import place
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.stack import StackReport, stack
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.stack import StackReport, carry_out_stack
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import KnownSecrets
 
 # Each resource is new; ``known`` are the stacks that there are. A file with the name of a command is run with it.
@@ -67,7 +67,9 @@ def asked(tmp_path: Path) -> t.Callable[..., list[str]]:
         (folder / "state").write_text(STATE.format(1, "one"))
         where = {"project_dir": str(project), "stack": "dev", "backend_url": f"file://{tmp_path}/state"}
         options = {**where, "state": "present", "allow_delete": False, "home": str(tmp_path / "home"), **given}
-        assert stack(options, check, {"PATH": f"{folder}:/usr/bin:/bin"}, lambda _text: None).changed is changes
+        assert (
+            carry_out_stack(options, check, {"PATH": f"{folder}:/usr/bin:/bin"}, lambda _text: None).changed is changes
+        )
         words = (folder / "asked").read_text().splitlines()
         return [each for each in words if each not in QUESTIONS]
 
@@ -278,7 +280,7 @@ def test_what_the_engine_logs_in_with_is_in_nothing_that_is_shown(tmp_path, monk
     options = {"project_dir": str(tmp_path), "stack": "dev", "backend_url": backend, "home": str(tmp_path / "home")}
     environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PULUMI_ACCESS_TOKEN": "pul-canary"}
     with pytest.raises(FleetError) as found:
-        stack({**options, "state": "present", "allow_delete": False}, False, environ, lambda _text: None)
+        carry_out_stack({**options, "state": "present", "allow_delete": False}, False, environ, lambda _text: None)
     told = showing.said(str(found.value))
     assert "unable to open state database" in told and "db.example" in told
     assert "s3cret" not in told and "canary" not in told

@@ -97,7 +97,7 @@ def test_no_tail_of_a_longer_one_is_left():
 def test_no_tail_is_left_of_what_overlaps_or_follows(secrets, text):
     """Nor where that of one is taken for base64 around the other."""
     hide = known(*secrets)
-    for hidden in (hide.taken_out(f"it said {text}."), hide.within(json.dumps([text]))(f"it said {text}.")):
+    for hidden in (hide.taken_out(f"it said {text}."), hide.masker_of(json.dumps([text]))(f"it said {text}.")):
         assert hidden.startswith("it said (hidden)") and hidden.endswith("(hidden).")
         assert "tail" not in hidden and "canary" not in hidden and "second" not in hidden
 
@@ -108,7 +108,7 @@ def test_nothing_known_changes_nothing():
 
 def test_many_texts_at_once():
     texts = ["x canary-one y", "nothing"]
-    hide = known("canary-one", *(f"secret-number-{number}" for number in range(1000))).within(json.dumps(texts))
+    hide = known("canary-one", *(f"secret-number-{number}" for number in range(1000))).masker_of(json.dumps(texts))
     assert list(map(hide, texts)) == ["x (hidden) y", "nothing"]
 
 
@@ -172,7 +172,7 @@ def test_each_of_many_secrets_is_found_wherever_it_stands() -> None:
             for before in range(20):
                 text = f"{'.' * before}{form}."
                 assert form not in fleet.taken_out(text)
-                assert form not in fleet.within(json.dumps([text]))(text)
+                assert form not in fleet.masker_of(json.dumps([text]))(text)
 
 
 class Searched(str):
@@ -188,7 +188,7 @@ class Searched(str):
 def test_a_text_is_not_searched_once_for_each_member_of_the_fleet() -> None:
     fleet = known(*(f"{'eyJhbGciOiJSUzI1NiJ9.' * 20}{number:032x}" for number in range(1_000)))
     text = Searched("node-1\npool-a\nv1.33.1\nUbuntu 22.04.4 LTS\nm5.large\ncpu\nmemory" * 50)
-    assert fleet.taken_out(text) == text and fleet.within(text)(text) == text
+    assert fleet.taken_out(text) == text and fleet.masker_of(text)(text) == text
     assert text.times == 0
 
 
@@ -198,7 +198,7 @@ def test_a_long_text_is_looked_through_without_a_copy_of_it() -> None:
     text = "node-1 " * 100_000
     tracemalloc.start()
     try:
-        assert fleet.within(text)("node-1") == "node-1"
+        assert fleet.masker_of(text)("node-1") == "node-1"
         assert tracemalloc.get_traced_memory()[1] < len(text)
     finally:
         tracemalloc.stop()
@@ -221,7 +221,7 @@ def test_what_two_threads_add_at_once_is_told_before_either_goes_on() -> None:
         shown.wait(0.5)
         came.append("told")
 
-    secrets.told_to(hears)
+    secrets.tell_new_to(hears)
     secrets.add("canary-one")
     second.join()
     assert came == ["told", "shown"]

@@ -242,7 +242,7 @@ def test_what_is_missing_is_built(place: Place, go: None, number: int) -> None:
     del place.server.files[(file.place, file.sums)[number]]
     assert (place.provide(ETCD) / "etcd").read_text() == "built\n"
     assert place.said[-3] == f"no release files of etcd 3.6.14: {place.server.base[7:]} answers 404"
-    assert offers.resting(t.cast("offers.ReleaseOffer", offers.offer(ETCD, place.cache, {}))) == ""
+    assert offers.why_not_asked(t.cast("offers.ReleaseOffer", offers.offer(ETCD, place.cache, {}))) == ""
 
 
 @pytest.mark.parametrize("status", [403, 429, 503])

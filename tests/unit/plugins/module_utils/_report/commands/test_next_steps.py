@@ -307,7 +307,10 @@ def test_the_way_back_from_a_staged_run_is_a_run_that_the_command_defines(namesp
     found = read(made)
     assert not found.findings and isinstance(found.object, ClusterStagedUpdateRun)
     assert str(found.object.key) == f"{run.key}-back" and found.object.spec.resource_snapshot_index == "3"
-    assert found.object.placement_key == run.placement_key and found.object.strategy_record == run.strategy_record
+    assert (
+        found.object.placement_key == run.placement_key
+        and found.object.strategy_record_name == run.strategy_record_name
+    )
     assert len(after_staged(run, "Running", [], again, beside, late=True)) == 2
     assert not any(each.blanks for each in steps)
 

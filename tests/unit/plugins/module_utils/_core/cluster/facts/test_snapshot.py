@@ -139,7 +139,7 @@ def test_parts_that_could_not_be_read_are_kept_and_named() -> None:
     snapshot = FactsSnapshot(captured_at=AT, members=(member("m1"),), missing=missing)
     document = json.loads(json.dumps(write_snapshot(snapshot)))
     assert read_snapshot(document, "f") == snapshot
-    (problem,) = snapshot.partly_read
+    (problem,) = snapshot.partly_read_problems
     assert (problem.code, problem.where) == ("partly-read", "m1 nodes")
     assert problem.message == "nodes were not read: no right [forbidden]"
     assert "missing" not in write_snapshot(replace(snapshot, missing={}))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.budgets import UNLIMITED, allowed
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.facts import facts
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.facts import reason_facts
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.lint import Lint, lint_budgets
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import (
     Budget,
@@ -73,7 +73,7 @@ def test_several_windows_keep_their_own_numbers() -> None:
 
 def test_three_facts_over_the_year_d0_86() -> None:
     business, weekend, gradual = (
-        facts(each, START, START + timedelta(weeks=1))[0] for each in (BUSINESS, WEEKEND, GRADUAL)
+        reason_facts(each, START, START + timedelta(weeks=1))[0] for each in (BUSINESS, WEEKEND, GRADUAL)
     )
     assert (len(business.closed), len(business.unlimited), business.deciding) == (5, 6, {0})
     assert (weekend.never_permits, weekend.unlimited, weekend.deciding) == (True, (), {1})
@@ -167,12 +167,12 @@ def test_only_reasons_that_the_policy_allows_want_a_budget() -> None:
 @pytest.mark.parametrize("amounts", [("5", "10%"), ("10%", "5"), ("10", "5")])
 def test_of_two_budgets_that_cannot_be_read_one_is_needless_whatever_their_amounts(amounts: tuple[str, str]) -> None:
     unread = tuple(Budget(each, "0 0 * * 7", "1h") for each in amounts)
-    (one, *_others) = facts(unread, START, START + timedelta(days=1))
+    (one, *_others) = reason_facts(unread, START, START + timedelta(days=1))
     assert one.never_permits and one.deciding == {0}
 
 
 def test_a_span_without_time_has_no_facts() -> None:
-    for one in facts(BUSINESS, START, START):
+    for one in reason_facts(BUSINESS, START, START):
         assert (one.closed, one.unlimited, one.never_permits, one.never_limits) == ((), (), False, False)
 
 

@@ -54,7 +54,7 @@ def test_runs_of_one_name_are_told_apart_by_all_that_is_theirs() -> None:
         PlacementKey("shop", "web"),
         PlacementKey("pub", "web"),
     ]
-    assert [each.strategy_record for each in RUNS] == ["rings", "shop/rings", "pub/rings"]
+    assert [each.strategy_record_name for each in RUNS] == ["rings", "shop/rings", "pub/rings"]
     asked = RequestApproval(name="first-before-prod", stage="prod", task="beforeStage")
     made = [approval_request(each, asked) for each in RUNS]
     assert [each.kind for each in made] == ["ClusterApprovalRequest", "ApprovalRequest", "ApprovalRequest"]

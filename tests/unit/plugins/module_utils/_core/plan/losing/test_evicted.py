@@ -13,7 +13,10 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import LEFT_OUT
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.changes import Earlier
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.losing.evicted import as_seen, holders_plan
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.losing.evicted import (
+    holders_plan,
+    with_available_seen,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.conditions import set_condition
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import find_condition
@@ -62,14 +65,14 @@ def test_a_cluster_is_available_if_it_answers_and_has_all_of_it(
     row = (before, "AllWorkAreAvailable", "")
     conditions = set_condition((), "Available", row, HOLDER.metadata.generation, SINCE)
     held = replace(HOLDER, status=replace(HOLDER.status, conditions=conditions))
-    seen, told = as_seen(held, OBJECTS, outcome, NOW)
+    seen, told = with_available_seen(held, OBJECTS, outcome, NOW)
     found = find_condition(seen.status.conditions, "Available")
     assert found is not None and found.status == after and (found.last_transition_time == NOW) == (before != after)
     assert why in told and bool(why) == bool(told)
 
 
 def test_without_a_record_of_what_it_holds_an_answer_changes_nothing() -> None:
-    assert as_seen(HOLDER, (), MemberOutcome(cluster="a"), NOW) == (HOLDER, "")
+    assert with_available_seen(HOLDER, (), MemberOutcome(cluster="a"), NOW) == (HOLDER, "")
 
 
 def test_a_look_asks_each_cluster_for_what_it_holds() -> None:

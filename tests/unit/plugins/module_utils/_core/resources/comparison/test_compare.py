@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import (
     MAX_DIFFS,
     FieldDiff,
-    additions,
+    added_by_others,
     differences,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.left_alone import (
@@ -273,13 +273,13 @@ def test_what_others_have_added_counts_and_what_servers_filled_in_does_not() -> 
         "status": {"ready": True},
     }
     wanted = {"metadata": {"annotations": {}}, "spec": {"replicas": 1, "ports": [{"port": 80}]}}
-    found = additions(wanted, live, "us")
+    found = added_by_others(wanted, live, "us")
     assert {(each.path, each.desired, str(each.live), each.managers) for each in found} == {
         (".spec.ports[port=81]", None, "{'port': 81}", ("helm",)),
         (".spec.paused", None, "True", ("helm",)),
         (".metadata.annotations.note", None, "x", ("kubectl",)),
     }
-    assert additions(live, live, "us") == ()
+    assert added_by_others(live, live, "us") == ()
 
 
 def test_an_item_that_others_have_added_can_be_ignored_as_it_is_shown() -> None:
@@ -291,10 +291,10 @@ def test_an_item_that_others_have_added_can_be_ignored_as_it_is_shown() -> None:
         "spec": {"containers": [{"name": "web", "image": "a"}, {"name": "proxy", "image": "b"}]},
     }
     wanted: dict[str, t.Any] = {"spec": {"containers": [{"name": "web", "image": "a"}]}}
-    (found,) = additions(wanted, live, "us")
+    (found,) = added_by_others(wanted, live, "us")
     assert (found.path, found.managers) == ('.spec.containers[name="proxy"]', ("mesh",))
     paths = ignored_paths({"metadata": {"annotations": {"gitops.fleet/ignore": found.path}}})
-    assert additions(as_live(wanted, live, paths), live, "us") == ()
+    assert added_by_others(as_live(wanted, live, paths), live, "us") == ()
 
 
 def test_values_that_others_have_added_to_a_set_are_theirs_whatever_letters_they_have() -> None:
@@ -305,7 +305,7 @@ def test_values_that_others_have_added_to_a_set_are_theirs_whatever_letters_they
         "metadata": {"managedFields": [owned("us", **ours), owned("kubectl", **theirs)]},
         "spec": {"tags": ["a", "grün", "a<b"]},
     }
-    found = additions({"spec": {"tags": ["a"]}}, live, "us")
+    found = added_by_others({"spec": {"tags": ["a"]}}, live, "us")
     assert [(str(each.live), each.managers) for each in found] == [("grün", ("kubectl",)), ("a<b", ("kubectl",))]
 
 
@@ -316,5 +316,5 @@ def test_what_others_have_added_to_a_secret_is_not_shown() -> None:
         "metadata": {"managedFields": [owned("kubectl", **{"f:data": {"f:b": {}}})]},
         "data": {"a": "YQ==", "b": "c2VjcmV0"},
     }
-    (found,) = additions({"apiVersion": "v1", "kind": "Secret", "data": {"a": "YQ=="}}, live, "us")
+    (found,) = added_by_others({"apiVersion": "v1", "kind": "Secret", "data": {"a": "YQ=="}}, live, "us")
     assert (found.path, found.live) == (".data.b", "<masked, 6 bytes>")

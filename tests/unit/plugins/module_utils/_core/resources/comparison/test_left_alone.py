@@ -9,13 +9,13 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import (
-    additions,
+    added_by_others,
     differences,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.given_up import given_up
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.left_alone import (
+    as_compared,
     as_live,
-    compared,
     ignored_paths,
     without_left_alone,
 )
@@ -191,16 +191,16 @@ def test_an_item_that_only_one_has_is_no_difference(trees: tuple[Document, Docum
     both = pods(SIDECAR, APP) if first else pods(APP, SIDECAR)
     path = f'{CONTAINERS}[name="side"], .spec.replicas'
     here, there = wanted(path, **pods(APP)), live(*trees, **both)
-    assert differences(compared(here, there), there, full=True) == ()
-    assert additions(as_live(here, there, ignored_paths(here)), there, OURS) == ()
+    assert differences(as_compared(here, there), there, full=True) == ()
+    assert added_by_others(as_live(here, there, ignored_paths(here)), there, OURS) == ()
     here, there = wanted(path, **both), live(*trees, **pods(APP))
-    assert differences(compared(here, there), there, full=True) == ()
+    assert differences(as_compared(here, there), there, full=True) == ()
 
 
 def test_an_item_is_a_difference_for_all_but_the_field_that_is_ignored() -> None:
     path = f'{CONTAINERS}[name="side"].image, .spec.replicas'
     here, there = wanted(path, **pods(APP, SIDECAR)), live({}, {}, **pods(APP))
-    (found,) = differences(compared(here, there), there, full=True)
+    (found,) = differences(as_compared(here, there), there, full=True)
     assert (found.path, found.desired) == (f'{CONTAINERS}[name="side"]', {"name": "side"})
 
 
@@ -221,7 +221,7 @@ def test_a_field_is_no_difference_where_one_lacks_all_around_it(
 ) -> None:
     here = wanted(".spec.strategy.type, .spec.replicas", **desired)
     standing = live({}, {}, **there)
-    assert [each.desired for each in differences(compared(here, standing), standing, full=True)] == found
+    assert [each.desired for each in differences(as_compared(here, standing), standing, full=True)] == found
 
 
 def test_what_is_taken_away_with_all_around_it_is_no_drift_and_is_not_made_again() -> None:
@@ -283,4 +283,4 @@ def test_an_item_leaves_out_a_key_that_servers_fill_in() -> None:
     there = live({"f:ports": {key: {".": {}, "f:port": {}}}}, {"f:ports": {key: {"f:nodePort": {}}}},
                  ports=[{"port": 80, "protocol": "TCP", "nodePort": 2}])  # fmt: skip
     assert without_left_alone(here, there, OURS)["spec"]["ports"] == [{"port": 80}]
-    assert compared(here, there)["spec"]["ports"] == [{"port": 80, "nodePort": 2}]
+    assert as_compared(here, there)["spec"]["ports"] == [{"port": 80, "nodePort": 2}]

@@ -14,7 +14,7 @@ from random import Random
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison import managed_fields
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import (
-    additions,
+    added_by_others,
     differences,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.fields import ABSENT, same_json
@@ -249,7 +249,7 @@ def calls(work: t.Callable[[], object]) -> int:
 SHAPES = (ports, incomplete, nothing_in_common, each_with_its_own_field, each_without_other_fields, one_set)
 
 
-@pytest.mark.parametrize("judged", [additions, given_up])
+@pytest.mark.parametrize("judged", [added_by_others, given_up])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_twice_as_many_items_are_twice_the_work(
     shape: t.Callable[[int], Object], judged: t.Callable[..., object], monkeypatch: pytest.MonkeyPatch

@@ -23,9 +23,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.
     STARTED_BY,
     StagedCourt,
     approver_of,
-    refusal,
     signature,
     signed_by,
+    why_not_counted,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition, ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
@@ -77,7 +77,7 @@ def test_only_a_whole_signature_names_somebody(message: str, by: str) -> None:
 @pytest.mark.parametrize("terms", [ANY, VERIFIED, FOUR_EYES, Terms(expires=timedelta(hours=1))])
 def test_a_signed_one_that_the_hub_vouches_for_counts(terms: Terms) -> None:
     asked = request(signature("anna", DIGEST, "fine"))
-    assert refusal(asked, court(terms), NOW) == ""
+    assert why_not_counted(asked, court(terms), NOW) == ""
     assert approver_of(asked, court(terms)) == "anna"
 
 
@@ -105,13 +105,13 @@ def test_a_signed_one_that_the_hub_vouches_for_counts(terms: Terms) -> None:
     ],
 )
 def test_what_does_not_count(asked: ClusterApprovalRequest, judged: StagedCourt, why: str) -> None:
-    assert why in refusal(asked, judged, NOW)
-    assert refusal(asked, court(), NOW) == "", "unless somebody asks for it"
+    assert why in why_not_counted(asked, judged, NOW)
+    assert why_not_counted(asked, court(), NOW) == "", "unless somebody asks for it"
 
 
 def test_what_is_no_approval_is_not_judged() -> None:
     for more in ({"status": "False"}, {"observed_generation": 0}, {"type": "ApprovalAccepted"}):
-        assert refusal(request("by hand", **more), court(VERIFIED), NOW) == ""
+        assert why_not_counted(request("by hand", **more), court(VERIFIED), NOW) == ""
 
 
 def test_people_are_told_whose_it_is() -> None:

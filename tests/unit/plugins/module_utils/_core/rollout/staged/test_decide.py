@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import (
     acts_in_flight,
+    has_ended_or_stopped,
     is_over,
-    settled,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import (
     AcceptApproval,
@@ -310,7 +310,7 @@ def test_a_run_that_has_ended_is_over_at_any_generation():
     unfit.step()
     for game in (done, unfit):
         game.ask("Run")
-        assert is_over(game.run) and settled(game.step().state) and is_over(game.run)
+        assert is_over(game.run) and has_ended_or_stopped(game.step().state) and is_over(game.run)
 
 
 def test_a_placement_that_is_being_rescheduled_is_tried_again():

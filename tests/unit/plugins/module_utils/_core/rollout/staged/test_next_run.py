@@ -64,7 +64,7 @@ def test_without_any_a_new_one_goes_by_the_strategy_of_the_last(namespace: str) 
     found = read(made.definition).object
     assert isinstance(found, ClusterStagedUpdateRun)
     assert made.run == str(found.key) == str(old.key).replace("web-1", "web-2")
-    assert (found.placement_key, found.strategy_record) == (old.placement_key, old.strategy_record)
+    assert (found.placement_key, found.strategy_record_name) == (old.placement_key, old.strategy_record_name)
 
 
 def test_the_only_strategy_in_the_files_is_taken_where_nothing_has_run() -> None:

@@ -14,9 +14,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import (
     made_good_by,
+    message_for_people,
     newer_run,
     standing_of,
-    told_of,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 
@@ -140,9 +140,9 @@ def test_clusters_in_flight_are_told_with_since_when_for_upstreams_words_do_not(
     first, later = ({**BEGUN, "lastTransitionTime": f"2026-01-15T12:0{minute}:00Z"} for minute in (1, 3))
     going = {"stagesStatus": [stage("a", [[later], [first], [first, ENDED], []])]}
     since = "in flight since Thu 2026-01-15 12:01 UTC"
-    assert told_of(run(**going, conditions=[words])) == f"a-0, a-1 {since}"
+    assert message_for_people(run(**going, conditions=[words])) == f"a-0, a-1 {since}"
     assert standing_of(run(**going, conditions=[words])).message == f"a-0, a-1 {since}"
     stuck = {**words, "status": "False", "reason": "UpdateRunStuck", "message": "stage a waits too long for a-1"}
-    assert told_of(run(**going, conditions=[stuck])) == f"stage a waits too long for a-1; {since}"
-    assert told_of(run(**going, conditions=[WAITS])) == "stage b waits"
-    assert told_of(run(stagesStatus=[stage("a", [[ENDED], []])], conditions=[words])) == "making progress"
+    assert message_for_people(run(**going, conditions=[stuck])) == f"stage a waits too long for a-1; {since}"
+    assert message_for_people(run(**going, conditions=[WAITS])) == "stage b waits"
+    assert message_for_people(run(stagesStatus=[stage("a", [[ENDED], []])], conditions=[words])) == "making progress"

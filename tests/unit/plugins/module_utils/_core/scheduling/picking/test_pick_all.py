@@ -32,7 +32,7 @@ def test_nothing_found_is_fulfilled():
 def test_a_holder_that_no_longer_meets_them_stays_D1_24():
     outcome = decide(require(term(PROD)), fleet("a"), binding("a"))
     assert (picked(outcome), outcome.changes) == (["a"], ())
-    assert outcome.not_afresh["a"].code == "no-term-matches"
+    assert outcome.holders_refused_today["a"].code == "no-term-matches"
 
 
 def test_an_edited_policy_asks_again_D4_97():

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import FLEET_API, PLACEMENT_API
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.automatic.waiting import waiting
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.automatic.waiting import work_to_carry_on
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 Document = dict[str, t.Any]
@@ -57,7 +57,7 @@ def test_staged_runs_that_were_started_and_have_not_ended(records: SqliteRecords
     staged(records, "shop/till", "Run")
     staged(records, "over", "Run", ended("StagedUpdateRunSucceeded"))
     staged(records, "stopped", "Stop")
-    found = waiting(records)
+    found = work_to_carry_on(records)
     assert (found.staged, found.rotations, found.unread) == (("shop/till", "started"), (), ())
 
 
@@ -67,7 +67,7 @@ def test_a_run_that_has_ended_is_not_taken_up_for_an_edit(records: SqliteRecords
     assert kept is not None
     edited = records.replace({**kept, "spec": {**kept["spec"], "state": "Run"}})
     assert edited["metadata"]["generation"] == 2
-    assert waiting(records).staged == ()
+    assert work_to_carry_on(records).staged == ()
 
 
 def test_rotations_that_were_begun_and_have_not_ended(records: SqliteRecords):
@@ -75,7 +75,7 @@ def test_rotations_that_were_begun_and_have_not_ended(records: SqliteRecords):
     rotation(records, "begun", phase="Waiting", origin="manual by ann", state=WAITS)
     rotation(records, "of-a-run", phase="Waiting", origin="UpdateRun release-7", state=WAITS)
     rotation(records, "over", phase="Done", origin="manual by ann", state=over(records))
-    assert waiting(records).rotations == ("begun",)
+    assert work_to_carry_on(records).rotations == ("begun",)
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,12 @@ def test_rotations_that_were_begun_and_have_not_ended(records: SqliteRecords):
 )
 def test_only_age_makes_nodes_due_again(records: SqliteRecords, due: Document, status: Document, again: bool):
     rotation(records, "r", due, phase="Done", origin="manual by ann", state=over(records), **status)
-    assert waiting(records).rotations == (("r",) if again else ())
+    assert work_to_carry_on(records).rotations == (("r",) if again else ())
 
 
 def test_a_record_that_cannot_be_read_is_taken_up_so_that_it_is_told(records: SqliteRecords):
     rotation(records, "damaged", phase="Waiting", state={"nodes": "none"})
-    assert waiting(records).rotations == ("damaged",)
+    assert work_to_carry_on(records).rotations == ("damaged",)
 
 
 def test_kinds_that_may_not_be_listed_are_named():
@@ -103,7 +103,7 @@ def test_kinds_that_may_not_be_listed_are_named():
         def list(self, kind: str) -> list[Document]:
             raise FleetError("forbidden", f"{kind} may not be listed")
 
-    assert waiting(t.cast(SqliteRecords, Few())).unread == (
+    assert work_to_carry_on(t.cast(SqliteRecords, Few())).unread == (
         *("ClusterStagedUpdateRun", "StagedUpdateRun", "NodeRotation"),
         *("ClusterResourcePlacement", "ResourcePlacement"),
     )
@@ -133,7 +133,7 @@ def test_placements_that_were_applied_and_are_not_through_are_named_with_why_and
     placed(records, "through", said("Scheduled", "True"), said("Available", "True"))
     placed(records, "fewer-than-asked-for", said("Scheduled", "False"), said("Available", "True"))
     placed(records, "staged", said("RolloutStarted", "False"), strategy={"type": "External"})
-    found = waiting(records)
+    found = work_to_carry_on(records)
     (web,) = found.placements
     assert web.src == ("fleet/placements", "more") and not web.deleting
     since = "2026-01-01T00:00:00Z"
@@ -144,7 +144,7 @@ def test_placements_that_were_applied_and_are_not_through_are_named_with_why_and
 def test_a_placement_that_is_being_deleted_is_named(records: SqliteRecords):
     placed(records, "leaving", said("Available", "True"), metadata={"finalizers": ["gitops.fleet/cleanup"]})
     records.delete("ClusterResourcePlacement", "leaving")
-    (leaving,) = waiting(records).placements
+    (leaving,) = work_to_carry_on(records).placements
     assert leaving.deleting and leaving.since is not None and leaving.why.startswith("it is being deleted")
 
 
@@ -158,7 +158,7 @@ def test_placements_that_cannot_be_read_are_told_and_keep_no_run_from_going_on(r
     with contextlib.closing(sqlite3.connect(records.place)) as file, file:
         changed = """replace(document, '"spec":', '"status":{"conditions":"none"},"spec":')"""
         file.execute(f"UPDATE records SET document = {changed} WHERE name = 'damaged'")
-    found = waiting(records)
+    found = work_to_carry_on(records)
     assert (found.staged, found.placements, [each.code for each in found.problems]) == (
         ("started",),
         (),
