@@ -47,5 +47,5 @@ def test_a_namespace_with_events_of_somebodys_own_making_stays(
     monkeypatch.setattr(home, "read_object", lambda *_which: ours)
     monkeypatch.setattr(home, "all_in_namespaces", lambda _client: (Resource(group, "v1", "Event", "events", True),))
     monkeypatch.setattr(home, "list_objects", lambda *_which, **_how: iter([{"metadata": {"name": "opening"}}]))
-    monkeypatch.setattr(home, "working", lambda *_lease: 1)
+    monkeypatch.setattr(home, "worker_count", lambda *_lease: 1)
     assert (removable_home(t.cast(t.Any, None), ["web"]) is not None) == goes

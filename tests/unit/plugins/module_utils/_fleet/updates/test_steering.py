@@ -117,7 +117,7 @@ def test_a_member_that_others_took_before_it_had_begun_is_put_back() -> None:
     sight, works = Sight(east="two-12345678.east.1"), Works()
     _one, state = taken_up(meant(""), sight, works, resumed=False)
     (row,) = state.members
-    assert works.begun == [] and sight.log == ["lose"]
+    assert works.begun == [] and sight.log == ["forget_claim"]
     assert (row.state, row.reason, row.attempt) == ("Pending", "OperationInProgress", 0)
 
 
@@ -131,4 +131,4 @@ def test_an_upgrade_that_may_not_begin_any_more_is_put_back() -> None:
     (row,) = state.members
     assert (row.state, row.reason, row.message) == ("Pending", "WindowClosed", "freeze sales")
     one.keep(state, NOW + TRY_AGAIN)
-    assert len(works.begun) == 1 and "lose" in sight.log
+    assert len(works.begun) == 1 and "forget_claim" in sight.log
