@@ -70,8 +70,9 @@ def failed_placements(
 def drifted_placements(
     outcome: MemberOutcome, old: PerClusterPlacementStatus | None, origins: Origins, now: datetime
 ) -> tuple[DriftedPlacement, ...]:
-    """Drift that stands after the run, without what was repaired; at most ``DETAILS`` objects, and as many fields of
-    each. The first observation is that in ``old``, else ``now``. An object that is only missing is not among them."""
+    """Drift that stands after the run, without what was repaired; at most ``DETAILS`` objects, the first in the order
+    of the steps, and as many fields of each. The first observation is that in ``old``, else ``now``. An object that is
+    only missing is not among them."""
     first = {_place(each): each.first_drifted_observed_time for each in (old.drifted_placements if old else ())}
     rows = []
     for step in _standing(outcome):

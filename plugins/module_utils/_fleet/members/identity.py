@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which cluster it is that answers, by the UID of its namespace ``kube-system``, with the windows in an annotation of
-that; members that are one cluster (``double-member``), or another one by now (``other-cluster``); UIDs recorded, and
-merged from other processes.
+that; members, those that join meanwhile too, that are one cluster (``double-member``), another one by now
+(``other-cluster``), or of which that cannot be told; UIDs recorded, and merged from other processes.
 
 Names, contexts, addresses and proxies may lead to a cluster in many ways, and to another one tomorrow.
 """

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A rotation in the conductor's loop: members, and what the records say of them and of maintenance, read again and
-again; the turn among other rotations; drains and replacements begun, nodes let go; members not wholly read, or
-leaving."""
+again; the turn among other rotations; drains and replacements begun, nodes let go; which members count as unknown, as
+a kind of theirs could not be read (for the conductor, the preview and pool steps alike), or as leaving."""
 
 from __future__ import annotations
 

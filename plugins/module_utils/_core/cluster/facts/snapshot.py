@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The facts snapshot, written, read (``facts-invalid``, ``facts-too-new``) and hashed: everything a plan needs to know
-of the fleet, in one file, with the instant of its capture, what could not be read (``failed``, ``partly-read``), and
-where its costs are from."""
+of the fleet, in one file, with the instant of its capture, what could not be read (``failed``), the problem
+``partly-read`` for each part of a member that was not, as verbs and notes tell it, and where its costs are from."""
 
 from __future__ import annotations
 
