@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The contract of every place that records are kept in (objects, leases, journal, secrets); its errors (conflict, lease
-held or lost), and what a write without an answer has left. Code that reads or writes records knows this file only."""
+held or lost), and whose a write is that was left by one without an answer, ours or another's. Code that reads or writes
+records knows this file only."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A cluster as decisions about its nodes see it: Nodes put together with NodeClaims and pods, nodes that Karpenter
-overlooks, pools and the class that each names, prices, and which pool judges a node (Karpenter, ``state.Cluster``)."""
+overlooks, pools and the class that each names, what a node costs an hour (``price``), and which pool judges a node
+(Karpenter, ``state.Cluster``)."""
 
 from __future__ import annotations
 

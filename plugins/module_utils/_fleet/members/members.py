@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The members of a fleet as the records hold them, and connections to them by their kubeconfigs, in files or in Secrets
-on the hub (``secret-without-hub``, ``secret-without-key``); ``no-members``, names that are none (``no-such-member``),
-``not-a-member``, ``not-ready``; how far servers' clocks are ahead."""
+on the hub, read as YAML (``secret-without-hub``, ``secret-without-key``, ``kubeconfig-invalid``); ``no-members``, names
+that are none (``no-such-member``), ``not-a-member``, ``not-ready``; how far servers' clocks are ahead."""
 
 from __future__ import annotations
 
@@ -319,8 +319,8 @@ def kubeconfig_in_secret(member: FleetMember, hub: KubeClient | None) -> tuple[t
 
 
 def kubeconfig_document(content: bytes, where: str) -> t.Mapping[str, t.Any]:
-    """A kubeconfig's document; FleetError ``kubeconfig-invalid`` without its content if it is none, and as of
-    ``parse_yaml``."""
+    """What the bytes of a kubeconfig are as YAML. FleetError ``kubeconfig-invalid``, which tells nothing of the
+    content, for what is no mapping, and as of ``parse_yaml``."""
     try:
         document = parse_yaml(content, where)
     except ValueError as error:

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Reading what members hold for decisions about their nodes (Nodes, pods, NodePools, NodeClaims, node classes), in
-pages and in parallel, or out of a file (``nodes-invalid``); only what is needed is kept; ``no-such-member``."""
+pages and in parallel, or out of a file (``nodes-missing``, ``nodes-invalid``); only what is needed is kept;
+``no-such-member``."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A rotation as its verb is asked for it, with the answer: planned, recorded, conducted, taken up again
-(``rotation-begun``), left as it is (``only_waiting``), stopped; ``members-unread``, and nodes that stay since they are
-``young``."""
+"""A rotation as its verb is asked for it, read as it is recorded (``record-damaged``), with the answer: planned,
+recorded, conducted, taken up again (``rotation-begun``), left as it is (``only_waiting``), stopped;
+``members-unread``, and nodes that stay since they are ``young``."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The record of one rotation: whether it has begun, or waits for a schedule; written with its nodes
-(``rotation-too-large``) or another state, told to stop, deleted (``rotation-in-flight``, ``rotation-deleted``)."""
+(``rotation-too-large``) or another state, told to stop, deleted (``rotation-in-flight``, ``rotation-deleted``),
+for the conductor and all who list rotations."""
 
 from __future__ import annotations
 

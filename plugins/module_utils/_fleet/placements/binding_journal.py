@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The bindings of one placement (ClusterResourceBinding) as they are taken up when a run begins, and stored by
-compare-and-swap, a record for each cluster; generations, removals that were begun, and writes without an answer."""
+compare-and-swap, a record for each cluster; generations, removals that were begun, and writes without an answer looked
+up."""
 
 from __future__ import annotations
 

@@ -250,9 +250,9 @@ def approval_lines(run: str, playbook: str, state: str, usual: bool) -> list[str
 
 
 def after_join(given: Variables, without_driver: t.Sequence[str], others: bool) -> list[NextStep]:
-    """The step that gives the members ``without_driver`` one, if there are any: by the pattern that was ``given``, by
-    the names of at most ``MOST``, or as people list them. Not by the pattern where ``others`` that it matches have a
-    driver already, for it would become theirs too."""
+    """The step that gives the members ``without_driver`` one, if there are any: by the pattern that was ``given``
+    (options of ``member_cluster``), by the names of at most ``MOST``, or as people list them. Not by the pattern where
+    ``others`` that it matches have a driver already, for it would become theirs too."""
     if not without_driver:
         return []
     blanks = {"driver": "DRIVER"}

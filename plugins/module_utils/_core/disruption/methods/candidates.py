@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which nodes are candidates of graceful and of eventual methods, in upstream's words (``error``) and events if not,
-and what disrupting each costs (``price``, ``cost``, ``empty``; Karpenter, ``NewCandidate``).
+and what disrupting each costs (``cost``, ``empty``; Karpenter, ``NewCandidate``).
 
 ``node_verdicts(state, now)`` is for everybody who wants to know what Karpenter thinks of nodes: for each node, by name,
 whether it is a candidate for graceful and for eventual methods, every gate that is closed, the first of them in

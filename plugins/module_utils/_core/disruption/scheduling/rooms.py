@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Nodes that are there, with what is free on them and host ports taken, while pods are put on the first that takes them
-in thought, and taken back (Karpenter, ``scheduling/existingnode.go``).
+in thought, and taken back (Karpenter, ``scheduling/existingnode.go``); in which order they are searched, and those that
+got pods are listed.
 
 They are made once for a state. What a simulation changes is taken back after it, so that thousands of simulations cost
 what they change and not what there is.

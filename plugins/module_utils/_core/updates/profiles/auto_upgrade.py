@@ -154,7 +154,8 @@ def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
 
 def status_after(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> AutoUpgradeProfileStatus:
     """The status to record after an evaluation was carried out: failed for a reason that is a failure, or else
-    succeeded if there is a run. Without either only the message is new, and what was triggered last stays."""
+    succeeded if there is a run. Without either only the message is new, and what was triggered last stays; after a
+    failure it is ``now``, without versions."""
     told = listed([_told(each) for each in found.reasons], _TOLD, "; ")
     versions: tuple[str, ...] = ()
     failed = next((each for each in found.reasons if each.code not in _NOT_FAILED), None)

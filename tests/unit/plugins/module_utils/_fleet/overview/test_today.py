@@ -189,10 +189,14 @@ def test_records_that_cannot_be_listed_are_told_too(records: SqliteRecords, monk
             raise FleetError("records-damaged", "it has no spec", kind)
         return real(kind, *more)
 
+    def leases() -> t.NoReturn:
+        raise FleetError("forbidden", "leases may not be listed", "leases")
+
     monkeypatch.setattr(records, "list", listed)
+    monkeypatch.setattr(records, "leases", leases)
     today = gathered(records)
     assert len(today.fleet.members) == 2
-    assert {each.where for each in today.notes} == {"ClusterResourceBinding", "UpdateRun"}
+    assert {each.where for each in today.notes} == {"ClusterResourceBinding", "UpdateRun", "leases"}
 
 
 def test_a_member_that_was_never_read_has_a_row(records: SqliteRecords) -> None:
