@@ -2,10 +2,11 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Leases under a name (``holder``) that tells whether its holder's process is still there, taken over from the dead;
-leases of members that are let go (``member-leaving``)."""
+the lease under which a member's records are written, leases of members that are let go (``member-leaving``)."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform
@@ -18,6 +19,7 @@ from .._store.records import Lease, Records
 
 UNKNOWN = "00000000"
 SKEW = timedelta(minutes=10)
+MEMBER_SECONDS = 120
 # Numbers as a kernel has them.
 _HOLDER = re.compile(r".*:(?P<pid>[0-9]{1,10})#(?P<machine>[0-9a-f]{8})-(?P<started>[0-9]{1,20})")
 
@@ -48,6 +50,18 @@ def acquire(records: Records, name: str, holder: str, seconds: int) -> Lease:
         if error.code != "lease-lost":
             raise
     return records.acquire(name, holder, seconds)
+
+
+@contextlib.contextmanager
+def changing_member(records: Records, member: str, holder: str) -> t.Iterator[Lease]:
+    """The records' lease on the member for ``MEMBER_SECONDS``, while its own records are written; given back at the
+    end, and one that cannot be given back runs out. FleetError as of ``acquire``."""
+    lease = acquire(records, f"member/{member}", holder, MEMBER_SECONDS)
+    try:
+        yield lease
+    finally:
+        with contextlib.suppress(FleetError):
+            records.release(lease)
 
 
 def leaving_lease(member: str) -> str:

@@ -54,6 +54,11 @@ def number(of: Part, key: str) -> int:
     return t.cast(int, found)
 
 
+def is_whole_number(value: t.Any, least: int) -> t.TypeGuard[int]:
+    """Whether it is a whole number of at least ``least``; true and 2.0 are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
 def mapping(of: Part, key: str) -> Part:
     """The map under a key of a document, itself and no copy; empty where it is absent or null. ValueError for anything
     else."""

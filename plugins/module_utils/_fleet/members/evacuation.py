@@ -6,7 +6,6 @@ taint) in the records, and which placements stay on them (``not-moved-yet``)."""
 
 from __future__ import annotations
 
-import contextlib
 import typing as t
 from dataclasses import dataclass
 
@@ -23,12 +22,10 @@ from ..._core.values.selector import matches
 from ..._core.values.selector_text import parse_selector
 from ..._store.records import Record, Records
 from ..audit.evidence import Deed, attested
-from ..leases import acquire
+from ..leases import changing_member
 from ..placements.recorded import all_bindings, binding_of, cluster_of
 from ..recorded import all_decoded, decoded
 from ..session import Session
-
-LEASE_SECONDS = 120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,12 +81,8 @@ def record_marks(session: Session, wanted: Evacuation) -> None:
             continue
         with attested(session, Deed(action=action, kind="MemberCluster", members=news)):
             for name in news:
-                lease = acquire(session.records, f"member/{name}", session.holder, LEASE_SECONDS)
-                try:
+                with changing_member(session.records, name, session.holder):
                     _record_mark(session, name, name in wanted.evacuated)
-                finally:
-                    with contextlib.suppress(FleetError):
-                        session.records.release(lease)
 
 
 def _record_mark(session: Session, name: str, evacuated: bool) -> None:

@@ -7,7 +7,6 @@ from all others; labels that its nodes tell."""
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
 import typing as t
 from dataclasses import dataclass, replace
@@ -34,7 +33,7 @@ from ..._kube.parallel import in_parallel
 from ..._store.digest_key import digest_key
 from ..._store.records import Records
 from ..audit.evidence import Deed, testify
-from ..leases import acquire
+from ..leases import changing_member
 from ..recorded import decoded
 from ..session import Session
 from .identity import DOUBLE_MEMBER, doubles, recorded_uids
@@ -43,7 +42,6 @@ from .members import Clients, Member, identified_members, open_clients
 from .own_maintenance import annotated
 
 IDENTITY = {"kind": "User", "name": "gitops-fleet", "apiGroup": "rbac.authorization.k8s.io"}
-LEASE_SECONDS = 120
 NODES_ASKED = 100
 
 Document = dict[str, t.Any]
@@ -347,9 +345,8 @@ def _write(session: Session, name: str, old: t.Mapping[str, Document | None], mo
     """Writes those records that change, under the lease of the member, and evidence of it. FleetError ``lease-held``,
     ``conflict``, ``already-exists`` where somebody else has just joined it, ``lease-lost``."""
     records = session.records
-    lease = acquire(records, f"member/{name}", session.holder, LEASE_SECONDS)
     action = JOINED if old["FleetMember"] is None else MEMBER_CHANGED
-    try:
+    with changing_member(records, name, session.holder) as lease:
         for kind, document in moved.items():
             before = old[kind]
             if before is None:
@@ -359,6 +356,3 @@ def _write(session: Session, name: str, old: t.Mapping[str, Document | None], mo
                 records.replace({**before, **document, **({"status": status} if status else {})}, lease)
         words = "" if action == JOINED else _changes(old, moved)
         testify(session, Deed(action=action, kind="MemberCluster", name=name, members=(name,), message=words))
-    finally:
-        with contextlib.suppress(FleetError):  # what cannot be given back runs out
-            records.release(lease)

@@ -95,6 +95,12 @@ class StartConstraints:
                 found[name] = times.permitted(_site(each, labels.get(name)), self.run_type, *_span(now))
         return found
 
+    def without_window(self, names: t.Container[str], now: datetime) -> tuple[str, ...]:
+        """Those of these members that have no maintenance window, sorted: outside freezes they may begin at any time.
+        One of which that is not known is not among them. FleetError as of the class."""
+        members = [each for each in self.records.list("FleetMember") if each["metadata"]["name"] in names]
+        return tuple(sorted(name for name, spans in self.permitted(members, now).items() if spans is None))
+
     def problems(self, members: t.Sequence[Record], now: datetime) -> list[Problem]:
         """What is wrong with members of which it is not known when they may begin, in their order, given and not
         raised: ``no-such-maintenance``, or a FleetMember that cannot be read (``record-damaged``); that labels are not

@@ -21,7 +21,7 @@ from ...values.canonical import digest_of
 from ...values.clock_skew import CLOCK_SKEW, is_ahead
 from ...values.instants import SECONDS, parse_time, write_time
 from ...values.listed import listed
-from ...values.parts import mapping, text, texts
+from ...values.parts import is_whole_number, mapping, text, texts
 from ...values.parts import name as called
 from .held import Holdings, read_holdings, write_holdings
 from .member import NODES
@@ -117,7 +117,7 @@ def read_snapshot(
     too. Not ``with_nodes``, what stands there of nodes is passed over, right or wrong.
     """
     schema = document.get("schema") if isinstance(document, t.Mapping) and "capturedAt" in document else None
-    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
+    if not is_whole_number(schema, 1):
         raise FleetError(
             "facts-invalid", "this is no facts snapshot", where, "write one with the verb gitops.fleet.fleet_facts"
         )

@@ -11,6 +11,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ...errors import FleetError, Problem
+from ...values.parts import is_whole_number
 from ..subnet_change import DOCKER_BRIDGE, Network, Subnet, range_problem
 
 FORM = (
@@ -31,7 +32,7 @@ def read_network(document: t.Any, where: str) -> Network:
         raise FleetError("network-invalid", "this describes no network", where, FORM)
     wrong = [f"there is no field {key!r:.60}" for key in document if key not in _FIELDS]
     wrong += [f"{key}: a list of ranges is wanted" for key in _LISTS if not _are_texts(document.get(key, []))]
-    wrong += [f"{key}: a number from 1 is wanted" for key in _NUMBERS if not _is_count(document.get(key, 1), 1)]
+    wrong += [f"{key}: a number from 1 is wanted" for key in _NUMBERS if not is_whole_number(document.get(key, 1), 1)]
     wrong += (
         [] if _are_texts(document.get(_REACHED, [])) else [f"{_REACHED}: a list of identities of subnets is wanted"]
     )
@@ -65,14 +66,9 @@ def read_network(document: t.Any, where: str) -> Network:
 def _is_entry(row: t.Any) -> bool:
     """Whether an entry of ``subnets`` has ``prefixes``, a list of texts, and as ``used``, if that is there, a whole
     number from 0."""
-    return isinstance(row, Mapping) and _are_texts(row.get("prefixes")) and _is_count(row.get("used", 0), 0)
+    return isinstance(row, Mapping) and _are_texts(row.get("prefixes")) and is_whole_number(row.get("used", 0), 0)
 
 
 def _are_texts(value: t.Any) -> bool:
     """Whether it is a list of texts; an empty one is."""
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
-
-
-def _is_count(value: t.Any, least: int) -> bool:
-    """Whether it is a whole number of at least ``least``; a boolean is none."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least

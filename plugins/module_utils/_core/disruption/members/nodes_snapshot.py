@@ -18,6 +18,7 @@ from ...errors import FleetError, Problem
 from ...schema.codec import encode
 from ...values.clock_skew import is_ahead
 from ...values.instants import SECONDS, parse_time, write_time
+from ...values.parts import is_whole_number
 from .member_nodes import (
     DAEMON_SET,
     KINDS,
@@ -68,7 +69,11 @@ def read_nodes(document: t.Any, where: str, now: datetime) -> NodesSnapshot:
     """The snapshot that ``write_nodes`` wrote, without ``documents``. FleetError ``nodes-invalid``, also for a member
     that stands there twice and for a snapshot captured later than ``now`` (but for clocks that differ a little),
     ``nodes-too-new``, those of ``made_of``, ``daemon_pods`` and ``kept_maintenance``, all at ``where``."""
-    if not isinstance(document, Mapping) or document.get("kind") != "nodes" or not _is_schema(document.get("schema")):
+    if (
+        not isinstance(document, Mapping)
+        or document.get("kind") != "nodes"
+        or not is_whole_number(document.get("schema"), 1)
+    ):
         hint = "write one with the verb gitops.fleet.node_disruption_budget_info and its option dest"
         raise FleetError("nodes-invalid", "this is no snapshot of nodes", where, hint)
     if document["schema"] > SCHEMA:
@@ -100,11 +105,6 @@ def read_nodes(document: t.Any, where: str, now: datetime) -> NodesSnapshot:
 
 def _name(member: MemberNodes) -> str:
     return member.name
-
-
-def _is_schema(value: t.Any) -> bool:
-    """Whether it is a number that a schema can have, a whole one from 1."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def _member(member: MemberNodes, documents: Mapping[str, t.Sequence[Document]]) -> Document:

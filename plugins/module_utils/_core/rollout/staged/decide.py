@@ -269,7 +269,7 @@ def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -
 
 def _after_stage(scene: RunContext, step: StageStep, config: StageConfig) -> StageStep:
     """The step of a stage whose clusters are all done: it ends when its last tasks pass, and the next one's turn comes
-    at once. RunRefused as of ``staged_tasks.after``."""
+    at once. RunRefused as of ``staged_tasks.tasks_after_stage``."""
     marks = Marks(scene.generation, scene.now)
     waiting = marks.on_stage(step.stage, stage_waiting("after-stage"))
     tasks = staged_tasks.tasks_after_stage(scene, waiting, config)

@@ -320,9 +320,8 @@ def _unwindowed(records: Records, given: UpdateManifests, found: Evaluation, now
     no run is to be started. FleetError as of ``StartConstraints``."""
     if found.run is None or not found.start:
         return
-    documents = [each for each in records.list("FleetMember") if each["metadata"]["name"] in found.behind]
     permits = StartConstraints(records, found.target.type if found.target else FULL, found.run.target, given)
-    bare = sorted(name for name, spans in permits.permitted(documents, now).items() if spans is None)
+    bare = permits.without_window(found.behind, now)
     if bare:
         words = f"without a maintenance window, so upgraded as soon as their turn comes: {listed(bare, _NAMED)}"
         yield Problem("no-window", words, f"{KIND}/{found.profile}", "give them a FleetMaintenance")

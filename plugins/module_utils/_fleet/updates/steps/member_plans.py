@@ -84,10 +84,11 @@ def member_plans(
                 never = name not in seen and member.fleet.status.last_read is None
                 why = f"{error}; it was never read" if never else str(error)
                 works[name] = UpgradeWork(fail=MemberBlocker(reason=PRECONDITION_FAILED, message=why))
-    documents = [each for each in records.list("FleetMember") if each["metadata"]["name"] in names]
-    bare = sorted(name for name, spans in permits.permitted(documents, now).items() if spans is None)
     return MemberPlans(
-        target=target, works=works, without_window=tuple(bare), unattended_stopped=tuple(sorted(stopped))
+        target=target,
+        works=works,
+        without_window=permits.without_window(names, now),
+        unattended_stopped=tuple(sorted(stopped)),
     )
 
 
