@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils._fleet.copying import write_copy
 from ..module_utils._fleet.files import drift_file
 from ..module_utils._fleet.members.evacuation import evacuated_names
 from ..module_utils._fleet.overview.today import gather_today
@@ -22,10 +23,13 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Gives members, clusters, placements and leases as they are recorded, and tells how the fleet stands;
-        ``drift`` is the file of an earlier look. Nothing is written. FleetError as of ``drift_file`` and of the
-        records."""
+        ``drift`` is the file of an earlier look. Nothing is recorded, and the copy is not written in check mode.
+        FleetError as of ``drift_file``, ``write_copy`` and of the records."""
         look = drift_file(options["drift"], run.now) if options["drift"] else None
         with run.open(options, writes=False) as session:
+            if options["write_copy"]:
+                write_copy(session, options["write_copy"], write=not run.check_mode)
+            copy = "" if run.check_mode else options["write_copy"] or ""
             data: dict[str, t.Any] = {key: list(session.records.list(kind)) for key, kind in KINDS.items()}
             data["placements"] = all_placements(session.records)
             data["evacuated"] = evacuated_names(data["clusters"])
@@ -47,6 +51,8 @@ class ActionModule(Verb):
         lines += run.next_lines(
             after_status(fleet.runs, is_behind=fleet.is_behind, unlooked=fleet.is_unlooked, in_files=in_files)
         )
+        if copy:
+            lines.append(f"written to {copy}: a copy of the records, to be read as records.path")
         for line in lines:
             run.say(line)
         data["overview"] = [each.as_dict() for each in today.fleet.members]
@@ -55,4 +61,5 @@ class ActionModule(Verb):
         data["runs"] = [each.as_dict() for each in today.fleet.runs]
         data["notes"] = [str(each) for each in today.notes]
         data["table"] = lines
+        data["copy"] = copy
         return Answer(changed=False, data=data)

@@ -9,12 +9,13 @@ from dataclasses import replace
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.audit.actor import user
 from ..module_utils._fleet.audit.update_runs import testify_answer
+from ..module_utils._fleet.files import refuse_blank
 from ..module_utils._fleet.placements.staged.answering import WishedApproval, give_approval, is_staged
 from ..module_utils._fleet.session import Session
 from ..module_utils._fleet.updates.gate_completion import Which, approver, complete, refuse
 from ..module_utils._fleet.updates.run_record import read_run
 from ..module_utils._report.commands.next_steps import approval_lines
-from ..plugin_utils._verb import Answer, Run, Verb, refuse_blank
+from ..plugin_utils._verb import Answer, Run, Verb
 
 OF_GATES = ("id", "group", "name")
 SELECTING = (*OF_GATES, "stage")

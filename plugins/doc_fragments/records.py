@@ -24,7 +24,7 @@ options:
         choices: [sqlite, hub]
         default: sqlite
       path:
-        description: File of the V(sqlite) records.
+        description: File of the V(sqlite) records, or a copy of records (O(gitops.fleet.fleet_info#module:write_copy)).
         type: path
         default: .gitops-fleet/records.db
       durable:

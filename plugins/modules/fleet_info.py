@@ -25,6 +25,14 @@ options:
         check mode, as C(gitops.fleet.drift) makes it. With it the view shows what was found, and as of when.
       - Without it the view has what applies have recorded, and says that nobody has looked since.
     type: path
+  write_copy:
+    description:
+      - File to write a copy of the records to, for jobs without a login to the hub, those of pull requests for example.
+      - Given as O(records=dict(path='fleet.db')) it serves every verb that only reads, and the others in check mode.
+        These say what it is a copy of, and how old it is; whoever would record something is refused (C(records-copy)).
+      - It has all objects and leases, without the journal, the key of the digests of Secrets and the login of the hub.
+        Only this user may read it. An earlier copy is written over, and nothing else is.
+    type: path
 """
 
 EXAMPLES = r"""
@@ -35,6 +43,12 @@ EXAMPLES = r"""
 - name: Say how the fleet stands, with what a look for drift has found
   gitops.fleet.fleet_info:
     drift: drift.json
+
+- name: Copy the records of a hub, for jobs that cannot reach it
+  gitops.fleet.fleet_info:
+    records:
+      type: hub
+    write_copy: fleet.db
 """
 
 RETURN = r"""
@@ -119,6 +133,10 @@ table:
   returned: success
   type: list
   elements: str
+copy:
+  description: File that O(write_copy) was written to; empty without it and in check mode.
+  returned: success
+  type: str
 place:
   description: Where the records are.
   returned: success

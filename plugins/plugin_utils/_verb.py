@@ -23,10 +23,10 @@ from ansible.plugins.loader import fragment_loader
 from ansible.utils.plugin_docs import get_docstring
 
 from ..module_utils._core.errors import FleetError, Problem, fault
-from ..module_utils._fleet.files import from_home, json_file, refuse_unwritable, write_file
+from ..module_utils._fleet.files import from_home, json_file, refuse_blank, refuse_unwritable, write_file
 from ..module_utils._fleet.keeping import INTERRUPTED
 from ..module_utils._fleet.members.connection_notes import take_connection_notes
-from ..module_utils._fleet.session import Session, open_session, present, silent
+from ..module_utils._fleet.session import Session, copied_words, open_session, present, silent
 from ..module_utils._fleet.showing import hidden, plain_json
 from ..module_utils._fleet.templates.present import utc_text
 from ..module_utils._report.commands.next_steps import NextStep, next_lines
@@ -64,11 +64,13 @@ AS_NOW = ("drivers", "operations", "driver", "command", "allow_self_approval", "
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a verb is told of its task: ``say`` prints a line for people, ``environ`` has variables of the task too."""
+    """What a verb is told of its task: ``say`` prints a line for people, ``warn`` one that Ansible shows once, as a
+    warning; ``environ`` has variables of the task too."""
 
     check_mode: bool
     clock: t.Callable[[], datetime] = present
     say: t.Callable[[str], None]
+    warn: t.Callable[[str], None] = silent
     environ: t.Mapping[str, str]
     places: list[str] = field(default_factory=list)
     """Where the records are that were opened."""
@@ -82,10 +84,13 @@ class Run:
 
     def open(self, options: t.Mapping[str, t.Any], writes: bool | None = None) -> Session:
         """The session that the options name, to be closed by ``with``. It writes, unless the task runs in check mode or
-        ``writes`` says other. Its place is added to ``places``. FleetError as of ``open_session``."""
+        ``writes`` says other. Its place is added to ``places``; that it is a copy is a warning. FleetError as of
+        ``open_session``."""
         writing = not self.check_mode if writes is None else writes
         session = open_session(options, self.environ, writes=writing, say=self.say, clock=self.clock)
         self.places.append(session.records.place)
+        if told := copied_words(session.records, self.now):
+            self.warn(f"the records {session.records.place} are a copy {told}")
         return session
 
     def next_lines(self, steps: t.Iterable[NextStep]) -> list[str]:
@@ -221,6 +226,7 @@ class Verb(ActionBase):
         run = Run(
             check_mode=bool(self._task.check_mode),
             say=silent if self._task.no_log else say,
+            warn=silent if self._task.no_log else warn,
             environ=dict(os.environ) | self._task_environment(),
             given=parted(given, spec),
         )
@@ -365,14 +371,6 @@ def _refuse_too_small(options: t.Mapping[str, t.Any]) -> None:
     wrong |= {name: f"more than {AT_MOST:,}" for name, value in given.items() if value > AT_MOST}
     if wrong:
         raise FleetError.of(Problem("bad-option", f"{given[name]} is {why}", name) for name, why in wrong.items())
-
-
-def refuse_blank(given: t.Mapping[str, t.Any], names: t.Iterable[str], hint: str) -> None:
-    """FleetError with a problem ``bad-option`` for each of these options that is an empty text or blanks, as of a
-    variable that lost its content; ``hint`` says what to do instead. Those that are None or absent are passed over."""
-    blank = [name for name in names if given.get(name) is not None and not str(given[name]).strip()]
-    if blank:
-        raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in blank)
 
 
 def _refuse_unsaid(given: t.Mapping[str, t.Any]) -> None:

@@ -15,7 +15,13 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._store.digest_key import digest_key, known_digest_key
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
-from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record, Records, replace_unless_moved
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import (
+    CopyOrigin,
+    Record,
+    Records,
+    replace_unless_moved,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords, copy_of
 from records_places import Place, member
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -413,6 +419,22 @@ def test_a_value_that_is_kept_stays(place: Place, records: Records) -> None:
 
 
 # Crashes
+
+
+def test_a_copy_in_a_file_holds_what_the_records_hold(place: Place, records: Records, tmp_path: Path) -> None:
+    for name, labels in (("one", {"env": "prod"}), ("two", {"env": "test"})):
+        records.create(member(name, labels, status=STATUS))
+    records.acquire("placement/web", "someone", 300)
+    digest_key(records)
+    file = tmp_path / "copy.db"
+    file.write_bytes(copy_of(records, place.watch.now))
+    copy = SqliteRecords(file, place.watch)
+    assert copy.origin == CopyOrigin(place=records.place, at=place.watch.now) and records.origin is None
+    assert {kind: copy.list(kind) for kind in KINDS} == {kind: records.list(kind) for kind in KINDS}
+    assert copy.list(MC, {"env": "prod"}) == (records.get(MC, "one"),)
+    assert copy.leases() == records.leases() != () and known_digest_key(copy) == b""
+    assert code_of(copy.create, member("three")) == "records-copy"
+    copy.close()
 
 
 def test_a_process_killed_between_write_and_commit_leaves_the_old_state(place: Place, records: Records) -> None:

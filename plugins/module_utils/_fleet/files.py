@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Files that verbs are given to read (facts, looks for drift, prices, plans, other JSON; ``facts-missing``,
 ``prices-invalid``) and to write (``unwritable-file``); a path as an option in a printed command, its ``~`` replaced by
-the home; list options with no text in them, refused (``bad-option``)."""
+the home; options, lists too, with no text in them, refused (``bad-option``)."""
 
 from __future__ import annotations
 
@@ -126,6 +126,14 @@ def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
         raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in empty)
 
 
+def refuse_blank(given: t.Mapping[str, t.Any], names: t.Iterable[str], hint: str) -> None:
+    """FleetError with a problem ``bad-option`` for each of these options that is an empty text or blanks, as of a
+    variable that lost its content; ``hint`` says what to do instead. Those that are None or absent are passed over."""
+    blank = [name for name in names if given.get(name) is not None and not str(given[name]).strip()]
+    if blank:
+        raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in blank)
+
+
 def refuse_unwritable(*paths: str | None) -> None:
     """FleetError ``unwritable-file`` before anything is done, for the first path that could not be written in the end:
     what is there is no regular file, in the folder, or the nearest one above that exists, nothing may be written, or a
@@ -148,12 +156,13 @@ def refuse_unwritable(*paths: str | None) -> None:
             raise _unwritable(error, path) from None
 
 
-def write_file(path: str, text: str) -> None:
-    """Writes a file whole or not at all, in UTF-8 with ``?`` for what that lacks, and makes the folders that it needs;
-    what stood there before is left if it cannot be. FleetError ``unwritable-file``."""
+def write_file(path: str, content: str | bytes, mode: int = 0o644) -> None:
+    """Writes a file whole or not at all, text in UTF-8 with ``?`` for what that lacks, and makes the folders that it
+    needs; what stood there before is left if it cannot be. ``mode`` as of ``_kube.files.write_file``. FleetError
+    ``unwritable-file``."""
     try:
         files.make_folder_of(path)
-        files.write_file(path, text.encode(errors="replace"))
+        files.write_file(path, content if isinstance(content, bytes) else content.encode(errors="replace"), mode)
     except OSError as error:
         raise _unwritable(error, path) from None
 

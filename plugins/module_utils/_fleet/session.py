@@ -10,13 +10,15 @@ import contextlib
 import os
 import typing as t
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from .._core.errors import FleetError
+from .._core.values.instants import SECONDS, write_time
 from .._kube.client import KubeClient
 from .._store.hub import HubRecords
 from .._store.open_records import guard_durable, open_records
 from .._store.records import Clock, Records
+from .._store.sqlite_file import copy_is_read
 from .leases import holder_name
 
 # Tells people a line of what goes on; called from any thread of the verb.
@@ -57,6 +59,13 @@ class Session:
         """Closes the records."""
         self.records.close()
 
+    @property
+    def home(self) -> str:
+        """Where the records are, as of ``Records.place``; of a copy, where those are that it was made of. FleetError as
+        of ``SqliteRecords.origin``."""
+        origin = self.records.origin
+        return origin.place if origin else self.records.place
+
     def journal(self, kind: str, name: str, reason: str, message: str, type: str = "Normal") -> None:
         """Adds a line to the journal of one object. It is for people: a line that cannot be kept stops nothing."""
         with contextlib.suppress(FleetError):
@@ -74,8 +83,8 @@ def open_session(
     """Opens the records that the option ``records`` describes (a mapping, or None for those of this folder); parts of
     it that are None are passed over, and of a hub those that Ansible fills in for a file (``path``, ``durable``).
     Leases are taken as the option ``holder`` says, else as ``holder_name``; the option ``reason`` is kept, if the verb
-    has one. FleetErrors of ``open_records``; a verb that ``writes`` refuses records that would be lost:
-    ``no-durable-records``."""
+    has one. FleetErrors of ``open_records``; a verb that ``writes`` refuses
+    records that would be lost (``no-durable-records``), and a copy (``records-copy``)."""
     given = {key: value for key, value in (options.get("records") or {}).items() if value is not None}
     if given.get("type") == "hub":
         given = {key: value for key, value in given.items() if key not in ("path", "durable")}
@@ -83,6 +92,8 @@ def open_session(
         given.pop("durable", None)
     records = open_records(given, environ, clock)
     if writes:
+        if told := copied_words(records, clock()):
+            raise copy_is_read(records.place, told)
         guard_durable(records, environ)
     return Session(
         records=records,
@@ -93,3 +104,17 @@ def open_session(
         environ=environ,
         reason=options.get("reason") or "",
     )
+
+
+def copied_words(records: Records, now: datetime) -> str:
+    """Of which records this is a copy, made when and how many hours before ``now``, aware, to go on after a noun; empty
+    for records themselves, and for what cannot be read, which is told to whoever uses it."""
+    try:
+        origin = records.origin
+    except FleetError:
+        return ""
+    if origin is None:
+        return ""
+    hours = (now - origin.at) // timedelta(hours=1)
+    ago = f", {hours} h ago" if hours > 0 else ""
+    return f"of {origin.place}, made at {write_time(origin.at, SECONDS)}{ago}"

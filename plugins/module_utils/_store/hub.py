@@ -68,7 +68,7 @@ class HubRecords:
     Codes: those of API errors (``unreachable``, ``forbidden``, ...) and of credentials, and ``crds-missing``.
     """
 
-    durable = True
+    durable, origin = True, None
 
     def __init__(self, client: KubeClient, clock: Clock) -> None:
         self.place = f"hub {client.connection.server}"

@@ -58,6 +58,14 @@ class Event:
     by: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CopyOrigin:
+    """What a copy of records was made of: their ``Records.place``, and when, an aware instant."""
+
+    place: str
+    at: datetime
+
+
 class Records(t.Protocol):
     """Objects by kind and name, with the rules of an API server, and leases. Safe for threads and for processes. What
     lies in a namespace has the name ``namespace/name``; a lease is called ``kind/name`` or ``kind/namespace/name``.
@@ -73,6 +81,11 @@ class Records(t.Protocol):
     """Whether the records are still there after this run's machine is gone."""
     place: str
     """For messages: the file's path, or ``hub <server>``."""
+
+    @property
+    def origin(self) -> CopyOrigin | None:
+        """What these records are a copy of, which is only read: each write is refused (``records-copy``). None for
+        records themselves, and where there are none yet."""
 
     def get(self, kind: str, name: str) -> Record | None:
         """The record, or None if there is none, or none can have that name."""

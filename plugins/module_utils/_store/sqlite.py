@@ -2,32 +2,36 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Records in one SQLite file: objects looked up by labels, who holds a lease or held it last, journal and secrets,
-each write with the check of its lease in one transaction."""
+each write with the check of its lease in one transaction; a copy of any records in such a file, for reading alone, and
+what it is a copy of."""
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import typing as t
 import uuid
 from datetime import datetime
 from pathlib import Path
 
-from .._core.values.canonical import is_same
-from .._core.values.instants import write_time
+from .._core.values.canonical import canonical_json, is_same, strict_json
+from .._core.values.instants import parse_time, write_time
 from . import object_rules
-from .kinds import listed_resource, record_name, stored_resource
+from .kinds import KINDS, listed_resource, record_name, stored_resource
 from .records import (
     NO_LABELS,
     Clock,
+    CopyOrigin,
     Event,
     Lease,
     Record,
+    Records,
     already_exists,
     conflict,
     lease_held,
     lease_lost,
 )
-from .sqlite_file import RecordsFile
+from .sqlite_file import COPY_ID, RecordsFile, is_copy, make_tables
 from .sqlite_rows import (
     JudgedRows,
     damaged,
@@ -45,7 +49,7 @@ class SqliteRecords:
     late its request comes. A write is on the disk when the call returns. The first call that is to write makes the
     file, a ``delete`` of what is absent too. ``durable`` is told by whoever opens the file.
     Codes of the file: ``records-not-ours``, ``-too-new``, ``-read-only``, ``-disk-full``, ``-disk-error``,
-    ``-damaged``, ``-busy``, ``-unreadable``.
+    ``-damaged``, ``-busy``, ``-unreadable``; a write to a copy of records is refused with ``-copy``.
     """
 
     def __init__(self, path: Path, clock: Clock, durable: bool = True) -> None:
@@ -55,6 +59,19 @@ class SqliteRecords:
         self._clock = clock
         self._file = RecordsFile(path)
         self._rows = JudgedRows(self.place)
+
+    @property
+    def origin(self) -> CopyOrigin | None:
+        """As ``Records.origin``, as the file says it. Codes of the class, ``records-damaged`` where it does not."""
+        with self._file.reading() as connection:
+            if connection is None or not is_copy(connection):
+                return None
+            row = connection.execute("SELECT value FROM meta WHERE name = 'copy'").fetchone()
+        try:
+            place, at = strict_json(row[0])
+            return CopyOrigin(place=str(place), at=parse_time(at))
+        except (ValueError, TypeError, RecursionError):
+            raise damaged("what these records are a copy of is damaged", self.place) from None
 
     def get(self, kind: str, name: str) -> Record | None:
         """As ``Records.get``; None where there is no file yet. Codes of the class."""
@@ -263,3 +280,20 @@ def _put_lease(connection: sqlite3.Connection, lease: Lease) -> None:
         "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)",
         (lease.name, lease.holder, lease.epoch, write_time(lease.acquired), write_time(lease.renewed), lease.seconds),
     )
+
+
+def copy_of(records: Records, now: datetime) -> bytes:
+    """The content of a file of records that holds what ``records`` hold at ``now``, aware, and is only read: their
+    objects, and who has or had which lease; no journal, and no secrets. Of a copy it is one more of the same instant.
+    Each kind is as it is when it is read. FleetError as of ``Records.list`` and ``Records.leases``."""
+    origin = records.origin or CopyOrigin(place=records.place, at=now)
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        make_tables(connection, COPY_ID)
+        told = canonical_json([origin.place, write_time(origin.at)])
+        connection.execute("INSERT INTO meta VALUES ('copy', ?)", (told,))
+        for kind in KINDS:
+            for record in records.list(kind):
+                _put(connection, record, object_rules.json_text(record))
+        for lease in records.leases():
+            _put_lease(connection, lease)
+        return connection.serialize()

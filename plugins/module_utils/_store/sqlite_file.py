@@ -1,11 +1,13 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The SQLite file of records: made, recognised, migrated, locked; and what can go wrong with it, in our words
-(``records-busy``, ``records-disk-full``, ``records-read-only``, ``records-too-new``, ``records-not-ours``).
+"""The SQLite file of records: made, recognised, migrated, locked; copies for reading alone (``records-copy``); and what
+can go wrong with it, in our words (``records-busy``, ``records-disk-full``, ``records-read-only``, ``records-too-new``,
+``records-not-ours``).
 
-A rollback journal, not a write-ahead log: it works on network file systems, keeps one file, notices that the file was
-moved away under it, and a disk that is full or a process that is killed leaves the last committed state.
+A rollback journal, not a write-ahead log: it works on network file systems, notices that the file was moved away under
+it, and a disk that is full or a process that is killed leaves the last committed state. The journal stays beside the
+file, emptied.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from .._kube.files import open_to_append, refuse_special
 from .sqlite_rows import WAY_OUT, damaged
 
 APPLICATION_ID = 0x67666C74  # "gflt"
+COPY_ID = 0x67666370  # "gfcp"; another, so that versions that know no copies do not write to one
 _HEADER = 100  # bytes
 _KEPT_JOURNAL = 1 << 20  # bytes
 BUSY_SECONDS = 10.0
@@ -74,14 +77,17 @@ class RecordsFile:
     @contextlib.contextmanager
     def writing(self) -> t.Iterator[sqlite3.Connection]:
         """A transaction that is committed at the end, and undone as a whole if anything is raised in it; the file, with
-        its folder, is made if there is none. Waits up to ``busy_seconds`` for others. FleetError as of ``reading``."""
+        its folder, is made if there is none. Waits up to ``busy_seconds`` for others. FleetError as of ``reading``, and
+        ``records-copy``."""
         with self._lock, self._our_errors():
             connection = self._opened()
+            if is_copy(connection):
+                raise copy_is_read(str(self.path))
             with _transaction(connection, "BEGIN IMMEDIATE"):
                 yield connection
 
     def close(self) -> None:
-        """Closes the file; it is opened again at its next use."""
+        """Closes the file, beside which the emptied journal stays; it is opened again at its next use."""
         with self._lock:
             if self.connection is not None:
                 self.connection.close()
@@ -149,6 +155,32 @@ class RecordsFile:
             raise _os_error(error, self.path) from None
 
 
+def is_copy(connection: sqlite3.Connection) -> bool:
+    """Whether the file is a copy of records, for reading alone. sqlite3.Error."""
+    return _number(connection, "PRAGMA application_id") == COPY_ID
+
+
+def copy_is_read(where: str, told: str = "") -> FleetError:
+    """The FleetError ``records-copy`` of whoever would write to a copy of records; ``told`` is what it is a copy of, in
+    words. It is given back, not raised."""
+    text = f"these records are a copy{told and ' ' + told}, which is only read"
+    return FleetError("records-copy", text, where, "give the records themselves; a copy is enough for check mode")
+
+
+def make_tables(connection: sqlite3.Connection, application: int) -> None:
+    """Makes our tables in an empty database, which is to be known as ``application``. sqlite3.Error."""
+    _step_up(connection, 0)
+    connection.execute(f"PRAGMA application_id = {application}")
+
+
+def _step_up(connection: sqlite3.Connection, schema: int) -> None:
+    """Brings tables of this schema to ours. sqlite3.Error."""
+    for step in STEPS[schema:]:
+        for statement in step:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {len(STEPS)}")
+
+
 def _make(path: Path) -> None:
     """Makes an empty file for this user only, and its folder; one that is there stays. A folder called
     ``.gitops-fleet`` keeps itself out of Git. OSError."""
@@ -194,20 +226,18 @@ def _bring_up_to_date(connection: sqlite3.Connection, where: str) -> None:
             _refuse_other_tables(connection, where)
             return
     with _transaction(connection, "BEGIN EXCLUSIVE"):
-        for step in STEPS[_schema(connection, where) :]:  # asked again: another process may have been faster
-            for statement in step:
-                connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {len(STEPS)}")
+        schema = _schema(connection, where)  # asked again: another process may have been faster
+        if schema:
+            _step_up(connection, schema)
+        else:
+            make_tables(connection, APPLICATION_ID)
 
 
 def _refuse_other_tables(connection: sqlite3.Connection, where: str) -> None:
     """FleetError ``records-damaged`` unless the file has our tables alone: what is there besides, a trigger above all,
     would be carried out by SQLite as we write. sqlite3.Error."""
     with contextlib.closing(sqlite3.connect(":memory:")) as ours:
-        for step in STEPS:
-            for statement in step:
-                ours.execute(statement)
+        make_tables(ours, APPLICATION_ID)
         wanted = _tables(ours)
     if _tables(connection) != wanted:
         raise damaged("the tables of the records file are not those that we make", where)
@@ -224,13 +254,9 @@ def _tables(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
 def _schema(connection: sqlite3.Connection, where: str) -> int:
     """The number of the file's schema, 0 for an empty file. FleetError ``records-not-ours`` or ``records-too-new``;
     sqlite3.Error."""
-
-    def number(question: str) -> int:
-        """The one number that the question has as its answer."""
-        return int(connection.execute(question).fetchone()[0])
-
-    application, schema = number("PRAGMA application_id"), number("PRAGMA user_version")
-    if application != APPLICATION_ID and (application or schema or number("SELECT count(*) FROM sqlite_master")):
+    application, schema = (_number(connection, f"PRAGMA {each}") for each in ("application_id", "user_version"))
+    known = application in (APPLICATION_ID, COPY_ID)
+    if not known and (application or schema or _number(connection, "SELECT count(*) FROM sqlite_master")):
         raise _not_ours(where)
     if schema > len(STEPS):
         raise FleetError(
@@ -240,6 +266,11 @@ def _schema(connection: sqlite3.Connection, where: str) -> int:
             "use the version of gitops.fleet that wrote them, or a newer one",
         )
     return schema
+
+
+def _number(connection: sqlite3.Connection, question: str) -> int:
+    """The one number that the question has as its answer. sqlite3.Error."""
+    return int(connection.execute(question).fetchone()[0])
 
 
 def _not_ours(where: str) -> FleetError:

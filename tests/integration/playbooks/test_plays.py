@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import typing as t
 from pathlib import Path
 
@@ -77,6 +78,38 @@ def test_fleet_info(play: Player, joined: dict[str, t.Any]):
     for flags in ((), (), ("--check",)):
         assert play("fleet_info", *flags, **joined).clean().changed == 0
     assert snapshot(play.folder) == before
+
+
+def test_verbs_read_a_copy_of_the_records_and_write_none(play: Player, driven: dict[str, t.Any], fleet: Fleet):
+    """What a job without a login to the hub sees is what the records say; nothing is recorded from there."""
+    play("update_run", **driven).clean()
+    copy, there = str(play.folder / "fleet.db"), {"records": driven["records"]}
+    of_copy = {"records": {**driven["records"], "path": copy}}
+    before = snapshot(play.folder)
+    told = play("gitops.fleet.status", "--check", **there, write_copy=copy).clean().output
+    assert "written to" not in told and snapshot(play.folder) == before
+    told = play("gitops.fleet.status", **there, write_copy=copy).clean().output
+    assert f"written to {copy}: a copy of the records" in " ".join(told.split())
+    before = snapshot(play.folder)
+    for playbook in ("status", "forecast", "when", "history"):
+        read = play(f"gitops.fleet.{playbook}", **of_copy)
+        assert (
+            read.code == 0 and f"the records {copy} are a copy of {play.folder / 'records.db'}, made at" in read.output
+        )
+        themselves = play(f"gitops.fleet.{playbook}", **there).clean()
+        assert without_ages(read.output, copy) == without_ages(themselves.output, str(play.folder / "records.db"))
+    foretold = play("update_run", "--check", **driven | of_copy)
+    assert foretold.code == 0 and "web-136" in foretold.output
+    for verb in ("gate", "update_run", "member_cluster"):
+        refused = play(verb, **driven | of_copy)
+        assert refused.code == 2 and "records-copy" in refused.output and "Traceback" not in refused.output
+    assert snapshot(play.folder) == before and fleet.writes_of("planner") == []
+
+
+def without_ages(output: str, place: str) -> list[str]:
+    """What a playbook printed, without spans and instants, its records and warnings."""
+    found = re.sub(r"\d+ (s|min)\b|\d\d:\d\d(:\d\dZ)?", "...", output.replace(place, "RECORDS"))
+    return [word for line in found.splitlines() if not line.startswith("[WARNING]") for word in line.split()]
 
 
 def test_fleet_history_info(play: Player, joined: dict[str, t.Any], fleet: Fleet):

@@ -80,9 +80,7 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
         pools=pools,
         drift=_drift(ground, statuses, asked.look),
         supposed=_supposed(session, asked),
-        notes=tuple(
-            dict.fromkeys((*ground.told, *told, *damaged, *unread, *other_records(asked.look, session.records.place)))
-        ),
+        notes=tuple(dict.fromkeys((*ground.told, *told, *damaged, *unread, *other_records(asked.look, session.home)))),
     )
 
 

@@ -130,7 +130,7 @@ def gather_today(
         for name in sorted({*clusters, *members})
     ]
     fleet = fleet_today(rows, drift.whole, drift.rows, run_needs(charts, _left_alone(session.records, charts, found)))
-    notes = (*other_records(look, session.records.place), *_upgraded_since(rows), *found.problems)
+    notes = (*other_records(look, session.home), *_upgraded_since(rows), *found.problems)
     return Today(fleet=fleet, notes=tuple(dict.fromkeys(notes)))
 
 
