@@ -34,6 +34,15 @@ STRATEGY = {
     "metadata": {"name": "rings"},
     "spec": {"strategy": {"stages": [{"name": "all", "groups": [{"name": "eu"}]}]}},
 }
+RUN = {
+    "apiVersion": "gitops.fleet/v1alpha1",
+    "kind": "UpdateRun",
+    "metadata": {"name": "to-137"},
+    "spec": {
+        "updateStrategyId": "rings",
+        "managedClusterUpdate": {"upgrade": {"type": "ControlPlaneOnly", "kubernetesVersion": "1.37.1"}},
+    },
+}
 _jobs = count(1)
 
 
@@ -61,6 +70,11 @@ class Repository:
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", "change")
         return self.git("rev-parse", "HEAD")
+
+    def plan_run(self) -> str:
+        """Commits an update run."""
+        (self.folder / "updates" / "run.json").write_text(json.dumps(RUN), encoding="utf-8")
+        return self.push()
 
     def job(self, **environ: str) -> Job:
         place = self.fleet.folder / "jobs" / f"{next(_jobs)}" / "work"
@@ -141,6 +155,12 @@ def test_github(github: OnGitHub, host: Host) -> None:
     for number in range(120):
         host.comment("somebody", f"{MARKER} {number}")
 
+    host.keep("fleet-records", "fleet.db", b"{}", "a-branch", sha)
+    ahead = github.run("forecast", repository.plan_run(), "web")
+    assert ahead.code == 0 and "run to-137: ControlPlaneOnly to 1.37.1, rings" in ahead.output, ahead.output
+    summary = Path(ahead.environ["GITHUB_STEP_SUMMARY"]).read_text(encoding="utf-8")
+    assert "to-137" in summary and "are a copy of hub https://" in " ".join(summary.split())
+
     assert github.run("plan", sha, "web").code == 0, github.jobs[-1].output
     first = host.comments[-1]["body"]
     assert first.startswith(f"{MARKER}\n## Fleet plan") and "| 2 | 0 | 0 |" in first and fleet.holders() == []
@@ -218,6 +238,8 @@ def test_gitlab(hub_fleet: Fleet, host: Host) -> None:
         assert run(name, ref).code == 0, jobs[-1].output
     assert host.changed == ["POST", "PUT"] and host.comments[-1]["body"].startswith(f"{MARKER}\n## Fleet plan")
     assert host.files[change, "lint", "lint.sarif"]
+    repository.plan_run()
+    assert run("forecast", change).code == 0 and "run to-137: ControlPlaneOnly to 1.37.1" in jobs[-1].output
     assert run("apply", "main").code == 2 and fleet.holders() == []
     host.merged = [{"state": "merged", "iid": 5}]
     assert run("apply", "main").code == 0, jobs[-1].output
