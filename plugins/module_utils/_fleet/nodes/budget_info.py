@@ -74,9 +74,8 @@ def zone_of(name: str) -> tzinfo:
 
 def budget_report(session: Session, asked: BudgetQuestion) -> BudgetReport:
     """The answers about all pools that are asked for; nothing is written. FleetError ``no-such-pool``,
-    ``unknown-time-zone``, ``bad-option``, ``record-damaged``, ``no-such-maintenance``, ``labels-unknown``, and those of
-    ``nodes_file`` and ``members_in_file``, or of ``read_all``, also where none of the members that are named can be
-    read."""
+    ``unknown-time-zone``, ``bad-option``, ``record-damaged``, and those of ``nodes_file`` and ``members_in_file``, or
+    of ``read_all``, also where none of the members that are named can be read."""
     zone, now = zone_of(asked.zone), _instant(asked.now, session.clock())
     given = with_recorded(asked.given, session.records)
     fleet = {each: dict(one.cluster.metadata.labels) for each, one in recorded_members(session.records).items()}

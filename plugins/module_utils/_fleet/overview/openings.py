@@ -72,8 +72,7 @@ class OpeningsReport:
 def openings_report(session: Session, asked: OpeningsQuestion) -> OpeningsReport:
     """When the members may be touched, by the records; no member is asked and nothing written. FleetError
     ``bad-option``, ``no-members``, ``no-such-member``, ``no-maintenance-given``, ``record-damaged``,
-    ``duplicate-location``, others of the records; with a snapshot ``no-such-maintenance``, and those of
-    ``nodes_file``."""
+    ``duplicate-location``, others of the records; with a snapshot those of ``nodes_file``."""
     refuse_days(asked.days)
     supposed = asked.supposed
     if supposed is not None and not (supposed.maintenance or supposed.gone):
@@ -160,7 +159,7 @@ def _times(
 
 def _pools(session: Session, asked: OpeningsQuestion, now: datetime) -> tuple[PoolAnswer, ...]:
     """What budgets permit in the pools of those members that are asked for and in the snapshot, a file. FleetError as
-    of ``nodes_file``, ``no-such-maintenance``, ``record-damaged``, and others of the records."""
+    of ``nodes_file``, ``record-damaged``, and others of the records."""
     snapshot = nodes_file(asked.snapshot, now)
     maintenance = asked.supposed.maintenance if asked.supposed else {}
     given = with_recorded(NodeManifests(maintenance=maintenance), session.records)

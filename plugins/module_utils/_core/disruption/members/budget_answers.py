@@ -134,8 +134,9 @@ def budget_answers(
     fleet: FleetLabels = EMPTY,
 ) -> tuple[PoolAnswer, ...]:
     """The answers at an aware instant, in the order of ``members``, then of pools as of ``budgeted_pools``, then of
-    ``reasons``; ``fleet`` as of ``fleet_limits``. No member is asked; ``members`` are as they were read. FleetError
-    ``no-such-maintenance``, ``labels-unknown``, ValueError for a selector, an amount, a zone or a date that is none."""
+    ``reasons``; ``fleet`` as of ``fleet_limits``. No member is asked; ``members`` are as they were read. One of which
+    nobody knows when it may be worked on is closed. ValueError for a selector, an amount, a zone or a date that is
+    none."""
     given, windows = tuple(members), tuple(maintenance)
     wanted = tuple(rotations)
     censuses = {each.name: member_census(each) for each in given}

@@ -13,6 +13,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from ...errors import FleetError
 from ...objects.clusters.fleet_maintenance import FleetMaintenance
 from ...objects.updates.update_run import NODE_IMAGE_ONLY
 from ...schema.meta import EMPTY
@@ -103,13 +104,15 @@ def window_answer(
     """Whether nodes of the member may be disrupted by our verbs at an aware instant, with why, budgets left aside; None
     if it has no windows, and no freeze in the next 400 days: they may at any time. ``kind`` is the type of run whose
     windows these are. ``until`` is when that turns, None if not within 400 days. A freeze is told before a closed
-    window.
-
-    FleetError ``no-such-maintenance``, ``labels-unknown``, KeyError for a ``kind`` that is none, ValueError for a zone,
-    a date or a selector that is none.
+    window. Closed without end where nobody knows when the member may be worked on (``no-such-maintenance``,
+    ``labels-unknown``): others go on. KeyError for a ``kind`` that is none, ValueError for a zone, a date or a selector
+    that is none.
     """
     site = _site(member)
-    spans = times.startable_spans(site, kind, now, now + AHEAD)
+    try:
+        spans = times.startable_spans(site, kind, now, now + AHEAD)
+    except FleetError as error:
+        return WindowAnswer(False, error.message, None)
     if spans is None:
         return None
     frozen = times.freeze_blocker(site, now)
@@ -124,10 +127,14 @@ def window_answer(
 
 def fleet_closures(times: Calendar, member: MemberNodes, start: datetime, end: datetime) -> tuple[FleetClosure, ...]:
     """When in [start, end) freezes and closed windows for node images keep our verbs from the member, cut to it, by
-    start. Each freeze is a row, so that they may overlap; windows that are closed are told where no freeze is.
-    FleetError ``no-such-maintenance``, ``labels-unknown``, ValueError for a zone, a date or a selector that is none."""
+    start. Each freeze is a row, so that they may overlap; windows that are closed are told where no freeze is. One row
+    of all of it where ``window_answer`` is closed for want of knowledge. ValueError for a zone, a date or a selector
+    that is none."""
     site = _site(member)
-    spans = times.startable_spans(site, NODE_IMAGE_ONLY, start, end)
+    try:
+        spans = times.startable_spans(site, NODE_IMAGE_ONLY, start, end)
+    except FleetError as error:
+        return (FleetClosure(start, end, error.message),)
     if spans is None:
         return ()
     freezes = [(each.words, part) for each in times.named_freezes(site) for part in cut([each.span], start, end)]

@@ -15,7 +15,6 @@ from datetime import datetime
 from ...cluster.facts.node import image_of
 from ...cluster.pod import Pod
 from ...cluster.state_node import Node, StateNode, age
-from ...errors import FleetError
 from ...objects.clusters.fleet_maintenance import FleetMaintenance
 from ...objects.clusters.node_rotation import NodeRotation
 from ...objects.karpenter.node_pool import Budget
@@ -167,10 +166,7 @@ class RotationGround:
         and ValueError as of ``window_answer``."""
         times = calendar(self.maintenance)
         for member in members:
-            try:
-                answer = window_answer(times, member, now, self.windows)
-            except FleetError as error:
-                answer = WindowAnswer(False, error.message, None)
+            answer = window_answer(times, member, now, self.windows)
             if unknown := unknown_limits(self.maintenance, member):
                 answer = WindowAnswer(False, unknown, None)
             if answer is not None:

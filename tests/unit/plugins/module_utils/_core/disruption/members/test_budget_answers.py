@@ -110,6 +110,23 @@ def test_a_member_of_which_nobody_knows_the_budgets_of_the_fleet_holds_our_own_v
     )
 
 
+def test_where_a_maintenance_is_missing_its_member_is_closed_and_others_are_answered() -> None:
+    lost = replace(member("m1", node("a")), maintenance="gone")
+    answered = answers([lost, member("m2", node("b"))], maintenance(configuration("nodeImage")), rotation())
+    told = {each.pool.member: (each.held, [row.why for row in each.closures]) for each in answered}
+    assert told == {
+        "m1": (("there is no FleetMaintenance gone",), ["there is no FleetMaintenance gone"]),
+        "m2": ((), []),
+    }
+
+
+def test_where_freezes_choose_by_labels_that_nobody_knows_the_member_is_closed() -> None:
+    by_label = maintenance(freezes=[freeze(memberSelector={"byLabel": "env=prod"})])
+    lost = replace(member("m1", node("a")), labels={}, labels_known=False)
+    (held,) = {each.held for each in answers([lost], by_label, rotation())}
+    assert len(held) == 1 and "labels" in held[0]
+
+
 def test_our_own_verbs_are_held_back_by_freezes_and_by_budgets_of_the_fleet() -> None:
     budgets = [
         {"name": "one-member", "members": "1"},
