@@ -128,7 +128,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "name-too-long",
         SCHEMA,
-        f"{_PLACEMENTS}, {_MEMBER}, {_FLEET}, {_STAGED_RUNS}, {_SEQUENCE}, {_PROFILE}",
+        f"{_PLACEMENTS}, {_MEMBER}, {_FLEET}, {_STAGED_RUNS}, {_SEQUENCE}, {_ROTATION}, {_PROFILE}",
         "metadata.name has more than 63 characters, or 50 for UpdateStrategy, UpdateRun and AutoUpgradeProfile.",
     ),
     Rule("unexpected-namespace", CORE, _ANY, "metadata.namespace is given for a cluster-scoped kind."),

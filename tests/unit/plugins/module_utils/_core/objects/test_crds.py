@@ -119,3 +119,8 @@ def test_the_documentation_has_the_table_of_rules():
     """``python -m ...schema.rules`` prints it."""
     assert as_markdown() in (ROOT / "docs" / "objects.md").read_text(encoding="utf-8")
     assert len({rule.code for rule in RULES}) == len(RULES)
+
+
+def test_the_rule_on_long_names_is_told_of_each_kind_that_has_it() -> None:
+    (rule,) = (each for each in RULES if each.code == "name-too-long")
+    assert set(rule.kinds.split(", ")) == {each.kind for each in KINDS if each.name_limit is not None}
