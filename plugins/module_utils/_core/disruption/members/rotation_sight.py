@@ -67,9 +67,9 @@ class RotationGround:
         return takes(self.rotation, member, labels)
 
     def due(self, members: t.Iterable[MemberNodes], now: datetime) -> dict[str, str]:
-        """Why each node that is to be replaced at an aware instant is, in words, by its name (``member/node``); all
-        that are selected if the rotation asks for nothing else. Members that take no part are left out. ValueError for
-        a selector or a duration that is none."""
+        """Why each node that is to be replaced at an aware instant is, in words, by its name (``member/node``), in the
+        order of members and of their Nodes; all that are selected if the rotation asks for nothing else. Members that
+        take no part are left out. ValueError for a selector or a duration that is none."""
         holds = compile_node_selector(self.rotation)
         return {
             f"{member.name}/{node.name}": why

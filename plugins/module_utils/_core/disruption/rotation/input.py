@@ -63,7 +63,8 @@ class BudgetScope:
     gone: int = 0
 
     def covers_any(self, pools: set[str]) -> bool:
-        """Whether the budgets are over nodes of one of the pools at least."""
+        """Whether the budgets are over nodes of one of the pools at least; True if they are over all pools, whatever is
+        asked for."""
         return self.pools is None or not self.pools.isdisjoint(pools)
 
 
@@ -151,7 +152,8 @@ def cluster_in_name(name: str) -> str:
 
 @dataclass
 class ScopeLeft:
-    """What a scope still has room for in this step, at the instant ``now``, and how that came about."""
+    """What a scope still has room for in this step, at the instant ``now``, and how that came about: ``disrupting``
+    nodes were disrupted before it, ``taken`` are begun in it."""
 
     scope: BudgetScope
     answer: Allowed

@@ -29,7 +29,7 @@ class RotationBlockers:
         """What holds the node back: what is its own first (``deleting``, ``disrupted``, ``node-annotation``), then
         protected pods (``pod-annotation``), then PodDisruptionBudgets (``pdb``, ``pdb-several``), each by their text;
         pods are not asked with ``past_pods``. Empty if nothing does. Adds to ``until`` the ends of its pods'
-        protections, if one of these holds."""
+        protections, past ones too, if one of these holds."""
         found = []
         if node.deleting:
             found.append(Blocker("deleting", f"node {node.name} is deleting or marked for deletion"))

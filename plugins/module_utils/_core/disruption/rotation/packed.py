@@ -56,8 +56,9 @@ def is_packed(document: Mapping[str, t.Any]) -> bool:
 
 
 def written_nodes(document: Mapping[str, t.Any]) -> t.Sequence[t.Any]:
-    """The nodes of a state as JSON data, in either form, for those who look at a few of them; ValueError for packed
-    ones that cannot be read."""
+    """The nodes of a state as JSON data, in either form, for those who look at a few of them, in the state's order;
+    empty where there are none. Plain ones are given as they are, unread; ValueError for packed ones that cannot be
+    read."""
     found = document.get("nodes")
     return t.cast(t.Sequence[t.Any], _unpacked(found)["nodes"] if isinstance(found, str) else found or ())
 

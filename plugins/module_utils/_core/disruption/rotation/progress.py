@@ -42,7 +42,8 @@ ADD_NODE, DRAIN, RELEASE = "add-node", "drain", "release"
 class RotationAct:
     """Something to be done with a node, safe to be done again: add-node (one more of its pool), drain, release.
 
-    ``attempt`` counts from 1 how often the node was begun. Names of operations are unique within one rotation.
+    ``attempt`` counts from 1 how often the node was begun, ``text`` says why, empty where nothing has to be said. Names
+    of operations are unique within one rotation.
     """
 
     kind: str

@@ -174,7 +174,8 @@ def intersected(one: Requirements, other: Requirements) -> Requirements:
 
 
 def narrowed(requirements: Requirements, key: str, value: str) -> Requirements:
-    """Requirements that also fix one label to ``value``; the given ones are not changed."""
+    """Requirements that also fix one label to ``value``; the given ones are not changed. Where they exclude it the
+    label has no value left."""
     out = dict(requirements)
     add(out, LabelRequirement(key, frozenset((value,))))
     return out

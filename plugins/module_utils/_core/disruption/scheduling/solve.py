@@ -27,8 +27,8 @@ Ask = t.Callable[[Wishes], PodDemands]
 @dataclass
 class SchedulingRun:
     """One run, in which pods are placed. ``limits`` are what pools have left, by name, and are changed by new nodes; a
-    pool without limits is not in it. ``old`` are keys of pods that come from nodes on their way out; ``settled``:
-    others stay away from nodes whose wait still runs."""
+    pool without limits is not in it. ``known`` and ``soft_taints`` are as of ``Simulator``. ``old`` are keys of pods
+    that come from nodes on their way out; ``settled``: others stay away from nodes whose wait still runs."""
 
     rooms: Rooms
     templates: t.Sequence[Template]
