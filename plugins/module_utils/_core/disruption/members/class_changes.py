@@ -49,7 +49,8 @@ class ClassChange:
 
     @property
     def confirmed(self) -> bool:
-        """Whether nothing is left that only a person can see: the routes of another subnet."""
+        """Whether nothing is left that only a person can see: the routes of another subnet. True also where no subnet
+        changes."""
         return all(each.code != ROUTES for each in self.findings)
 
     def as_dict(self) -> dict[str, t.Any]:

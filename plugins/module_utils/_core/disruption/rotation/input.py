@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The input of a rotation's step: one Node as it sees it, names over several clusters, who else has a node in hand,
-windows (blocker ``window``), and what budgets still leave room for, places counted (blocker ``budget``)."""
+windows (blocker ``window``), which nodes spend budgets (not Ready, on their way out), and what budgets still leave room
+for, places counted (blocker ``budget``)."""
 
 from __future__ import annotations
 
@@ -209,7 +210,8 @@ def rotation_node(
     node: Node, pool: str, cluster: str = "", *, initialized: bool = True, deleting: bool = False
 ) -> RotationNode:
     """What a rotation needs to know of a Node; with a ``cluster`` the names of node and pool begin with that and a
-    slash, so that they are unique in the fleet. It is deleting also if the Node itself is."""
+    slash, so that they are unique in the fleet. ``initialized`` and ``deleting`` are what its NodeClaim, or a mark of
+    Karpenter, says; it is deleting also if the Node itself is."""
     before = f"{cluster}/" if cluster else ""
     return RotationNode(
         name=before + node.name,
