@@ -86,9 +86,9 @@ class Admission:
         return why or self._shared(self._needs(seen))
 
     def begin(self, node: NodeProgress, seen: RotationNode) -> NodeProgress:
-        """Begins the waiting node, which nothing refuses, and gives it as it is then: ``Surging`` if its replacement
-        comes before, else ``Draining``; what it takes of wave, surge, budgets, members and PodDisruptionBudgets is no
-        longer there for others."""
+        """Begins the waiting node, which nothing refuses (that is not asked again), and gives it as it is then:
+        ``Surging`` if its replacement comes before, else ``Draining``; what it takes of wave, surge, budgets, members
+        and PodDisruptionBudgets is no longer there for others."""
         first = SURGING if self._settings.replacement == BEFORE else DRAINING
         self._surging += first == SURGING
         self._flying += 1

@@ -168,7 +168,8 @@ class ScopeLeft:
         return self.answer.remaining_after(self.disrupting) - self.taken
 
     def take(self) -> None:
-        """Counts one node more that is begun under the budgets; ``blocker`` is told anew."""
+        """Counts one node more that is begun under the budgets, without asking whether there is room; ``blocker`` is
+        told anew."""
         self.taken += 1
         self.__dict__.pop("blocker", None)
 

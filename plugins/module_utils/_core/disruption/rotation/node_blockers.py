@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What holds a node of a rotation back by itself: ``deleting``, ``disrupted`` (who else has it), ``node-annotation``,
-its protected pods and their PDBs."""
+its protected pods and their PDBs (``pod-annotation``, ``pdb``, ``pdb-several``), these not where a drain has a deadline
+(``terminationGracePeriodSeconds``)."""
 
 from __future__ import annotations
 
