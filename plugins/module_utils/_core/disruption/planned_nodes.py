@@ -35,9 +35,9 @@ def plan_changes(
     changes: t.Iterable[NodeSource], state: ClusterState, network: Network, where: str, allow_move: bool = False
 ) -> NodesPlan:
     """What all changes of one member, which ``where`` names, do to its nodes, in their order; no cluster is asked.
-    ``allow_move`` lets a move between good subnets through. A subnet needs room for what the pools may become by these
-    very changes. Nodes of which nobody can tell are only named in ``notes``, where a node may come once for each
-    change. FleetError as of ``effect_of_edit``."""
+    ``allow_move`` lets a move between good subnets through, ``network`` is as of ``effect_of``. A subnet needs room for
+    what the pools may become by these very changes. Nodes of which nobody can tell are only named in ``notes``, where a
+    node may come once for each change. FleetError as of ``effect_of_edit``."""
     changes = tuple(changes)
     state = replace(state, pools=_pools(changes, state))
     nodes: dict[str, str] = {}

@@ -43,7 +43,7 @@ class ClassChange:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What speaks against it: the findings that are errors."""
+        """What speaks against it: the findings that are errors, in their order."""
         where = f"{self.member} {self.kind}/{self.name}"
         return tuple(Problem(each.code, each.message, where) for each in self.findings if each.level == ERROR)
 
@@ -76,8 +76,8 @@ def class_changes(
     """What the ``spec`` of each document does to its object on each member that has it, document by document, members
     in their order; two documents of one object are two rows, each over the object as it is, and a member whose objects
     could not be read has none. A field that it leaves out stays as it is, one that is null goes, ``userData`` is not
-    compared; ``override`` as of ``check_subnet_change``. Nothing is written, no member asked. FleetError
-    ``no-such-object`` with all objects that no member has, or may tell, ``wrong-type``, ``unknown-kind``,
+    compared; ``network`` and ``override`` as of ``check_subnet_change``. Nothing is written, no member asked.
+    FleetError ``no-such-object`` with all objects that no member has, or may tell, ``wrong-type``, ``unknown-kind``,
     ``undecodable``."""
     given, documents = tuple(members), tuple(wanted)
     _refuse_misshapen(documents)

@@ -70,9 +70,10 @@ class Admission:
         self._wave_full = self._full_wave()
 
     def refusals(self, node: NodeProgress, seen: RotationNode) -> tuple[Blocker, ...]:
-        """Everything but the node itself that speaks against beginning it now, by code: ``wait``, ``window``,
-        ``retry``, ``soak`` or ``wave``, ``surge``, ``budget``, ``fleet-members``; empty if nothing does.
-        PodDisruptionBudgets that nodes in flight use up (``pdb-shared``) are told only if nothing else is."""
+        """Everything but the node itself that speaks against beginning it now, in this order: ``wait``, ``window``,
+        ``retry``, ``soak`` or ``wave``, ``surge``, ``budget`` for each scope, by name, ``fleet-members``; empty if
+        nothing does. PodDisruptionBudgets that nodes in flight use up (``pdb-shared``) are told only if nothing else
+        is."""
         found = [
             Blocker("wait", self._sight.wait) if self._sight.wait else None,
             self._windows.get(seen.cluster),

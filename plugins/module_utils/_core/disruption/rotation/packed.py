@@ -65,7 +65,7 @@ def written_nodes(document: Mapping[str, t.Any]) -> t.Sequence[t.Any]:
 
 def size_at_end(state: RotationState, packed: bool) -> int:
     """How many bytes the state of a rotation, just begun, is expected to have at most in a record until it ends, an
-    estimate by the number of its nodes. FleetError as of ``canonical_json``."""
+    estimate by the number of its nodes; ``packed``: as it is written packed. FleetError as of ``canonical_json``."""
     if packed:
         return size_of_json(_packed(encode(state))) + _PACKED_GROWTH * len(state.nodes)
     return size_of(state) + _GROWTH * len(state.nodes)

@@ -97,7 +97,7 @@ class Simulator:
 
     @cached_property
     def staying(self) -> list[StateNode]:
-        """All nodes, NodeClaims without a Node included, but those on their way out."""
+        """All nodes by name, NodeClaims without a Node included, but those on their way out."""
         return [each for each in self.state.nodes if not each.deleting]
 
     @cached_property
