@@ -55,14 +55,14 @@ class FleetError(Exception):
     """
 
     def __init__(self, code: str, message: str, where: str = "", hint: str = "") -> None:
-        """An error of one problem."""
+        """An error of one problem, which has these fields."""
         problem = Problem(code, message, where, hint)
         super().__init__(problem.message)
         self.problems: tuple[Problem, ...] = (problem,)
 
     @classmethod
     def of(cls, problems: t.Iterable[Problem]) -> FleetError:
-        """One error for several problems, in the order given. ValueError if there is none."""
+        """One error for several problems, in the order given, repeats too. ValueError if there is none."""
         found = tuple(problems)
         if not found:
             raise ValueError("an error needs at least one problem")
@@ -103,7 +103,7 @@ def fault(error: BaseException, code: str = "fault", where: str = "") -> FleetEr
     (``file:line`` below ``module_utils``) of its traceback, outermost first, one that comes again where it came last,
     so that the last is the one that raised it; or ``an unknown place``.
 
-    Its text is left out, for nobody knows what is in it.
+    Its text is left out, for nobody knows what is in it, and so are errors that it was raised from.
     """
     innermost = list(dict.fromkeys(reversed(tuple(_places(error.__traceback__)))))[:_MOST_PLACES]
     places = reversed(innermost)

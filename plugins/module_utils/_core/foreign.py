@@ -61,15 +61,15 @@ def in_lines(text: str, most: int = TEXT) -> str:
 
 def is_template(value: t.Any) -> bool:
     """Whether Ansible may take a value of JSON, or a text or key in it, for a template of the caller's where a command
-    line gives it: one with ``{{``, ``{%`` or ``{#``, or that begins with ``#jinja2:``. TypeError for what JSON has
-    not."""
+    line gives it: one with ``{{``, ``{%`` or ``{#``, or that begins with ``#jinja2:``. TypeError for what JSON has not,
+    RecursionError for what is too deep."""
     return bool(_TEMPLATE.search(json.dumps(value)))
 
 
 def written(value: t.Any, most: int = 40) -> str:
     """A value of any type as Python writes it, for a sentence: the first ``most`` characters, without a mark where it
     is cut. Numbers of thousands of digits and values that are too deep, which Python does not write, are ``(too large
-    to be shown)``."""
+    to be shown)``; other errors of a ``__repr__`` go through."""
     try:
         return repr(value)[:most]
     except (ValueError, RecursionError):

@@ -2,11 +2,13 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The shape of everything that goes on by steps (update run, staged run, placement rollout, node rotation): a decision
-with its acts, what is held back by what, when to look again.
+with its acts (``Decision``), what is held back by what (``Blocker``), when to look again (``wake_at``), what is in
+flight.
 
 A machine is two pure functions. ``decide(state, seen, now) -> Decision`` is the next step: ``state`` is what is stored,
 ``seen`` what is true of the world, ``now`` an aware instant; no network, no clock, no chance. ``acts_in_flight(state)``
-names what was begun and has not ended, for whoever takes over.
+names what was begun and has not ended, for whoever takes over; while it names anything, the conductor
+(``_fleet.conductor.loop``) does not end by itself.
 
 The order is the same for all: the new state, which holds the intents, is stored by compare-and-swap, and only then are
 acts begun. An act is idempotent under its operation name: whoever comes after a crash looks for it under that name
@@ -45,7 +47,7 @@ class Blocker:
 @dataclass(frozen=True)
 class HeldBack:
     """What does not go on now, by its name in that machine (of a member, a node, a binding, a stage), and everything
-    that holds it back."""
+    that holds it back, in an order of the machine's own."""
 
     name: str
     blockers: tuple[Blocker, ...]
@@ -67,9 +69,11 @@ X_contra = t.TypeVar("X_contra", contravariant=True)
 
 @dataclass(frozen=True, kw_only=True)
 class Decision(t.Generic[S, A_co]):
-    """One step. ``state`` is to be stored before ``acts`` are begun. ``waits`` say what does not go on and why.
+    """One step. ``state`` is to be stored before ``acts`` are begun. ``waits`` say what does not go on and why, in an
+    order of the machine's own.
 
-    ``wake_at``, aware, is the next instant at which time alone can change something; None if only an event can.
+    ``wake_at``, aware, is the next instant at which time alone can change something; None if only an event can. With
+    nothing in flight the conductor stays for it only if it is near (``max_idle``).
     """
 
     state: S
@@ -87,4 +91,7 @@ class Machine(t.Protocol[S, X_contra, A_co]):
         begun now; some machines decide one again until it is seen done."""
 
     def acts_in_flight(self, state: S) -> tuple[A_co, ...]:
-        """What was begun by the state and has not ended, for whoever takes over. Changes nothing."""
+        """What was begun by the state and has not ended, in an order of the machine's own; empty for nothing. While it
+        is not empty, as far as the ``Steering`` tells the same, the conductor stays until its time is over or it is
+        interrupted; whoever takes over looks for each act under its ``operation`` before it is begun again. Changes
+        nothing."""

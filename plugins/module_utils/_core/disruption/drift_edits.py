@@ -97,7 +97,8 @@ class EditEffect:
 
 def field_class(kind: str, path: str) -> str | None:
     """The class of a field of a NodePool or node class (``static``, ``special``, ``behaviour`` or ``unhashed``), by its
-    path with dots and without indexes; None if the field, or the kind, is not known."""
+    path with dots and without indexes: that of the first prefix in ``FIELD_CLASSES`` that it begins with; None if the
+    field, or the kind, is not known."""
     for prefix, found in FIELD_CLASSES.get(kind, ()):
         if path == prefix or path.startswith(f"{prefix}."):
             return found
@@ -105,16 +106,17 @@ def field_class(kind: str, path: str) -> str | None:
 
 
 def drifts_pool(path: str) -> bool:
-    """Whether a change at that path of a NodePool, which may have indexes, makes all its nodes Drifted; not so for
-    requirements, which are judged node by node."""
+    """Whether a change at that path of a NodePool, which may have indexes, makes all its nodes Drifted; False for
+    requirements, which are judged node by node, and for a field that is not known."""
     return field_class(NODE_POOL, path.partition("[")[0]) == STATIC
 
 
 def effect_of_edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: ClusterState) -> EditEffect:
     """Which nodes drift when ``new`` replaces ``old``: manifests of one object, as the server stores them, of which
-    ``spec`` is compared. Nodes are those with a NodeClaim; a static change drifts all, and special ones are judged only
-    without one. FleetError ``unknown-kind`` for another kind than NodePool, AKSNodeClass and EC2NodeClass,
-    ``undecodable`` for manifests that cannot be read."""
+    ``spec`` is compared. Nodes are those with a NodeClaim that come from it, by name, whether or not they have drifted
+    before; a static change drifts all, and special ones are judged only where there is none. FleetError
+    ``unknown-kind`` for another kind than NodePool, AKSNodeClass and EC2NodeClass, ``undecodable`` for manifests that
+    cannot be read."""
     if kind not in FIELD_CLASSES:
         raise FleetError("unknown-kind", f"drift is foreseen for {' and '.join(FIELD_CLASSES)}, not for {kind}")
     name = read_as(_Named, old, kind).metadata.name
@@ -145,9 +147,10 @@ def nodes_made_from(kind: str, name: str, state: ClusterState) -> list[StateNode
 
 def changed_paths(old: t.Any, new: t.Any, path: str) -> list[str]:
     """The paths of the fields that differ as the hash sees them between two values that stand at ``path``, such as two
-    specs at ``spec``; they begin with it, with dots, keys sorted; a list is one field. Of two spellings of one duration
-    or quantity nothing differs in the fields that upstream reads as such. ``path`` itself where one of the two is no
-    object, None being an empty one, or only whether it is there differs; empty if nothing does."""
+    specs at ``spec``; they begin with it, with dots, keys sorted; a list is one field, and the order of its items makes
+    no difference. Of two spellings of one duration or quantity nothing differs in the fields that upstream reads as
+    such. ``path`` itself where one of the two is no object, None being an empty one, or only whether it is there
+    differs; empty if nothing does."""
     if _significant(old, path) == _significant(new, path):
         return []
     if not (isinstance(old, Mapping) or old is None) or not (isinstance(new, Mapping) or new is None):

@@ -37,16 +37,16 @@ def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...
 
 
 def nodes_of_pool(state: ClusterState, pool: str, confirmed: int | None) -> tuple[str, ...]:
-    """The names of the Nodes in ``state.nodes`` that bear the label of a pool, sorted, those without a NodeClaim too;
-    none for a pool that there is not. FleetError ``empty-name`` for a blank pool, ``count-not-confirmed`` unless
-    ``confirmed`` is how many they are, 0 included."""
+    """The names of the Nodes in ``state.nodes`` that bear the label of a pool, sorted, those without a NodeClaim and
+    those on their way out too; none for a pool that there is not. FleetError ``empty-name`` for a blank pool,
+    ``count-not-confirmed`` unless ``confirmed`` is how many they are, 0 included."""
     found = [each.node_name for each in _of_pool(state, pool) if each.node is not None]
     return _confirmed(found, f"pool {pool}", confirmed)
 
 
 def gone_with_pool(state: ClusterState, pool: str, confirmed: int | None) -> tuple[str, ...]:
     """The names of what goes with a NodePool that is deleted, sorted: its NodeClaims, each under the name of its Node,
-    or its own where it has none. FleetError as of ``nodes_of_pool``."""
+    or its own where it has none, those on their way out too. FleetError as of ``nodes_of_pool``."""
     found = [each.node_name or each.name for each in _of_pool(state, pool) if each.claim is not None]
     return _confirmed(found, f"pool {pool}", confirmed)
 

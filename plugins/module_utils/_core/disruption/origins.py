@@ -42,7 +42,8 @@ def origin(node: StateNode, now: datetime) -> str:
 
 def disruptor(annotations: t.Mapping[str, str]) -> str:
     """Which rotation has the node with these annotations in hand, by name, or ``by-hand``: what stands before the first
-    slash of ``gitops.fleet/disrupted-by``, made fit to be shown. Empty if none of our verbs has it."""
+    slash of ``gitops.fleet/disrupted-by``, all of it without one, made fit to be shown. Empty if none of our verbs has
+    it."""
     return in_line(annotations.get(DISRUPTED_BY, "").partition("/")[0])
 
 

@@ -25,8 +25,9 @@ def is_stopped(pool: Mapping[str, t.Any]) -> bool:
 
 
 def stop_patch(pool: Mapping[str, t.Any]) -> Document | None:
-    """The merge patch that stops a pool; None if it is stopped, its one budget being 0. Where others have changed its
-    budgets since it was, it is stopped again, and what is kept are the budgets of before the first time."""
+    """The merge patch that stops a pool; None if it is stopped, its one budget being 0; one whose own budget is that is
+    marked as stopped all the same. Where others have changed its budgets since it was, it is stopped again, and what is
+    kept are the budgets of before the first time."""
     if is_stopped(pool) and _budgets(pool) == STOP:
         return None
     before = {} if is_stopped(pool) else {BEFORE: json.dumps(_budgets(pool), sort_keys=True)}
@@ -41,9 +42,10 @@ def edited_since(pool: Mapping[str, t.Any]) -> str | None:
 
 
 def release_patch(pool: Mapping[str, t.Any]) -> Document | None:
-    """The merge patch that gives a pool its budgets back, or takes them out if it had none; None if it is not stopped.
+    """The merge patch that gives a pool its budgets back, or takes them out if it had none, whatever others have
+    written since (``edited_since``); None if it is not stopped.
 
-    FleetError ``budgets-unknown`` if what they were cannot be read.
+    FleetError ``budgets-unknown`` if what they were is no list and not null; what is in the list is left to the server.
     """
     if not is_stopped(pool):
         return None

@@ -53,8 +53,8 @@ class SourcePatch:
 
     @property
     def shown(self) -> Document:
-        """The patch with ``(not shown)`` in place of values of ``spec`` that may hold secrets, and of annotations that
-        are neither Karpenter's nor ours; what is to be taken away (None) in ``spec`` stays told."""
+        """The patch with ``(not shown)`` in place of whole fields of ``spec`` that may hold secrets (``UNWANTED``), and
+        of annotations that are neither Karpenter's nor ours; what is to be taken away (None) in ``spec`` stays told."""
         return {key: _SHOWN[key](each) if key in _SHOWN else each for key, each in self.patch.items()}
 
 
@@ -74,7 +74,8 @@ def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
     Of each its spec, labels and annotations are kept, without kubectl's last-applied, and all else is dropped. The spec
     of a NodePool is as it is repaired, and the repairs are not told. FleetError with all problems: those of a NodePool,
     ``missing-field``, ``invalid-name``, ``unsupported-version``, ``wrong-type``, also for labels or annotations that
-    are null, and ``named-twice`` for an object that two of them patch. The spec of a class is left to the server.
+    are null, and ``named-twice`` for an object that two of them patch in one version. The spec of a class is left to
+    the server.
     """
     found: list[SourcePatch] = []
     problems: list[Problem] = []
@@ -94,7 +95,7 @@ def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
 def why_withheld(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, member: str) -> tuple[Problem, ...]:
     """Why the patch may not be written as things are: whatever speaks against another subnet, then
     ``subnet-routes-unconfirmed`` unless ``leave`` says ``routes``, and ``drift-without-consent`` if nodes drift or may
-    do so, unless it says ``drift``; empty if it may."""
+    do so, unless it says ``drift``; empty if it may. ``member`` names the cluster in them."""
     where = f"{member} {patch.kind}/{patch.name}"
     found = [Problem(each.code, each.message, where) for each in effect.findings if each.level == ERROR]
     for text in () if leave.routes else unconfirmed_routes(effect):

@@ -59,7 +59,8 @@ class Network:
     is missing was not found.
 
     ``reached`` are subnets whose routes somebody has probed. ``nodes`` are the most that may come to stand in the
-    subnet; ``addresses_per_node`` is 1 where pods have addresses of an overlay, else 1 and the pods of a node.
+    subnet; ``addresses_per_node`` is 1 where pods have addresses of an overlay, else 1 and the pods of a node. An empty
+    ``docker_bridge`` is none.
     """
 
     subnets: t.Mapping[str, Subnet] | None = None
@@ -81,8 +82,8 @@ def check_subnet_change(old: str, new: str, network: Network, override: bool = F
     """Findings about an edit of ``vnetSubnetID`` from ``old`` to ``new``, an empty text for the cluster's own subnet;
     none if both are one, capitals or not. No Azure is asked: ranges and room are judged only of a subnet that
     ``network`` has. Errors are ``subnet-malformed``, which stands alone, ``subnet-migration-unsupported``,
-    ``subnet-missing``, ``subnet-overlap`` and ``subnet-too-small``; ``subnet-routes-unconfirmed`` is a note. FleetError
-    ``invalid-cidr``.
+    ``subnet-missing``, ``subnet-overlap`` for each pair of ranges, and ``subnet-too-small``, in this order;
+    ``subnet-routes-unconfirmed``, last, is a note. FleetError ``invalid-cidr``.
 
     ``override`` lets an unsupported move through, with a warning for the report.
     """

@@ -23,9 +23,10 @@ SUBNET_DRIFT = "SubnetDrift"
 def subnet_drift(
     before: t.Sequence[NodeSubnet], terms: t.Any, nodes: t.Iterable[StateNode]
 ) -> tuple[dict[str, Drift], dict[str, str]]:
-    """By name of the node: why it drifts; and of others why nobody can tell from here. A node in neither stays.
-    ``before`` are the subnets that the class has found, ``terms`` the new selector terms: those with an ``id`` are
-    compared, one without (by tags) may select anything; what is no list, or an empty one, selects nothing."""
+    """By name of the node, in the order of ``nodes``: why it drifts; and of others why nobody can tell from here. A
+    node in neither stays. ``before`` are the subnets that the class has found, ``terms`` the new selector terms: those
+    with an ``id`` are compared, one without (by tags) may select anything; what is no list, or an empty one, selects
+    nothing."""
     rows = [each for each in terms if isinstance(each, Mapping)] if isinstance(terms, (list, tuple)) else []
     named = {str(each["id"]) for each in rows if each.get("id")}
     looked_up = any(not each.get("id") for each in rows)

@@ -79,7 +79,8 @@ class PoolAllowance:
 
 def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, NodeCensus]:
     """The census of each pool that has nodes, by its name, nodes in the order given; those of no pool are under "". A
-    pool without any node is not in it.
+    pool without any node is not in it; pools come in the order of their first node that counts, then those in which
+    none does.
 
     Nodes whose NodeClaim is being deleted, that a command has marked, or that are not Ready stay in the total and are
     subtracted from what is allowed, each once. Not counted, but ``excluded``, are those without a NodeClaim or Node,

@@ -21,8 +21,8 @@ from .timeline import Active, activity
 class ReasonFacts:
     """Spans in aware UTC, in order and apart: ``closed``, no node may go in pools of any size; ``unlimited``, no limit.
 
-    ``deciding`` are the places of the budgets that limit at some time while no other is as low in pools of any size; of
-    equal ones, and of those that cannot be evaluated, the first.
+    ``deciding`` are the places, from 0, of the budgets that limit at some time while no other is as low in pools of any
+    size; of equal ones, and of those that cannot be evaluated, the first.
     """
 
     reason: str

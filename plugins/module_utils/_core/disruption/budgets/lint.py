@@ -37,7 +37,7 @@ class Lint:
     what should stand there (None: nothing); empty if we cannot tell.
 
     ``reasons`` and ``spans`` (aware instants, the first five at most) are those that it speaks of. ``consent`` says
-    what the mended form disrupts when it is applied.
+    what the mended form disrupts when it is applied; empty: nothing that we know of.
     """
 
     code: str
@@ -78,7 +78,7 @@ def lint_budgets(
 
     ``possible`` are the reasons for which the pool's policy lets nodes be disrupted at all: only for these it is told
     that nothing limits, an empty list aside. Of how long an opening is nothing is said: a budget limits when a
-    disruption starts, and not how long it takes.
+    disruption starts, and not how long it takes. What is found is kept for the next time, and not to be changed.
     """
     single = [each for place, budget in enumerate(budgets) for each in _alone(budget, f"{path}[{place}]")]
     if any(each.level == ERROR for each in single):

@@ -34,7 +34,8 @@ TRIED = timedelta(weeks=3)
 
 def zero_outside_windows(budgets: Budgets) -> Budgets | None:
     """The list with its always active 0 put outside the windows beside it, which were meant to permit only inside
-    themselves.
+    themselves: first the windows, or, where all have one amount, that as one budget that is always active; then the 0
+    for the rest of the week.
 
     None if that is not what the list looks like (no always active 0, no window, or a window of 0), if its budgets are
     for different reasons, if its windows are not the same every week, or if trying the new list out shows other limits
@@ -53,7 +54,8 @@ def zero_outside_windows(budgets: Budgets) -> Budgets | None:
 
 def default_outside_windows(budgets: Budgets) -> Budgets | None:
     """The list with upstream's default, 10%, added outside its windows, where nothing limits; no limit inside them
-    changes.
+    changes. It stands last; where all windows are 0, or differ from week to week and permit no more than it, first and
+    always active.
 
     None for an empty list, if a budget is always active, if they are for different reasons, if the default cannot be
     kept out of windows that differ from week to week and permit more, or if trying the new list out shows other limits.

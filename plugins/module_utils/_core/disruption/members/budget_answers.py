@@ -63,7 +63,8 @@ class PoolAnswer:
 
     @property
     def openings(self) -> tuple[Opening, ...]:
-        """The spans of the coming week in which budgets, windows and freezes let our verbs disrupt anything."""
+        """The spans of the coming week in which budgets, windows and freezes let our verbs disrupt anything, in order;
+        nodes that are disrupted already are not subtracted."""
         return with_closed_spans(self.week, ((each.start, each.end) for each in self.closures)).openings
 
     @property
@@ -160,9 +161,9 @@ def fleet_week(answer: PoolAnswer) -> Timeline:
 
 
 def half_hours(week: Timeline, zone: tzinfo, day: datetime) -> list[int | None]:
-    """The lowest limit of each of the 48 half hours of the day, as clocks of the zone show them (``UNLIMITED``: none),
-    those that the clocks repeat in one; None for those outside of ``week``, and for those that the clocks skip. Of
-    ``day`` only the date is read."""
+    """The lowest limit of each of the 48 half hours of the day, from midnight on, as clocks of the zone show them
+    (``UNLIMITED``: none), those that the clocks repeat in one; None for those outside of ``week``, and for those that
+    the clocks skip. Of ``day`` only the date is read."""
     at, end = (_midnight(day, days, zone) for days in (0, 1))
     found: list[int | None] = [None] * 48
     while at < end:

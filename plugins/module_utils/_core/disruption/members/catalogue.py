@@ -96,8 +96,9 @@ def read_catalogue(document: t.Any, where: str) -> tuple[InstanceType, ...]:
 
 def observed_types(state: ClusterState) -> tuple[InstanceType, ...]:
     """A type for each that nodes with a NodeClaim name, by name: the least that any of them has, the well-known and
-    providers' labels in which they agree, those of one node and of pools left out, and the zones and capacity types in
-    which they stand, without prices. FleetError ``invalid-quantity`` for a NodeClaim that cannot be read."""
+    providers' labels in which they agree, those of one node and of pools left out, and the zones and capacity types
+    (on-demand where none is said) in which they stand, without prices. FleetError ``invalid-quantity`` for a NodeClaim
+    that cannot be read."""
     by_type: dict[str, list[StateNode]] = defaultdict(list)
     for each in state.nodes:
         if each.claim is not None and each.labels.get(INSTANCE_TYPE):

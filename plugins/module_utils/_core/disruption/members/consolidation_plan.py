@@ -107,8 +107,9 @@ def consolidation_plans(
     names: t.Collection[str] = (),
 ) -> tuple[MemberPlan, ...]:
     """A plan for each member that has Karpenter, at an aware instant, its nodes by name, those that Karpenter overlooks
-    included; ``unknown`` where something was not read. With ``names`` (of nodes, none: all), only these nodes, while
-    ``commands`` are still all of the pass. Errors as of ``pass_of`` and ``Catalogue.put_into``."""
+    included; ``unknown`` where something was not read. With ``names`` (of nodes, none: all; unknown ones are passed
+    over), only these nodes, while ``commands`` are still all of the pass. Errors as of ``pass_of`` and
+    ``Catalogue.put_into``."""
     return tuple(_plan(each, catalogue, now, settings, names) for each in members if each.karpenter)
 
 

@@ -66,9 +66,9 @@ class RotationGround:
         return takes(self.rotation, member, labels)
 
     def due(self, members: t.Iterable[MemberNodes], now: datetime) -> dict[str, str]:
-        """Why each node that is to be replaced at an aware instant is, in words, by its name (``member/node``); all
-        that are selected if the rotation asks for nothing else. Members that take no part are left out. ValueError for
-        a selector or a duration that is none."""
+        """Why each node that is to be replaced at an aware instant is, in words, by its name (``member/node``), in the
+        order of members and of their Nodes; all that are selected if the rotation asks for nothing else. Members that
+        take no part are left out. ValueError for a selector or a duration that is none."""
         holds = compile_node_selector(self.rotation)
         return {
             f"{member.name}/{node.name}": why
@@ -105,9 +105,9 @@ class RotationGround:
         left: frozenset[str] = frozenset(),
     ) -> RotationInput:
         """The input of a step at an aware instant. ``members`` are those that could be read; ``failed``, ``unknown``,
-        ``left`` and ``wait`` are as in ``RotationInput``; ``flying`` are the pools of nodes that have not ended, which
-        may be gone, and whose member takes part whatever its labels say by now; ``others`` are nodes that other
-        rotations have in flight. A member whose window, or budgets of the fleet, cannot be told counts as closed.
+        ``left``, ``stop`` and ``wait`` are as in ``RotationInput``; ``flying`` are the pools of nodes that have not
+        ended, which may be gone, and whose member takes part whatever its labels say by now; ``others`` are nodes that
+        other rotations have in flight. A member whose window, or budgets of the fleet, cannot be told counts as closed.
         ValueError for a selector, an amount, a zone or a date that is none, KeyError for a type of run that is none."""
         found = _Sighted(self.rotation.name, others)
         holds = compile_node_selector(self.rotation)

@@ -173,7 +173,8 @@ def within_budgets(
     nodes: t.Iterable[NodeCandidate], allowed: t.Mapping[str, PoolAllowance]
 ) -> tuple[list[NodeCandidate], list[RefusedCommand]]:
     """The candidates that their pools' budgets leave room for, and why the others have none (code ``budget``), both in
-    the order given; a pool that is not in ``allowed`` has none."""
+    the order given: who comes first takes the room. ``allowed`` is by pool, and stays as it is; a pool that is not in
+    it has no room."""
     left = {name: each.allowed for name, each in allowed.items()}
     kept, refused = [], []
     for each in nodes:

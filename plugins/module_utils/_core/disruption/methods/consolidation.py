@@ -40,7 +40,8 @@ MOST_AT_ONCE = 100
 
 
 class NoPools(Exception):
-    """No pool may make nodes, and the setting ``upstream`` is on: Karpenter gives up then."""
+    """No pool may make nodes, and the setting ``upstream`` is on: Karpenter gives up then. ``multi_node``,
+    ``check_again`` and ``Consolidation.alone`` catch it."""
 
 
 def multi_node(look: MethodInput) -> MethodCommands:

@@ -92,7 +92,7 @@ def drift_method(look: MethodInput) -> MethodCommands:
 
 def static_drift_method(look: MethodInput) -> MethodCommands:
     """In pools with ``replicas``: as many drifted nodes as budgets and the limit of nodes allow, a command and a
-    replacement for each, pods not looked at; pools by name.
+    replacement for each, pods not looked at; pools by name, nodes as of ``drift_candidates``.
 
     A pool that has more nodes than replicas is left alone until it has shrunk. Errors as of ``pool_limits`` and
     ``drift_candidates``.

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Empty nodes: all that budgets allow, deleted in one command (Karpenter, ``emptiness.go``)."""
+"""Empty nodes: all that budgets allow, what saves most first, deleted in one command, whatever the policy of their
+pools (Karpenter, ``emptiness.go``)."""
 
 from __future__ import annotations
 

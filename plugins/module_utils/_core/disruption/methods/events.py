@@ -71,7 +71,7 @@ def blocked(node: str, blocker: Blocker) -> NodeEvent | None:
 
 
 def unconsolidatable(node: str, message: str) -> NodeEvent:
-    """The event that consolidation leaves a candidate alone."""
+    """The event that consolidation leaves a candidate alone; ``message`` says why, in upstream's words."""
     return NodeEvent(NODE, node, UNCONSOLIDATABLE, message)
 
 

@@ -98,7 +98,8 @@ class MethodInput:
         return found
 
     def budget_events(self, reason: str) -> t.Iterator[NodeEvent]:
-        """An event for each pool whose limit for the reason is 0 and that has nodes that count."""
+        """An event for each pool, in the order of ``allowances``, whose limit for the reason is 0 and that has nodes
+        that count."""
         for name, each in self.allowances(reason).items():
             if each.writes_blocked_event:
                 yield words.budget_blocked(name, reason)

@@ -20,9 +20,10 @@ NO_POOLS = "creating scheduler, no nodepools found"
 def simulated(
     look: MethodInput, going: t.Sequence[NodeCandidate], consolidation: bool = False
 ) -> tuple[Simulation | None, list[NodeEvent]]:
-    """The simulation of what becomes of pods without the nodes ``going``, and the events meanwhile. None with the
-    setting ``upstream`` where no pool may make nodes: Karpenter does not begin then. Errors as of
-    ``Simulator.simulate``."""
+    """The simulation of what becomes of pods without the nodes ``going``, and the events meanwhile: about annotations
+    of their pods, then of nodes on their way out, then about pools without types. ``consolidation`` as of
+    ``Simulator.simulate``. None with the setting ``upstream`` where no pool may make nodes: Karpenter does not begin
+    then. Errors as of ``Simulator.simulate``."""
     simulator = look.simulator
     told = [event for each in going for event in words.of_annotations(each.pods, look.now, moving=True)]
     told += look.leaving_events
@@ -33,8 +34,8 @@ def simulated(
 
 
 def misfit_event(look: MethodInput, done: Simulation) -> str:
-    """Upstream's words, for an event, about pods that find no place in a simulation that has such; the causes, whose
-    order is left to chance there, are left out."""
+    """Upstream's words, the message of an event, about pods that find no place in a simulation that has such; the
+    causes, whose order is left to chance there, are left out."""
     text = "Not all pods would schedule"
     if len(done.misfits) == 1 and done.misfits[0].uninitialized:
         only = done.misfits[0]

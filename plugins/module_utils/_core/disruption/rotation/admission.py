@@ -70,9 +70,10 @@ class Admission:
         self._wave_full = self._full_wave()
 
     def refusals(self, node: NodeProgress, seen: RotationNode) -> tuple[Blocker, ...]:
-        """Everything but the node itself that speaks against beginning it now, by code: ``wait``, ``window``,
-        ``retry``, ``soak`` or ``wave``, ``surge``, ``budget``, ``fleet-members``; empty if nothing does.
-        PodDisruptionBudgets that nodes in flight use up (``pdb-shared``) are told only if nothing else is."""
+        """Everything but the node itself that speaks against beginning it now, in this order: ``wait``, ``window``,
+        ``retry``, ``soak`` or ``wave``, ``surge``, ``budget`` for each scope, by name, ``fleet-members``; empty if
+        nothing does. PodDisruptionBudgets that nodes in flight use up (``pdb-shared``) are told only if nothing else
+        is."""
         found = [
             Blocker("wait", self._sight.wait) if self._sight.wait else None,
             self._windows.get(seen.cluster),
@@ -86,9 +87,9 @@ class Admission:
         return why or self._shared(self._needs(seen))
 
     def begin(self, node: NodeProgress, seen: RotationNode) -> NodeProgress:
-        """Begins the waiting node, which nothing refuses, and gives it as it is then: ``Surging`` if its replacement
-        comes before, else ``Draining``; what it takes of wave, surge, budgets, members and PodDisruptionBudgets is no
-        longer there for others."""
+        """Begins the waiting node, which nothing refuses (that is not asked again), and gives it as it is then:
+        ``Surging`` if its replacement comes before, else ``Draining``; what it takes of wave, surge, budgets, members
+        and PodDisruptionBudgets is no longer there for others."""
         first = SURGING if self._settings.replacement == BEFORE else DRAINING
         self._surging += first == SURGING
         self._flying += 1

@@ -88,9 +88,10 @@ def begin(names: t.Iterable[str], sight: RotationInput, settings: RotationSettin
 def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision[RotationState, RotationAct]:
     """The next step of a rotation at an aware instant: what is to be done (with nodes in flight ``drain`` or
     ``release``, then with those that are begun ``add-node`` or ``drain``), what holds back each node that still waits,
-    and when to look again. Nodes without pods to move begin first, then the oldest, as many as ``Admission`` lets. One
-    that is done does nothing more, and its state stays as it is, but for nodes to be let go whose member has left the
-    fleet. ValueError for a surge that is no amount, which ``begin`` refuses."""
+    in the order in which they would begin, and when to look again. Nodes without pods to move begin first, then the
+    oldest, as many as ``Admission`` lets. One that is done does nothing more, and its state stays as it is, but for
+    nodes to be let go whose member has left the fleet. ValueError for a surge that is no amount, which ``begin``
+    refuses."""
     state = without_left(state, seen, now)
     if state.done:
         return Decision(state=state)
@@ -127,7 +128,8 @@ def outcome(state: RotationState) -> str:
 def acts_in_flight(state: RotationState) -> tuple[RotationAct, ...]:
     """What a rotation has begun and not ended, releases first, then ``add-node`` and ``drain`` of nodes that await or
     are drained, each by the name of the node; one that is gone and awaits its replacement has none. A release ends when
-    it was carried out: see ``released``."""
+    it was carried out: see ``released``. While there are some the conductor stays (with what
+    ``RotationSteering.acts_in_flight`` adds or leaves out), and the record is deleted only by force."""
     releases = (
         RotationAct(RELEASE, each.name, each.pool, each.attempts, each.release) for each in state.nodes if each.release
     )
@@ -147,8 +149,9 @@ def released(state: RotationState, operation: str) -> RotationState:
 def taken_up(state: RotationState, at: datetime) -> RotationState:
     """The state of a rotation that somebody has taken up at an aware instant, as it is decided from then on: where the
     time of a node that is drained, or awaits a new one, had run out by then, and as much again has gone by, it begins
-    anew, for nobody has worked on it meanwhile. Whoever comes sooner than that, as a tick does, gives the node up. The
-    same object if there is none."""
+    anew, for nobody has worked on it meanwhile. While less than that has gone by since its time ran out, the next step
+    lets it fail (``no-new-node``, ``drain-timeout``). Nodes that are gone are left as they are. The same object if
+    there is none."""
     twice = 2 * state.settings.node_timeout
     late = {
         each.name
@@ -162,8 +165,9 @@ def taken_up(state: RotationState, at: datetime) -> RotationState:
 
 
 def stopped_at_once(state: RotationState, now: datetime) -> RotationState | None:
-    """The state of a rotation that ends by being stopped at an aware instant: its nodes that wait are given up, those
-    that have ended stay; None if nodes are in flight, or are to be let go, which somebody has to carry on."""
+    """The state of a rotation that ends by being stopped at an aware instant: its nodes that wait are given up
+    (``halted``), also those that something holds back, those that have ended stay; None if nodes are in flight, or are
+    to be let go, which somebody has to carry on."""
     if state.in_hand:
         return None
     halted = state.halted or STOPPED

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The input of a rotation's step: one Node as it sees it, names over several clusters, who else has a node in hand,
-windows (blocker ``window``), and what budgets still leave room for, places counted (blocker ``budget``)."""
+windows (blocker ``window``), which nodes spend budgets (not Ready, on their way out), and what budgets still leave room
+for, places counted (blocker ``budget``)."""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ class BudgetScope:
     gone: int = 0
 
     def covers_any(self, pools: set[str]) -> bool:
-        """Whether the budgets are over nodes of one of the pools at least."""
+        """Whether the budgets are over nodes of one of the pools at least; True if they are over all pools, whatever is
+        asked for."""
         return self.pools is None or not self.pools.isdisjoint(pools)
 
 
@@ -151,7 +153,8 @@ def cluster_in_name(name: str) -> str:
 
 @dataclass
 class ScopeLeft:
-    """What a scope still has room for in this step, at the instant ``now``, and how that came about."""
+    """What a scope still has room for in this step, at the instant ``now``, and how that came about: ``disrupting``
+    nodes were disrupted before it, ``taken`` are begun in it."""
 
     scope: BudgetScope
     answer: Allowed
@@ -165,7 +168,8 @@ class ScopeLeft:
         return self.answer.remaining_after(self.disrupting) - self.taken
 
     def take(self) -> None:
-        """Counts one node more that is begun under the budgets; ``blocker`` is told anew."""
+        """Counts one node more that is begun under the budgets, without asking whether there is room; ``blocker`` is
+        told anew."""
         self.taken += 1
         self.__dict__.pop("blocker", None)
 
@@ -207,7 +211,8 @@ def rotation_node(
     node: Node, pool: str, cluster: str = "", *, initialized: bool = True, deleting: bool = False
 ) -> RotationNode:
     """What a rotation needs to know of a Node; with a ``cluster`` the names of node and pool begin with that and a
-    slash, so that they are unique in the fleet. It is deleting also if the Node itself is."""
+    slash, so that they are unique in the fleet. ``initialized`` and ``deleting`` are what its NodeClaim, or a mark of
+    Karpenter, says; it is deleting also if the Node itself is."""
     before = f"{cluster}/" if cluster else ""
     return RotationNode(
         name=before + node.name,

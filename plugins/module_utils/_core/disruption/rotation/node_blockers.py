@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What holds a node of a rotation back by itself: ``deleting``, ``disrupted`` (who else has it), ``node-annotation``,
-its protected pods and their PDBs."""
+its protected pods and their PDBs (``pod-annotation``, ``pdb``, ``pdb-several``), these not where a drain has a deadline
+(``terminationGracePeriodSeconds``)."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class RotationBlockers:
         """What holds the node back: what is its own first (``deleting``, ``disrupted``, ``node-annotation``), then
         protected pods (``pod-annotation``), then PodDisruptionBudgets (``pdb``, ``pdb-several``), each by their text;
         pods are not asked with ``past_pods``. Empty if nothing does. Adds to ``until`` the ends of its pods'
-        protections, if one of these holds."""
+        protections, past ones too, if one of these holds."""
         found = []
         if node.deleting:
             found.append(Blocker("deleting", f"node {node.name} is deleting or marked for deletion"))

@@ -56,15 +56,16 @@ def is_packed(document: Mapping[str, t.Any]) -> bool:
 
 
 def written_nodes(document: Mapping[str, t.Any]) -> t.Sequence[t.Any]:
-    """The nodes of a state as JSON data, in either form, for those who look at a few of them; ValueError for packed
-    ones that cannot be read."""
+    """The nodes of a state as JSON data, in either form, for those who look at a few of them, in the state's order;
+    empty where there are none. Plain ones are given as they are, unread; ValueError for packed ones that cannot be
+    read."""
     found = document.get("nodes")
     return t.cast(t.Sequence[t.Any], _unpacked(found)["nodes"] if isinstance(found, str) else found or ())
 
 
 def size_at_end(state: RotationState, packed: bool) -> int:
     """How many bytes the state of a rotation, just begun, is expected to have at most in a record until it ends, an
-    estimate by the number of its nodes. FleetError as of ``canonical_json``."""
+    estimate by the number of its nodes; ``packed``: as it is written packed. FleetError as of ``canonical_json``."""
     if packed:
         return size_of_json(_packed(encode(state))) + _PACKED_GROWTH * len(state.nodes)
     return size_of(state) + _GROWTH * len(state.nodes)

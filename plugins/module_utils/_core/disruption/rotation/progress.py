@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the nodes that a rotation has in flight come on (drained, gone, replaced, tried again, given up as their member
-left: ``no-new-node``, ``drain-timeout``, ``not-replaced``), and what is done next with each (``add-node``, ``drain``,
-``release``)."""
+"""How the nodes that a rotation has in flight come on (drained, gone, replaced, tried again by ``attempts`` and
+``retryAfterSeconds``, given up as their member left: ``no-new-node``, ``drain-timeout``, ``not-replaced``), and what is
+done next with each (``add-node``, ``drain``, ``release``)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ ADD_NODE, DRAIN, RELEASE = "add-node", "drain", "release"
 class RotationAct:
     """Something to be done with a node, safe to be done again: add-node (one more of its pool), drain, release.
 
-    ``attempt`` counts from 1 how often the node was begun. Names of operations are unique within one rotation.
+    ``attempt`` counts from 1 how often the node was begun, ``text`` says why, empty where nothing has to be said. Names
+    of operations are unique within one rotation.
     """
 
     kind: str
@@ -68,7 +69,7 @@ Held = t.Callable[[RotationNode], tuple[Blocker, ...]]
 
 class RotationProgress:
     """One step of all nodes in flight; what is to be done with them is added to ``acts``. New nodes are handed out in
-    the order of their names."""
+    the order of their names, each once, so that each node is asked (``of``) once in a step."""
 
     def __init__(self, state: RotationState, sight: RotationInput, now: datetime, held: Held) -> None:
         """Finds the new nodes: those that were not there at the start, that nobody has got, and that can take pods.

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a rotation of nodes remembers from step to step (phase of each node from ``Waiting`` to ``Rotated``, ``Blocked``
-or ``GivenUp``, the wave, ``counts``), and when its time limits end. ``schema.encode`` and ``decode`` make JSON of it
-and back."""
+or ``GivenUp``, the wave, ``counts``), and when its time limits (``nodeTimeoutSeconds``, ``blockedTimeoutSeconds``,
+``soakSeconds``) end. ``schema.encode`` and ``decode`` make JSON of it and back."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def requirement(
 ) -> LabelRequirement:
     """The demand on a label in the words of a manifest (key, operator, values); an unknown operator is Exists, a bound,
     of which only the first value counts, that is no whole number of up to 39 characters is 0, one that nothing exceeds
-    is DoesNotExist, and old names of labels stand for new ones."""
+    is DoesNotExist without ``min_values``, and old names of labels stand for new ones."""
     key = ALIASES.get(key, key)
     if operator == IN:
         return LabelRequirement(key, frozenset(values), min_values=min_values)
@@ -174,7 +174,8 @@ def intersected(one: Requirements, other: Requirements) -> Requirements:
 
 
 def narrowed(requirements: Requirements, key: str, value: str) -> Requirements:
-    """Requirements that also fix one label to ``value``; the given ones are not changed."""
+    """Requirements that also fix one label to ``value``; the given ones are not changed. Where they exclude it the
+    label has no value left."""
     out = dict(requirements)
     add(out, LabelRequirement(key, frozenset((value,))))
     return out

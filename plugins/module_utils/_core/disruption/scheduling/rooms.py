@@ -82,8 +82,8 @@ class Rooms:
                 self._tree.set(room.place, NONE)
 
     def undo(self) -> None:
-        """Takes back all pods that were put on nodes, and lets nodes in again that were left out, since the last
-        time."""
+        """Takes back all pods that were put on nodes, and lets nodes in again that were left out, since the last time;
+        what a ``PodTopology`` has counted stays."""
         for place, (requirements, free, ports) in self._before.items():
             room = self.all[place]
             room.requirements, room.free, room.ports = requirements, free, ports

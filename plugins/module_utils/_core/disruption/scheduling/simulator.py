@@ -97,7 +97,7 @@ class Simulator:
 
     @cached_property
     def staying(self) -> list[StateNode]:
-        """All nodes, NodeClaims without a Node included, but those on their way out."""
+        """All nodes by name, NodeClaims without a Node included, but those on their way out."""
         return [each for each in self.state.nodes if not each.deleting]
 
     @cached_property
@@ -135,8 +135,8 @@ class Simulator:
     def simulate(self, going: t.Sequence[StateNode], consolidation: bool = False) -> Simulation:
         """What becomes of the pods of ``going`` and of nodes on their way out that need room at once
         (``reschedulable_now``), and of pods that wait (``pending``), if ``going`` were not there; the state itself
-        stays as it is. FleetError ``undecodable``, ``invalid-quantity`` for pools and NodeClaims that cannot be read,
-        ValueError for a ``consolidateAfter`` that is no duration.
+        stays as it is, also after an error. FleetError ``undecodable``, ``invalid-quantity`` for pools and NodeClaims
+        that cannot be read, ValueError for a ``consolidateAfter`` that is no duration.
 
         With ``consolidation`` pods that run move to no node whose ``consolidateAfter`` still runs, unless they come
         from a node on its way out; and, where there are no constraints between pods, the first pod of a node that finds

@@ -147,8 +147,8 @@ class PodTopology:
             known.owners.add(asked.key)
 
     def demands(self, asked: PodDemands, taints: Taints, node: Requirements) -> Requirements | None:
-        """What a node of these requirements must be besides for the pod to stand there, by constraints between pods;
-        empty without any, None if nothing will do."""
+        """What a node of these taints and requirements must be besides for the pod to stand there, by constraints
+        between pods; empty without any, None if nothing will do."""
         if self.idle:
             return {}
         out: Requirements = {}

@@ -178,10 +178,10 @@ class TopologyGroup:
         return self.selects(pod) and self.filter.matches(taints, requirements)
 
     def domains_left(self, pod: Pod, of_pod: LabelRequirement, of_node: LabelRequirement) -> LabelRequirement:
-        """The domains that are left for the pod on such a node, no value if there is none: for spread the one with the
-        fewest pods within ``maxSkew``; for affinity those with such pods, or for the first of its kind one or two of
-        the pod's own, one of the node before others; for anti-affinity those without. A node's only hostname need not
-        be known."""
+        """The domains that are left for the pod on such a node, no value if there is none, by what pod (``of_pod``) and
+        node (``of_node``) ask of the topology key: for spread the one with the fewest pods within ``maxSkew``; for
+        affinity those with such pods, or for the first of its kind one or two of the pod's own, one of the node before
+        others; for anti-affinity those without. A node's only hostname need not be known."""
         if self.kind == SPREAD:
             return self._spread(pod, of_pod, of_node)
         if self.kind == AFFINITY:
