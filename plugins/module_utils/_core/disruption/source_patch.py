@@ -74,8 +74,8 @@ def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
     Of each its spec, labels and annotations are kept, without kubectl's last-applied, and all else is dropped. The spec
     of a NodePool is as it is repaired, and the repairs are not told. FleetError with all problems: those of a NodePool,
     ``missing-field``, ``invalid-name``, ``unsupported-version``, ``wrong-type``, also for labels or annotations that
-    are null, and ``named-twice`` for an object that two of them patch in one version. The spec of a class is left to
-    the server.
+    are null, and ``named-twice`` for an object that two of them patch, be it in two API versions. The spec of a class
+    is left to the server.
     """
     found: list[SourcePatch] = []
     problems: list[Problem] = []
@@ -84,9 +84,9 @@ def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
             found.append(_read(document))
         except FleetError as error:
             problems += error.problems
-    paths = Counter(each.path for each in found)
-    twice = [path for path, count in paths.items() if count > 1]
-    problems += [Problem("named-twice", "two patches are of it", path, "write them as one") for path in twice]
+    named = Counter(f"{each.kind}/{each.name}" for each in found)
+    twice = [name for name, count in named.items() if count > 1]
+    problems += [Problem("named-twice", "two patches are of it", name, "write them as one") for name in twice]
     if problems:
         raise FleetError.of(problems)
     return tuple(found)
