@@ -49,7 +49,8 @@ def reference(each: ObjectId) -> dict[str, str]:
 @dataclass(frozen=True, kw_only=True)
 class Rendered:
     """One object as a cluster gets it: ``manifest`` is what is sent, ``sealed`` the form that may be recorded (None
-    where nobody needs it), ``hash`` is that of the sealed form, ``origin`` the envelope that it came out of."""
+    where nobody needs it), ``hash`` is that of the sealed form, ``origin`` the envelope that it came out of, None for
+    one that was selected itself."""
 
     id: ObjectId
     hash: str
@@ -113,7 +114,7 @@ class ClusterPlan:
 
     @property
     def leaving(self) -> tuple[ObjectId, ...]:
-        """Everything that may be deleted or released there."""
+        """Everything that may be deleted or released there: ``prune``, then ``release``, then ``leftover``."""
         return (*self.prune, *self.release, *self.leftover)
 
     @property
@@ -263,8 +264,8 @@ class PlacementPlan:
         )
 
     def left_out_alike(self, few: int) -> list[tuple[tuple[str, ...], str, str]]:
-        """What ``left_out`` has, as names with their rule and reason: one name in each of ``few`` or less, else all
-        names with the same rule and reason in one, in the order of the first names."""
+        """What ``left_out`` has, as names with their rule and reason: one name in each where there are at most ``few``,
+        else all names with the same rule and reason in one, in the order of the first names."""
         if len(self.left_out) <= few:
             return [((each.cluster,), each.rule, each.reason) for each in self.left_out]
         alike: dict[tuple[str, str], list[str]] = {}
@@ -273,9 +274,9 @@ class PlacementPlan:
         return [(tuple(names), rule, reason) for (rule, reason), names in alike.items()]
 
     def going(self, way: str, but: str = "") -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
-        """Objects that leave clusters by one ``way`` (``prune``, ``release``, ``leftover``), each set with all clusters
-        that it leaves; those that leave most clusters first, then by the clusters' names. Clusters of the cause ``but``
-        are left out, and so are those that nothing leaves."""
+        """Objects that leave clusters by one ``way`` (``prune``, ``release``, ``leftover``), each set, sorted by text,
+        with all clusters that it leaves; those that leave most clusters first, then by the clusters' names. Clusters of
+        the cause ``but`` are left out, and so are those that nothing leaves."""
         rows = [each for each in self.clusters if each.cause != but]
         return _alike({each.cluster: getattr(each, way) for each in rows})
 
@@ -295,7 +296,8 @@ class PlacementPlan:
         )
 
     def clusters_with(self, change: str) -> tuple[str, ...]:
-        """Names of the clusters with this ``change`` (``gained``, ``kept``, ``lost``), in the order of the plan."""
+        """Names of the clusters with this ``change`` (``gained``, ``kept``, ``lost``), in the order of the plan. Empty
+        for any other text."""
         return tuple(each.cluster for each in self.clusters if each.change == change)
 
     @property

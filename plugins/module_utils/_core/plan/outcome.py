@@ -41,8 +41,9 @@ class MemberOutcome:
     one, ``failures`` are the objects that were refused, could not be written, or are not gone.
 
     ``availability`` holds upstream's availability reason of each object that is there, ``lacks`` in words what those
-    that are not available lack, ``statuses`` the status of each object where it is to be mirrored. ``done`` says that
-    the steps were carried out; otherwise they are what would be done.
+    that are not available lack, both None where nothing was judged, as with an ``error``; ``statuses`` the status of
+    each object where it is to be mirrored. ``done`` says that the steps were carried out; otherwise they are what would
+    be done.
     """
 
     cluster: str
@@ -69,8 +70,8 @@ class MemberOutcome:
 
     @property
     def wrote(self) -> tuple[ObjectId, ...]:
-        """The objects that were written, released or removed, whether the member as a whole failed afterwards or not;
-        none of what would be done."""
+        """The objects that were written, released or removed, whether the member as a whole failed afterwards or not,
+        with an ``error`` in the order of the writes, else of the steps; none of what would be done."""
         failed = {each.id for each in self.failures}
         return self.written or tuple(each.id for each in self.changes if self.done and each.id not in failed)
 
@@ -82,13 +83,15 @@ class MemberOutcome:
 
     @property
     def unremoved(self) -> tuple[ObjectId, ...]:
-        """What should have left the member and failed to: it is still there."""
+        """What should have been deleted or released on the member and failed to: it is still there, in the order of the
+        steps. Deletions that were refused (``NotPlanned``) are not among it."""
         failed = {each.id for each in self.failures}
         return tuple(each.id for each in self.steps if each.id in failed and each.action in (PRUNE, RELEASE))
 
     @property
     def applied(self) -> bool:
-        """Whether everything that was to be done was done; an object that was refused counts as failed."""
+        """Whether everything that was to be done was done; an object that was refused counts as failed. False after a
+        mere look."""
         return self.done and self.error is None and not self.failures
 
     @property
