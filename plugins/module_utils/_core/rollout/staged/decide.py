@@ -71,7 +71,7 @@ EVENT = None
 
 @dataclass(frozen=True, kw_only=True)
 class StagedState:
-    """The run, which is all that is stored; ``failure`` is what ended it in this very decision."""
+    """The run, which is all that is stored; ``failure`` is what ended it in this very decision, None for nothing."""
 
     run: ClusterStagedUpdateRun
     failure: RunFailure | None = field(default=None, compare=False)
@@ -129,8 +129,10 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
 
 
 def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
-    """Clusters whose turn has begun and is not over, in the order of stages, the delete stage last. In a run that has
-    ended, or was stopped, none is followed."""
+    """Clusters whose turn has begun and has not ended well, in the order of stages, the delete stage last. Empty for a
+    run that has ended, or was stopped: nobody follows it. The conductor does not stay for all of these: that is for
+    ``acts_in_flight`` of its steering (``_fleet.placements.staged.steering``), which names those whose answer is not
+    there yet."""
     if has_ended_or_stopped(state):
         return ()
     deletion = state.run.status.deletion_stage_status
