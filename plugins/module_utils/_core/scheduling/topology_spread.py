@@ -97,7 +97,7 @@ class TopologySpread:
     def of(cls, index: FleetIndex, constraints: tuple[TopologySpreadConstraint, ...], held: int) -> TopologySpread:
         """What one more cluster is worth where the clusters in ``held`` (a bit set by position) hold the placement: for
         each constraint 1 where it lessens the skew, -1 where it adds to it, else 0, as without the key. A violation is
-        forbidden by DoNotSchedule, and is worth -1000 otherwise."""
+        forbidden by DoNotSchedule, and is worth -1000 otherwise, whatever it does to the skew."""
         keys = tuple(one.topology_key for one in constraints)
         topology = index.topology(keys)
         censuses = tuple(

@@ -130,8 +130,9 @@ def what_if(
     supposed: FleetIndex | None = None,
 ) -> Differences:
     """What would become of the placement if the fleet were as ``overlay`` supposes: decided over the fleet as it is and
-    over that, as a plan does. ``supposed`` is its ``supposed_fleet``, where that is there already. FleetError
-    ``not-for-placement-type`` if N is given and it is not PickN, and as of ``schedule``."""
+    over that, as a plan does. ``supposed`` is its ``supposed_fleet``, where that is there already; None: it is made
+    here. Nothing is written. FleetError ``not-for-placement-type`` if N is given and it is not PickN, and as of
+    ``schedule``."""
     recorded = tuple(bindings)
     wanted = _with_number(placement, overlay.number_of_clusters)
     return differences(
