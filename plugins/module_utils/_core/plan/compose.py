@@ -366,8 +366,9 @@ def leaving_objects(
 ) -> dict[str, t.Any]:
     """What leaves a cluster, by ``prune``, ``release`` (as of ``is_released``) and ``leftover``, and what is ``begun``;
     empty without a recorded binding ``old``, if unchanged, for one that keeps or gets a placement which only reports,
-    and for one that has left the fleet, where all stays. ``contents`` is what one that keeps or gets it is to hold.
-    Objects are in the order of the snapshots, without those that are still wanted."""
+    and for one that has left the fleet, where all stays. ``change`` and ``cause`` are those of its row, ``contents`` is
+    what one that keeps or gets it is to hold. Objects are in the order of the snapshots, without those that are still
+    wanted."""
     only_reports = wanted.placement.spec.strategy.apply_strategy
     if old is None or cause in ("left-the-fleet", "unchanged"):
         return {}

@@ -76,8 +76,8 @@ class Rendering:
     changes: tuple[ObjectChange, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As plan files have it: ``clusters``, ``objects`` without manifests, ``leftOut`` as references,
-        ``changes``."""
+        """As plan files have it: ``clusters``, ``objects`` without manifests, ``leftOut`` as references, ``changes``;
+        each in its order."""
         return {
             "clusters": list(self.clusters),
             "objects": [each.as_dict() for each in self.objects],
@@ -133,8 +133,8 @@ class ClusterPlan:
         return self.change != KEPT or self.decided or bool(self.leaving) or self.cause != "unchanged"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The cluster as plan files have it, without ``decided`` and ``begun``; scores, None where nothing was
-        scored, as ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``."""
+        """The cluster as plan files have it, without ``decided`` and ``begun``; scores, None where nothing was scored,
+        as ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``, in their order."""
         return {
             "cluster": self.cluster,
             "change": self.change,
@@ -181,6 +181,8 @@ class PlacementPlan:
     ``objects`` are those of the snapshot; ``overrides`` names what acts on them on a cluster, and ``rendered`` holds
     what a cluster gets where that is not just ``objects``; ``renderings`` tell the difference. ``bindings`` are those
     that scheduling leaves, ``clusters`` are by name; ``brakes`` are all that were asked, tripped or not.
+    ``resource_snapshot`` names what clusters get, empty without any; a ``*_new`` says that the snapshot is yet to be
+    recorded. ``digest`` is what approvals are bound to, empty in plans of evictions.
 
     ``wanted`` is how many clusters the policy asks for, ``fulfilled`` whether it found them all. ``deleting`` marks the
     end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked for, is None, as it is in
@@ -327,9 +329,10 @@ class PlacementPlan:
         )
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data in a fixed order, so that equal plans are equal bytes; ``spec`` is a digest, ``emptyFirst`` is
-        there only where it is true; of the brakes those that have tripped, lifted ones too. No instants, but in a
-        tripped brake; bindings and the names of overrides are not in it."""
+        """Plain data in a fixed order, so that equal plans are equal bytes: ``objects`` in hash order, ``clusters`` and
+        ``leftOut`` by name; ``spec`` is a digest, ``emptyFirst`` is there only where it is true; of the brakes those
+        that have tripped, lifted ones too. No instants, but in a tripped brake and in findings
+        (``counted-as-recorded``); bindings, ``moves`` and the names of overrides are not in it."""
         return {
             "placement": self.name,
             "spec": digest_of(encode(self.placement.spec)),

@@ -59,7 +59,8 @@ class MemberOutcome:
 
     @property
     def changes(self) -> tuple[MemberStep, ...]:
-        """The steps that write something or would, those that failed among them."""
+        """The steps that write something or would, those that failed among them, in the order in which they are carried
+        out."""
         return tuple(each for each in self.steps if each.action not in (UNCHANGED, REFUSED, DIFFERS))
 
     @property

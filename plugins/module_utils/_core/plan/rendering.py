@@ -100,7 +100,8 @@ def as_placed(manifest: Manifest, sealing: Sealing, origin: Origin | None = None
 def by_cluster(
     objects: Contents, overrides: t.Sequence[Override], clusters: t.Iterable[MemberCluster], sealing: Sealing
 ) -> ByCluster:
-    """What ``overrides`` (the attached ones in their order) make of the objects on each of the clusters.
+    """What ``overrides`` (the attached ones in their order) make of the objects on each of the clusters, sealed as of
+    ``as_placed``.
 
     Clusters on which the same rules act, with no variable in them, are rendered once. FleetError with everything that
     cannot be done, each with cluster, object and place in the override: the problems of ``overridden``,

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The plan of a staged update run: for every cluster that is recorded, what one resource snapshot brings to it and what
-leaves it once all stages are done."""
+leaves it once all stages are done, with brakes (its facts are never too old) and digest."""
 
 from __future__ import annotations
 

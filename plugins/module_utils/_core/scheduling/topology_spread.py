@@ -55,7 +55,8 @@ class DomainCensus:
 
 @dataclass(frozen=True, kw_only=True)
 class DomainCount:
-    """How a cluster's domain stands under one constraint. ``domain`` is None if it lacks the key."""
+    """How a cluster's domain stands under one constraint: ``count`` clusters in it hold the placement, ``smallest`` to
+    ``largest`` in all domains. ``domain`` is None if it lacks the key."""
 
     topology_key: str
     domain: str | None

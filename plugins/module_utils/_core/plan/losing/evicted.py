@@ -88,9 +88,9 @@ def eviction_plan(
     why: str,
     prune_kinds: tuple[str, ...] = (),
 ) -> PlacementPlan:
-    """The plan in which one cluster, that of ``binding``, loses the placement, and nothing else happens; ``why`` is the
-    reason told, ``prune_kinds`` are as of ``WantedPlacement``. It has neither brakes nor a digest, and neither objects
-    nor bindings. Nothing is written."""
+    """The plan in which one cluster, that of ``binding``, loses the placement, and nothing else happens; what leaves it
+    is as of ``leaving_objects``; ``why`` is the reason told, ``prune_kinds`` are as of ``WantedPlacement``. It has
+    neither brakes nor a digest, and neither objects nor bindings. Nothing is written."""
     wanted = WantedPlacement(placement=placement, prune_kinds=prune_kinds)
     leaving = leaving_objects(wanted, known, binding, LOST, "evicted", ())
     row = ClusterPlan(

@@ -129,8 +129,8 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
     another apply strategy is pushed before anything else, and nothing else with it; nothing more is done while there is
     no resource snapshot. ``wake_at`` is when time alone makes a binding ready, but for upstream.
 
-    FleetError ``not-a-count`` for maxUnavailable or maxSurge, but for upstream; ``number-of-clusters-missing`` for
-    PickN without a number.
+    FleetError ``not-a-count`` for maxUnavailable or maxSurge where a binding wants a change, but for upstream;
+    ``number-of-clusters-missing`` for PickN without a number.
     """
     held = by_name(state.bindings)
     strategy = seen.placement.spec.strategy

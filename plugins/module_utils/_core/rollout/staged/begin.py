@@ -46,9 +46,10 @@ WHATEVER_IS_PICKED = -1
 
 def begin(scene: RunContext) -> RunContext:
     """The scene with all that the run takes over fixed in its status: policy, apply strategy, strategy, stages, the
-    delete stage, resources, overrides; Initialized is left to the caller. RunRefused if it can never begin, as of
-    ``with_placement``, ``with_policy``, ``with_bindings``, ``laid_out`` and ``used_snapshot``, and
-    ``update-strategy-not-found``; NotYet (``not-rescheduled-yet``) while the placement is being scheduled anew."""
+    delete stage (clusters that lose the placement, by name), resources, overrides; Initialized is left to the caller.
+    RunRefused if it can never begin, as of ``with_placement``, ``with_policy``, ``with_bindings``, ``laid_out`` and
+    ``used_snapshot``, and ``update-strategy-not-found``; NotYet (``not-rescheduled-yet``) while the placement is being
+    scheduled anew."""
     scene, policy = with_policy(with_placement(scene))
     scene = _with_strategy(with_bindings(scene, policy))
     status = laid_out_again(scene)

@@ -99,8 +99,8 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
 
     An act is decided again until it is seen done. Waits are what may pass by itself. A run of which Initialize is
     wanted only begins, with Run it goes on, with Stop what is in flight ends. One that cannot begin or go on ends, and
-    ``failure`` in the state says why. For a run that is over only approvals that it has taken are accepted; of one that
-    is being deleted only the approval requests are deleted.
+    ``failure`` in the state says why: RunRefused and NotYet do not come through. For a run that is over only approvals
+    that it has taken are accepted; of one that is being deleted only the approval requests are deleted.
     """
     run = run_at_generation(state.run)
     scene = RunContext(run=run, world=seen, now=now, upstream=seen.upstream)

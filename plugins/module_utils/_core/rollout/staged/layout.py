@@ -63,7 +63,7 @@ def laid_out(
 ) -> StagedUpdateRunStatus:
     """The status with its stages, by the copy of the strategy in it; each selected cluster is in exactly one, in the
     order of its update: by the sorting label as a whole number, if the stage has one, then by name. A stage may be
-    without clusters.
+    without clusters. ``run_name`` is in the names of its approval requests (``RUN-before-STAGE``, ``RUN-after-STAGE``).
 
     RunRefused names the first thing that is wrong. Stage by stage: its tasks (``invalid-before-stage-tasks``,
     ``invalid-after-stage-tasks``), its clusters (``invalid-label-selector``, ``cluster-in-several-stages``,

@@ -95,9 +95,9 @@ def tasks_after_stage(scene: RunContext, stage: StageUpdatingStatus, config: Sta
 
 
 def owed_acceptances(scene: RunContext) -> tuple[Action, ...]:
-    """The acts that are still owed to approvals: ``AcceptApproval`` for each that is recorded as taken while its
-    request does not say so, since who took it ended before it could; none for a request that is gone, none where the
-    scene is ``upstream``."""
+    """The acts that are still owed to approvals: ``AcceptApproval``, in the order of the stages, for each that is
+    recorded as taken while its request does not say so, since who took it ended before it could; none for a request
+    that is gone, none where the scene is ``upstream``."""
     requests = {each.name: each for each in scene.world.approvals}
     taken = (
         task.approval_request_name

@@ -46,7 +46,8 @@ BEFORE_STAGE, AFTER_STAGE = "beforeStage", "afterStage"
 
 @dataclass(frozen=True, kw_only=True)
 class ObservedState:
-    """Everything that belongs to the run's placement.
+    """Everything that belongs to the run's placement; ``placement`` and ``strategy`` are None where there is none of
+    the name that the run has.
 
     ``resource_snapshots`` are the metadata of all parts, the one of the live resources among them and labelled latest.
     ``overrides`` are those that apply to the resources of this run. ``approvals`` are requests whose approvals, if they

@@ -67,8 +67,9 @@ class Taken:
 class Bindings:
     """The bindings, changed in memory only. At first each is one of, first match wins: deleting (its finalizer goes),
     unscheduled, dangling (its cluster is gone, leaving or evacuated, so it is unscheduled), obsolete (made for another
-    policy), current. The last two and ``unscheduled`` are lists of names, in their order at first; deleting and
-    dangling ones are in none, so that they are not re-used."""
+    policy), current. The last two and ``unscheduled`` are lists of names, sorted at first; deleting and dangling ones
+    are in none, so that they are not re-used. ``by_name`` has all bindings as they are by now, ``changes`` and
+    ``findings`` what was done and found so far, the oldest first."""
 
     def __init__(self, asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]) -> None:
         self.asked = asked

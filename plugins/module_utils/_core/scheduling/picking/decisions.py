@@ -60,7 +60,8 @@ class PickDecision:
 
 @dataclass(frozen=True)
 class CycleView:
-    """What one cycle saw. ``ranking`` holds who passed and was not picked; without one, nothing was scored."""
+    """What one cycle saw. ``ranking`` holds who passed and was not picked; without one, nothing was scored. ``spread``
+    is None without constraints."""
 
     index: FleetIndex
     profile: Profile

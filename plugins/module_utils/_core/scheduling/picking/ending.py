@@ -21,9 +21,9 @@ class PickResult:
     ``count`` that hold the placement; ``unplaced`` are names of PickFixed that cannot be placed, ineligible ones before
     those that are not found.
 
-    ``written`` is False where upstream leaves the recorded status alone. ``look`` is None where no filter was asked.
-    ``held_before`` are those that PickN picked, in that order, each with the clusters that held the placement when its
-    cycle began, as a bit set.
+    ``wanted`` is how many are asked for, of PickAll ``count``. ``written`` is False where upstream leaves the recorded
+    status alone. ``look`` is None where no filter was asked. ``held_before`` are those that PickN picked, in that
+    order, each with the clusters that held the placement when its cycle began, as a bit set.
     """
 
     selected: list[PickDecision]

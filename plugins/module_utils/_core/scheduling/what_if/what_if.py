@@ -71,7 +71,7 @@ class Differences:
     findings: tuple[Problem, ...] = ()
 
     def named(self, change: str) -> tuple[str, ...]:
-        """The clusters of the rows with this ``change``, by name."""
+        """The clusters of the rows with this ``change`` (gained, lost, kept), by name; empty for any other text."""
         return tuple(each.cluster for each in self.rows if each.change == change)
 
     @property
@@ -107,7 +107,8 @@ class Differences:
         return f"{said}."
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data: the sentence, names of clusters, both values of ``fulfilled``, rows and findings."""
+        """Plain data: the sentence, names of clusters, both values of ``fulfilled``, rows and findings; clusters and
+        rows by name."""
         return {
             "placement": self.placement,
             "sentence": self.sentence,
