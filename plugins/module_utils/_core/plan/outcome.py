@@ -38,12 +38,13 @@ class ObjectFailure:
 class MemberOutcome:
     """``error`` is set when the member as a whole could not be read or written; then ``steps`` is empty, and
     ``written`` names the objects that were written before, and ``doubtful`` one of which that is not known. Without
-    one, ``failures`` are the objects that were refused, could not be written, or are not gone.
+    one, ``failures`` are the objects that were refused (not by an apply that only reports), could not be written, or
+    would not be by a dry run, or are not gone.
 
     ``availability`` holds upstream's availability reason of each object that is there, ``lacks`` in words what those
     that are not available lack, both None where nothing was judged, as with an ``error``; ``statuses`` the status of
-    each object where it is to be mirrored. ``done`` says that the steps were carried out; otherwise they are what would
-    be done.
+    each object where it is to be mirrored. ``done`` says that the steps were carried out, or an apply found nothing
+    due; otherwise they are what would be done. Steps are in the order in which they are carried out.
     """
 
     cluster: str

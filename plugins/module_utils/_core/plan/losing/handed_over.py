@@ -41,7 +41,8 @@ def handed_over(
     is never deleted. ``hubs`` are, by placement, clusters on which its objects were selected: all that leaves these is
     released. Where that turns a deletion into a release, the plan gets a finding ``handed-over`` for each placement
     that takes, ``originals-stay`` for each hub, brakes as ``braked`` asks them anew over its new rows (what that raises
-    goes through), and a new digest; else only ``moves``. Plans that this has been done to come out as they are."""
+    goes through), and a new digest; where all of it was to be released anyway, ``moves`` alone, and nothing is told.
+    Plans that this has been done to come out as they are."""
     leaving: _Givers = {}
     for plan in plans if len(plans) > 1 else ():
         for row in plan.clusters:
