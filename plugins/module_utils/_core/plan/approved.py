@@ -45,14 +45,16 @@ AGAIN = "plan again with write_plan, and have that approved"
 @dataclass(frozen=True, kw_only=True)
 class Approved:
     """``digest`` was computed from what the file shows; ``changes`` has a line for each placement, with all its
-    clusters, kept ones too, in the order of the file: ``web: west lost, east kept``."""
+    clusters, kept ones too, in the order of the file: ``web: west lost, east kept``, and ``web: `` for one without
+    clusters."""
 
     digest: str
     changes: tuple[str, ...]
 
 
 def read_approved(document: t.Any, where: str) -> Approved:
-    """The plan in ``document``, the parsed JSON of a file that ``write_plan`` made; ``where`` is the file.
+    """The plan in ``document``, the parsed JSON of a file that ``write_plan`` made; ``where`` names the file in
+    problems. Whether it is approved, and for whom, is not asked here.
 
     FleetError ``plan-invalid`` with everything that has not its form (fields that no digest covers are not looked at),
     ``plan-too-old`` (also without ``schema``) or ``plan-too-new`` for another schema, ``plan-doctored`` when the file

@@ -20,7 +20,8 @@ from ..values.listed import number_of
 class BrakeLimits:
     """``max_removals`` is a number of clusters or a percentage of those that hold a placement, ``max_object_removals``
     likewise of the objects that one cluster holds of it. A percentage is a text such as ``30%``. An ``allow_*`` lifts
-    the brake of that name; facts that are exactly ``max_facts_age`` old are fresh enough."""
+    the brake of that name; facts that are exactly ``max_facts_age`` old are fresh enough. Nothing is checked here: what
+    is no limit is the ValueError of ``permitted``."""
 
     max_removals: int | str = "30%"
     allow_empty: bool = False
@@ -48,8 +49,8 @@ class Brake:
         return self.tripped and not self.lifted
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The brake as plan files and results have it: ``name``, ``stops``, ``lifted`` and ``message``; the option that
-        lifts it is told by the refusal."""
+        """The brake as plan files and results have it: ``name``, ``stops``, ``lifted`` and ``message``. ``tripped`` and
+        ``option`` are not in it: the refusal tells the option."""
         return {"name": self.name, "stops": self.stops, "lifted": self.lifted, "message": self.message}
 
 
@@ -59,7 +60,9 @@ DEFAULT_OBJECT_REMOVALS = BrakeLimits().max_object_removals
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectLoss:
-    """How many of the objects that a placement holds on one cluster would be deleted there. A cluster may have two."""
+    """How many of the objects that a placement holds on one cluster (``held``) would be deleted there. A cluster may
+    have two, as of ``object_losses``: one of what it is known to hold, and one with what an unfinished write was to
+    bring there."""
 
     cluster: str
     held: int
@@ -107,9 +110,9 @@ def empty_brake(placement: str, held: int, kept: int, allow: bool) -> Brake:
 def object_removals_brake(placement: str, losses: t.Iterable[ObjectLoss], limit: int | str) -> Brake:
     """The brake ``max_object_removals``, over clusters that do not lose the placement: trips if one of them loses more
     objects than the default or ``limit`` permits; a ``limit`` above the default that permits every loss lifts it. The
-    message tells of the cluster with the greatest share, among those that lose more than ``limit`` permits if there are
-    any, and counts the others; the option permits every loss, and is 0 where ``limit`` stops none. ValueError as of
-    ``permitted``."""
+    message tells of the cluster with the greatest share (the first of several), among those that lose more than
+    ``limit`` permits if there are any, and counts the other clusters; the option permits every loss, and is 0 where
+    ``limit`` stops none. ValueError as of ``permitted``."""
     losses = list(losses)
     found = [each for each in losses if each.exceeds(DEFAULT_OBJECT_REMOVALS) or each.exceeds(limit)]
     stopped = [each for each in found if each.exceeds(limit)]
@@ -147,7 +150,8 @@ def no_objects_brake(placement: str, held: int, selected: int, allow: bool) -> B
 
 def facts_age_brake(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
     """The brake ``max_facts_age``: trips if the facts are older than ``limit`` at ``now``, both instants aware. It is
-    never lifted: a larger limit keeps it from tripping; ``option`` names one in seconds, a minute above the age."""
+    never lifted: a larger limit keeps it from tripping; ``option`` names one in seconds, a minute above the age. Facts
+    of an instant after ``now`` never trip it."""
     age = now - captured_at
     return Brake(
         name="max_facts_age",
@@ -161,9 +165,10 @@ def facts_age_brake(captured_at: datetime, now: datetime, limit: timedelta) -> B
 def older_source_brake(
     placement: str, revision: str, last: str, older: bool | None, allow: bool, deepen: str = ""
 ) -> Brake:
-    """The brake ``allow_older``: trips unless ``older`` is False, for a Git ``revision`` that does not descend from
-    ``last``, the one applied last, would undo newer work; ``allow`` lifts it. ``older`` is None if that cannot be told;
-    ``deepen`` is the command after which it can, empty for none. The message cuts revisions to 12 characters."""
+    """The brake ``allow_older``, for a Git ``revision`` that may undo newer work: it trips unless ``older`` is False,
+    which says that it descends from ``last``, the revision applied last; None: that cannot be told. ``allow`` lifts it
+    in both cases. ``deepen`` is the command after which it can be told, empty for none; the message ends with it. The
+    message cuts revisions to 12 characters."""
     unknown = f"it cannot be told whether revision {revision[:12]} is a descendant of {last[:12]}, applied last"
     known = f"revision {revision[:12] or 'unknown'} is not a descendant of {last[:12]}, applied last"
     return Brake(

@@ -21,8 +21,8 @@ MOST_TOLD, SHORT_VALUE = 10, 40
 
 @dataclass(frozen=True)
 class FieldChange:
-    """``path`` is written like ``.spec.replicas``. ``old`` is None where the field was absent; ``new`` where it is
-    given up, and then ``effect`` says what the server does with it."""
+    """``path`` is written like ``.spec.replicas``. ``old`` is None where the field was absent (or null); ``new`` where
+    it is given up, and then ``effect`` says what the server does with it."""
 
     path: str
     old: t.Any
@@ -60,7 +60,7 @@ class ObjectChange:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterChanges:
-    """The same changes on all these clusters."""
+    """The same changes on all these ``clusters``, which are in the order of the plan, by name."""
 
     clusters: tuple[str, ...]
     objects: tuple[ObjectChange, ...]
@@ -72,16 +72,17 @@ class ClusterChanges:
 
 @dataclass(frozen=True, kw_only=True)
 class Earlier:
-    """What a resource snapshot held: ``manifests`` in their sealed form, or only ``hashes`` of these."""
+    """What a resource snapshot held: ``manifests`` in their sealed form, or only ``hashes`` of these; a manifest counts
+    before a hash. Objects in neither were not held."""
 
     manifests: tuple[Manifest, ...] = field(default=(), repr=False)
     hashes: t.Mapping[ObjectKey, str] = field(default_factory=dict)
 
 
 def changes_sentence(found: t.Iterable[ClusterChanges], room: int) -> str:
-    """The changed objects, each once with its fields, in at most about ``room`` characters and ``MOST_TOLD`` fields; of
-    what finds no room the fields, and the objects without any, are counted at the end. What changes alike on several
-    sets of clusters is told once. Empty for no change."""
+    """The changed objects in the order given, each once with its fields, in at most about ``room`` characters and
+    ``MOST_TOLD`` fields; of what finds no room the fields, and the objects without any, are counted at the end. What
+    changes alike on several sets of clusters is told once. Empty for no change."""
     told: dict[str, list[str]] = {}
     for each in dict.fromkeys(_lines(found)):
         told.setdefault(each[0], []).extend(filter(None, each[1:]))

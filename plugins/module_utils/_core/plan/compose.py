@@ -76,9 +76,9 @@ from .waves import gap_finding, held_by_limits
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedState:
-    """What the records hold of one placement. The ``resource_*`` are of its latest resource snapshot, empty and -1
-    without one; ``contents`` are the object IDs of each snapshot by name, ``earlier`` what is known of these
-    objects."""
+    """What the records hold of one placement. ``policy_snapshot`` is its latest, None without one. The ``resource_*``
+    are of its latest resource snapshot, empty and -1 without one; ``contents`` are the object IDs of each snapshot by
+    name, ``earlier`` what is known of these objects (manifests or hashes), by the same names."""
 
     bindings: tuple[ClusterResourceBinding, ...] = ()
     policy_snapshot: ClusterSchedulingPolicySnapshot | None = None
@@ -91,7 +91,8 @@ class RecordedState:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """The fleet as it was at ``captured_at``; ``digest`` names the snapshot file's content."""
+    """The fleet as it was at ``captured_at``; ``digest`` names the snapshot file's content, empty where nobody asks for
+    it."""
 
     index: FleetIndex
     captured_at: datetime
@@ -104,7 +105,8 @@ class WantedPlacement:
     ``older_source``: the brake ``allow_older``, None where no revision is compared. Objects of ``prune_kinds`` are
     deleted although they may hold more than ours. ``respecified``: another spec is recorded. ``overrides`` are those
     attached, in their order; what they make is sealed by ``sealing``, too. ``rolled_back``: the objects are those of an
-    earlier snapshot. ``empty_first`` as of ``PlacementPlan``. ``kinds``: more scopes."""
+    earlier snapshot. ``empty_first`` as of ``PlacementPlan``. ``kinds``: which kinds are namespaced, beyond what
+    ``objects`` tell."""
 
     placement: ClusterResourcePlacement
     objects: tuple[Rendered, ...] = ()
@@ -127,7 +129,8 @@ class WantedPlacement:
 
 @dataclass(frozen=True)
 class Contents:
-    """What every cluster is to hold: as bindings name it, and the objects."""
+    """What every cluster is to hold: by names, as bindings have it (``named``), and as ``objects``; ``rendered`` has,
+    by cluster, those of clusters on which overrides change something."""
 
     named: WantedContent
     objects: tuple[Rendered, ...]
@@ -142,10 +145,11 @@ def compose(
     wanted: WantedPlacement, known: RecordedState, facts: Facts, now: datetime, limits: BrakeLimits
 ) -> PlacementPlan:
     """The plan of one placement, ``wanted`` over what is ``known`` of it; nothing is written. Eligibility is judged at
-    the facts' instant, their age at ``now``, both aware. Brakes that stop it are told in the plan and not raised.
-    FleetError ``too-many-objects``; as of ``by_cluster`` where overrides cannot be carried out; as of
-    ``schedule_keeping_unread``, the scheduling; as of ``object_changes`` and ``gap_finding``. ValueError as of
-    ``brakes.permitted``."""
+    the facts' instant, their age at ``now``, both aware. Where the placement ends nothing is scheduled: all bindings
+    become Unscheduled. Brakes that stop it are told in the plan and not raised. Findings are those of ``wanted``, of
+    the scheduling, of ``gap_finding`` and ``held_by_limits``, in this order. FleetError ``too-many-objects``; as of
+    ``by_cluster`` where overrides cannot be carried out; as of ``schedule_keeping_unread``, the scheduling; as of
+    ``object_changes`` and ``gap_finding``. ValueError as of ``brakes.permitted``."""
     placement = wanted.placement
     many = too_many(str(placement.key), [each.id for each in wanted.objects])
     if many:
@@ -205,7 +209,8 @@ def compose(
 
 
 def staying_members(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
-    """The clusters of the index that are to hold the placement by its bindings, and not to lose it; by name."""
+    """The clusters of the index that are to hold the placement by its bindings, and not to lose it; each once, by
+    name."""
     names = {each.spec.target_cluster for each in bindings if _is_to_hold(each)} & index.positions.keys()
     return [index.clusters[index.positions[name]] for name in sorted(names)]
 
@@ -248,11 +253,11 @@ def brakes_of(
     limits: BrakeLimits,
     clusters: t.Sequence[ClusterPlan],
 ) -> tuple[Brake, ...]:
-    """All brakes that are asked about this change, tripped or not. Where the placement ends, those about objects are
-    not asked, and ``allow_empty`` only if its manifest is gone from the source; ``allow_older`` only where ``wanted``
-    has it. Evacuated clusters are no removals: they were named. One where a write was begun counts as holding it, and
-    all that it was to bring.
-    ValueError as of ``brakes.permitted``."""
+    """All brakes that are asked about this change, tripped or not: ``max_removals``, ``max_facts_age``,
+    ``max_object_removals``, ``allow_no_objects``, ``allow_empty``, ``allow_older``, in this order. Where the placement
+    ends, those about objects are not asked, and ``allow_empty`` only if its manifest is gone from the source; the last
+    only where ``wanted`` has it. Evacuated clusters are no removals: they were named. One where a write was begun
+    counts as holding it, and all that it was to bring. ValueError as of ``brakes.permitted``."""
     name = str(wanted.placement.key)
     given = {each.spec.target_cluster for each in known.bindings if holds_any(each) or each.spec.resource_snapshot_name}
     losing = [each for each in clusters if each.change == LOST]
@@ -277,7 +282,8 @@ def policy_snapshot_of(
     placement: ClusterResourcePlacement, latest: ClusterSchedulingPolicySnapshot | None
 ) -> tuple[ClusterSchedulingPolicySnapshot, bool]:
     """The ``latest`` policy snapshot if the policy is the same but for the number of clusters, else the next one (of
-    index 0 without a latest), as in KubeFleet; and whether it is new. Nothing is written."""
+    index 0 without a latest), as in KubeFleet; and whether it is new. The next one has no number of clusters in its
+    policy, and generation 1. Nothing is written."""
     digest = policy_hash(encode(placement.spec.policy) if placement.spec.policy else None)
     if latest and latest.spec.policy_hash == digest:
         return latest, False
@@ -302,8 +308,9 @@ def cluster_rows(
     policy: str,
     unread: t.Container[str],
 ) -> tuple[ClusterPlan, ...]:
-    """One row for each cluster that has, gets or loses the placement, by name. ``after`` are the bindings that
-    scheduling leaves, ``policy`` names today's policy snapshot, ``unread`` are clusters kept for not being read."""
+    """One row for each cluster that has, gets or loses the placement, by name; of several bindings of a cluster one
+    that is to hold it counts, of the recorded ones one that holds something. ``after`` are the bindings that scheduling
+    leaves, ``policy`` names today's policy snapshot, ``unread`` are clusters kept for not being read."""
     before = {each.spec.target_cluster: each for each in sorted(known.bindings, key=holds_any)}
     by_cluster = {each.spec.target_cluster: each for each in sorted(after, key=_is_to_hold)}
     rows = []
@@ -359,8 +366,9 @@ def leaving_objects(
 ) -> dict[str, t.Any]:
     """What leaves a cluster, by ``prune``, ``release`` (as of ``is_released``) and ``leftover``, and what is ``begun``;
     empty without a recorded binding ``old``, if unchanged, for one that keeps or gets a placement which only reports,
-    and for one that has left the fleet, where all stays. ``contents`` is what one that keeps or gets it is to hold.
-    Objects are in the order of the snapshots, without those that are still wanted."""
+    and for one that has left the fleet, where all stays. ``change`` and ``cause`` are those of its row, ``contents`` is
+    what one that keeps or gets it is to hold. Objects are in the order of the snapshots, without those that are still
+    wanted."""
     only_reports = wanted.placement.spec.strategy.apply_strategy
     if old is None or cause in ("left-the-fleet", "unchanged"):
         return {}

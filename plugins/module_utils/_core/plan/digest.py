@@ -33,9 +33,11 @@ def plan_digest(
     *,
     empty_first: bool = False,
 ) -> str:
-    """The digest of one plan: hex SHA-256 over the placement and its spec, whether it ends, clusters gained, kept and
-    lost, every object as each cluster gets it (none if all lose it), what is deleted, released or left over on each
-    cluster, the brakes lifted, and ``empty_first``. Not covered: facts, scores, live state, our own version."""
+    """The digest of one plan: hex SHA-256 over the placement (``name``) and its spec (``spec_hash``, a digest of it),
+    whether it ends (``deleting``), clusters gained, kept and lost, every object as each cluster gets it (none if all
+    lose it), what is deleted, released or left over on each cluster, the brakes lifted, and ``empty_first``. Objects,
+    those of ``renderings`` too, count in their order, all else in any. Not covered: causes and reasons, facts, scores,
+    live state, our own version."""
     apart = _rows(renderings)
     return digest_of(
         {

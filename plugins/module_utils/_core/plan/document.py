@@ -49,7 +49,8 @@ def reference(each: ObjectId) -> dict[str, str]:
 @dataclass(frozen=True, kw_only=True)
 class Rendered:
     """One object as a cluster gets it: ``manifest`` is what is sent, ``sealed`` the form that may be recorded (None
-    where nobody needs it), ``hash`` is that of the sealed form, ``origin`` the envelope that it came out of."""
+    where nobody needs it), ``hash`` is that of the sealed form, ``origin`` the envelope that it came out of, None for
+    one that was selected itself."""
 
     id: ObjectId
     hash: str
@@ -75,8 +76,8 @@ class Rendering:
     changes: tuple[ObjectChange, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As plan files have it: ``clusters``, ``objects`` without manifests, ``leftOut`` as references,
-        ``changes``."""
+        """As plan files have it: ``clusters``, ``objects`` without manifests, ``leftOut`` as references, ``changes``;
+        each in its order."""
         return {
             "clusters": list(self.clusters),
             "objects": [each.as_dict() for each in self.objects],
@@ -113,7 +114,7 @@ class ClusterPlan:
 
     @property
     def leaving(self) -> tuple[ObjectId, ...]:
-        """Everything that may be deleted or released there."""
+        """Everything that may be deleted or released there: ``prune``, then ``release``, then ``leftover``."""
         return (*self.prune, *self.release, *self.leftover)
 
     @property
@@ -132,8 +133,8 @@ class ClusterPlan:
         return self.change != KEPT or self.decided or bool(self.leaving) or self.cause != "unchanged"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The cluster as plan files have it, without ``decided`` and ``begun``; scores, None where nothing was
-        scored, as ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``."""
+        """The cluster as plan files have it, without ``decided`` and ``begun``; scores, None where nothing was scored,
+        as ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``, in their order."""
         return {
             "cluster": self.cluster,
             "change": self.change,
@@ -180,6 +181,8 @@ class PlacementPlan:
     ``objects`` are those of the snapshot; ``overrides`` names what acts on them on a cluster, and ``rendered`` holds
     what a cluster gets where that is not just ``objects``; ``renderings`` tell the difference. ``bindings`` are those
     that scheduling leaves, ``clusters`` are by name; ``brakes`` are all that were asked, tripped or not.
+    ``resource_snapshot`` names what clusters get, empty without any; a ``*_new`` says that the snapshot is yet to be
+    recorded. ``digest`` is what approvals are bound to, empty in plans of evictions.
 
     ``wanted`` is how many clusters the policy asks for, ``fulfilled`` whether it found them all. ``deleting`` marks the
     end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked for, is None, as it is in
@@ -263,8 +266,8 @@ class PlacementPlan:
         )
 
     def left_out_alike(self, few: int) -> list[tuple[tuple[str, ...], str, str]]:
-        """What ``left_out`` has, as names with their rule and reason: one name in each of ``few`` or less, else all
-        names with the same rule and reason in one, in the order of the first names."""
+        """What ``left_out`` has, as names with their rule and reason: one name in each where there are at most ``few``,
+        else all names with the same rule and reason in one, in the order of the first names."""
         if len(self.left_out) <= few:
             return [((each.cluster,), each.rule, each.reason) for each in self.left_out]
         alike: dict[tuple[str, str], list[str]] = {}
@@ -273,9 +276,9 @@ class PlacementPlan:
         return [(tuple(names), rule, reason) for (rule, reason), names in alike.items()]
 
     def going(self, way: str, but: str = "") -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
-        """Objects that leave clusters by one ``way`` (``prune``, ``release``, ``leftover``), each set with all clusters
-        that it leaves; those that leave most clusters first, then by the clusters' names. Clusters of the cause ``but``
-        are left out, and so are those that nothing leaves."""
+        """Objects that leave clusters by one ``way`` (``prune``, ``release``, ``leftover``), each set, sorted by text,
+        with all clusters that it leaves; those that leave most clusters first, then by the clusters' names. Clusters of
+        the cause ``but`` are left out, and so are those that nothing leaves."""
         rows = [each for each in self.clusters if each.cause != but]
         return _alike({each.cluster: getattr(each, way) for each in rows})
 
@@ -295,7 +298,8 @@ class PlacementPlan:
         )
 
     def clusters_with(self, change: str) -> tuple[str, ...]:
-        """Names of the clusters with this ``change`` (``gained``, ``kept``, ``lost``), in the order of the plan."""
+        """Names of the clusters with this ``change`` (``gained``, ``kept``, ``lost``), in the order of the plan. Empty
+        for any other text."""
         return tuple(each.cluster for each in self.clusters if each.change == change)
 
     @property
@@ -325,9 +329,10 @@ class PlacementPlan:
         )
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data in a fixed order, so that equal plans are equal bytes; ``spec`` is a digest, ``emptyFirst`` is
-        there only where it is true; of the brakes those that have tripped, lifted ones too. No instants, but in a
-        tripped brake; bindings and the names of overrides are not in it."""
+        """Plain data in a fixed order, so that equal plans are equal bytes: ``objects`` in hash order, ``clusters`` and
+        ``leftOut`` by name; ``spec`` is a digest, ``emptyFirst`` is there only where it is true; of the brakes those
+        that have tripped, lifted ones too. No instants, but in a tripped brake and in findings
+        (``counted-as-recorded``); bindings, ``moves`` and the names of overrides are not in it."""
         return {
             "placement": self.name,
             "spec": digest_of(encode(self.placement.spec)),

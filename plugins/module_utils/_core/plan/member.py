@@ -63,10 +63,11 @@ class Deletable:
 class MemberStep:
     """One object's step. ``action`` is one of ``WRITES``, or unchanged, refused or differs; ``reason`` says why it is
     refused or differs: upstream's manifest reason (``NotTakenOver``, ``FoundDrifts``), or ours (``NotPlanned``,
-    ``NotGoneYet``). ``manifest`` is None, and ``hash`` empty, for what leaves. ``drifts`` are fields that others
-    changed, removed or added, ``diffs`` those in which a takeover or a report found other values. ``missing`` says that
-    an object which was applied, or is reported on, is not there. ``changes`` are the fields that an update or a
-    takeover changes or gives up, where they were asked for."""
+    ``NotGoneYet``); empty for one that differs as it is missing or was only added to. ``manifest`` is None, and
+    ``hash`` empty, for what leaves. ``drifts`` are fields that others changed, removed or added, ``diffs`` those in
+    which a takeover or a report found other values. ``missing`` says that an object which was applied, or is reported
+    on, is not there. ``changes`` are the fields that an update or a takeover changes or gives up, where they were asked
+    for."""
 
     id: ObjectId
     action: str
@@ -143,7 +144,8 @@ def decide_member(
     shows: bool = False,
 ) -> tuple[MemberStep, ...]:
     """The steps for each object on one member, in the order in which they are carried out: applies by wave and in a
-    wave by identity, then removals in reverse. Nothing is read or written.
+    wave by identity, then removals in reverse. Nothing is read or written; an ``ignore`` annotation that is no good
+    refuses its object (``FailedToApply``).
 
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member, and they have
     passed ``check_managed_fields``; ``recorded`` None is an empty inventory. ``strategy`` is how the placement is
@@ -179,9 +181,9 @@ def _uid(live: t.Mapping[str, t.Any] | None) -> str:
 def with_unplanned_refused(
     steps: t.Sequence[MemberStep], deletable: Deletable | None, held: int
 ) -> tuple[MemberStep, ...]:
-    """The steps, in which deletions that no plan showed are REFUSED (``NotPlanned``), all or none of them: the records
-    know nothing of what another run wrote. ``deletable`` None permits all; ``held`` counts the ApplySet's objects.
-    ValueError as of ``permitted``."""
+    """The steps, in which deletions that no plan showed are REFUSED (``NotPlanned``), all or none of them, releases
+    never: the records know nothing of what another run wrote. ``deletable`` None permits all; ``held`` counts the
+    ApplySet's objects. ValueError as of ``permitted``."""
     if deletable is None:
         return tuple(steps)
     others = {step.id for step in steps if step.action == PRUNE and step.id.key not in deletable.named}

@@ -22,17 +22,19 @@ MOST_FIELDS = 100
 
 
 def object_changes(objects: t.Iterable[Rendered], earlier: Earlier) -> tuple[ObjectChange, ...]:
-    """The objects that were not held before or are another now (changed, or perhaps so), in their order. What leaves is
-    in the plan itself. FleetError as of ``identify`` for a manifest of ``earlier``."""
+    """The objects that were not held before or are another now (changed, or perhaps so), in their order: by fields
+    where ``earlier`` has the manifest, by its hash alone else; UNKNOWN where contents cannot be compared, as where
+    values of Secrets were left out. What leaves is in the plan itself. FleetError as of ``identify`` for a manifest of
+    ``earlier``."""
     manifests = {identify(each).key: each for each in earlier.manifests}
     found = (_change(each, manifests.get(each.id.key), earlier.hashes.get(each.id.key)) for each in objects)
     return tuple(each for each in found if each is not None)
 
 
 def manifest_changes(new: Manifest, old: Manifest, each: ObjectId) -> tuple[FieldChange, ...]:
-    """What differs between two manifests of ours in their sealed form, status and finalizers that are gone altogether
-    apart, at most ``MOST_FIELDS``; reserved labels and annotations that are gone come last. Values of Secrets are
-    masked, labels apart; where their content came from is not compared."""
+    """What differs between two manifests of ours in their sealed form, of the object ``each``, status and finalizers
+    that are gone altogether apart, at most ``MOST_FIELDS``; reserved labels and annotations that are gone come last.
+    Values of Secrets are masked, labels apart; where their content came from is not compared."""
     new, old = without_source(new), without_source(old)
     rows = [(one.path, one.live, one.desired) for one in differences(new, old, MOST_FIELDS, full=True)]
     for part, of in (("labels", labels_of), ("annotations", annotations_of)):
@@ -42,8 +44,9 @@ def manifest_changes(new: Manifest, old: Manifest, each: ObjectId) -> tuple[Fiel
 
 
 def live_changes(desired: Manifest, live: Manifest, manager: str, each: ObjectId) -> tuple[FieldChange, ...]:
-    """What an apply of ``desired`` as ``manager`` changes in the live object, at most ``MOST_FIELDS``; fields that it
-    gives up come last. Values of Secrets are masked, labels apart. ``live`` has passed ``check_managed_fields``."""
+    """What an apply of ``desired`` as ``manager`` changes in the live object ``each``, at most ``MOST_FIELDS``; fields
+    that it gives up come last, and so are cut first. Values of Secrets are masked, labels apart. ``live`` has passed
+    ``check_managed_fields``."""
     rows = [(one.path, one.live, one.desired) for one in differences(desired, live, MOST_FIELDS)]
     left = given_up(desired, live, manager)
     rows += [(one.path, one.live, None) for one in left]

@@ -38,11 +38,13 @@ class ObjectFailure:
 class MemberOutcome:
     """``error`` is set when the member as a whole could not be read or written; then ``steps`` is empty, and
     ``written`` names the objects that were written before, and ``doubtful`` one of which that is not known. Without
-    one, ``failures`` are the objects that were refused, could not be written, or are not gone.
+    one, ``failures`` are the objects that were refused (not by an apply that only reports), could not be written, or
+    would not be by a dry run, or are not gone.
 
     ``availability`` holds upstream's availability reason of each object that is there, ``lacks`` in words what those
-    that are not available lack, ``statuses`` the status of each object where it is to be mirrored. ``done`` says that
-    the steps were carried out; otherwise they are what would be done.
+    that are not available lack, both None where nothing was judged, as with an ``error``; ``statuses`` the status of
+    each object where it is to be mirrored. ``done`` says that the steps were carried out, or an apply found nothing
+    due; otherwise they are what would be done. Steps are in the order in which they are carried out.
     """
 
     cluster: str
@@ -58,7 +60,8 @@ class MemberOutcome:
 
     @property
     def changes(self) -> tuple[MemberStep, ...]:
-        """The steps that write something or would, those that failed among them."""
+        """The steps that write something or would, those that failed among them, in the order in which they are carried
+        out."""
         return tuple(each for each in self.steps if each.action not in (UNCHANGED, REFUSED, DIFFERS))
 
     @property
@@ -69,8 +72,8 @@ class MemberOutcome:
 
     @property
     def wrote(self) -> tuple[ObjectId, ...]:
-        """The objects that were written, released or removed, whether the member as a whole failed afterwards or not;
-        none of what would be done."""
+        """The objects that were written, released or removed, whether the member as a whole failed afterwards or not,
+        with an ``error`` in the order of the writes, else of the steps; none of what would be done."""
         failed = {each.id for each in self.failures}
         return self.written or tuple(each.id for each in self.changes if self.done and each.id not in failed)
 
@@ -82,13 +85,15 @@ class MemberOutcome:
 
     @property
     def unremoved(self) -> tuple[ObjectId, ...]:
-        """What should have left the member and failed to: it is still there."""
+        """What should have been deleted or released on the member and failed to: it is still there, in the order of the
+        steps. Deletions that were refused (``NotPlanned``) are not among it."""
         failed = {each.id for each in self.failures}
         return tuple(each.id for each in self.steps if each.id in failed and each.action in (PRUNE, RELEASE))
 
     @property
     def applied(self) -> bool:
-        """Whether everything that was to be done was done; an object that was refused counts as failed."""
+        """Whether everything that was to be done was done; an object that was refused counts as failed. False after a
+        mere look."""
         return self.done and self.error is None and not self.failures
 
     @property

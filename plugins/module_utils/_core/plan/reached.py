@@ -64,7 +64,8 @@ class Reached:
 def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Reached | None:
     """How far the clusters are that are to hold the placement, by what was seen of them; None where nobody has looked,
     or nothing is to be applied (ReportDiff), or no cluster is to hold it. One that could not be looked at counts as one
-    that does not hold it; an object whose availability cannot be told counts as available."""
+    that does not hold it; an object whose availability cannot be told counts as available. Clusters are in the order of
+    the plan, by name, objects of ``waiting`` sorted."""
     staying = [each.cluster for each in plan.clusters if each.change != LOST]
     if plan.reports_only or not staying or not outcomes:
         return None

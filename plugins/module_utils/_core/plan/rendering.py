@@ -59,8 +59,8 @@ Contents = tuple[Rendered, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Sealing:
-    """``key`` hides what Secrets hold and is empty where none is kept; ``source`` says where their content can be read
-    again, empty for nowhere."""
+    """``key`` seals what Secrets hold; empty where the records have none, and then their values are left out;
+    ``source`` says where their content can be read again, empty for nowhere."""
 
     key: bytes = field(default=b"", repr=False)
     source: str = ""
@@ -85,9 +85,10 @@ class _Trouble:
 
 
 def as_placed(manifest: Manifest, sealing: Sealing, origin: Origin | None = None) -> Rendered:
-    """A manifest as members get it: cleaned, and sealed and hashed for the records. Without a key its hash does not
-    cover what Secrets hold. FleetError ``object-too-large``, and ``unnamed-object`` and ``not-json`` as of ``identify``
-    and ``object_hash``."""
+    """A manifest as members get it: cleaned, and sealed and hashed for the records; ``origin`` is the envelope that it
+    came out of, None for one that was selected itself. The ``manifest`` given is left alone. Without a key its hash
+    does not cover what Secrets hold. FleetError ``object-too-large``, and ``unnamed-object`` and ``not-json`` as of
+    ``identify`` and ``object_hash``."""
     clean = cleaned(manifest)
     large = _too_large(identify(clean), clean)
     if large:
@@ -99,7 +100,8 @@ def as_placed(manifest: Manifest, sealing: Sealing, origin: Origin | None = None
 def by_cluster(
     objects: Contents, overrides: t.Sequence[Override], clusters: t.Iterable[MemberCluster], sealing: Sealing
 ) -> ByCluster:
-    """What ``overrides`` (the attached ones in their order) make of the objects on each of the clusters.
+    """What ``overrides`` (the attached ones in their order) make of the objects on each of the clusters, sealed as of
+    ``as_placed``.
 
     Clusters on which the same rules act, with no variable in them, are rendered once. FleetError with everything that
     cannot be done, each with cluster, object and place in the override: the problems of ``overridden``,
@@ -245,7 +247,8 @@ def _told(troubles: t.Iterable[_Trouble]) -> t.Iterator[Problem]:
 
 def renderings(objects: Contents, rendered: t.Mapping[str, Contents]) -> tuple[Rendering, ...]:
     """How what clusters get differs from ``objects``; clusters that get the same together, in order of their first
-    name. ``rendered`` is by cluster, and has those alone that get something else."""
+    name. In each, objects are in the order of ``objects``. ``rendered`` is by cluster, and has those alone that get
+    something else."""
     groups: dict[tuple[t.Any, ...], list[str]] = {}
     for cluster, contents in sorted(rendered.items()):
         groups.setdefault(tuple((each.id, each.hash) for each in contents), []).append(cluster)

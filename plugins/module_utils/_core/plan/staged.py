@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The plan of a staged update run: for every cluster that is recorded, what one resource snapshot brings to it and what
-leaves it once all stages are done."""
+leaves it once all stages are done, with brakes (its facts are never too old) and digest."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def staged_plan(
     hubs: t.Container[str] = (),
 ) -> PlacementPlan:
     """What becomes of every recorded cluster when all stages are done; ``snapshot`` is the name of the one they get,
-    ``policy`` the recorded policy snapshot. Nothing is decided anew: the bindings say who is picked, and who loses it.
-    ``hubs`` are clusters on which objects were selected: all that leaves these is released, as of ``handed_over``.
-    Facts count as captured at ``now``, so that their brake never trips; others that stop the run are told in the plan
-    and not raised. FleetError as of ``by_cluster`` where overrides cannot be carried out. ValueError as of
-    ``brakes_of``. Nothing is written."""
+    ``policy`` the recorded policy snapshot. Nothing is scheduled anew, and no ``changes`` are compared: the bindings
+    say who is picked, and who loses it. ``hubs`` are clusters on which objects were selected: all that leaves these is
+    released, as of ``handed_over``. Facts count as captured at ``now``, so that their brake never trips; others that
+    stop the run are told in the plan and not raised. FleetError as of ``by_cluster`` where overrides cannot be carried
+    out. ValueError as of ``brakes_of``. Nothing is written."""
     placement = wanted.placement
     staying = staying_members(known.bindings, index) if wanted.overrides else []
     made = by_cluster(wanted.objects, wanted.overrides, staying, wanted.sealing)

@@ -104,8 +104,9 @@ def placement_status(
 ) -> PlacementStatus:
     """Status of a placement after a run, with a row for each cluster that is to hold it, then rows without a name that
     say why others are left out, at most one for each that is wanted and not found, and ``MOST_UNFILLED`` in all;
-    trimmed as of ``trimmed``. Of the conditions of the rollout none comes after the first that is not True. Transition
-    times change only where a status changes.
+    trimmed as of ``trimmed``. Of the conditions of the rollout none comes after the first that is not True; none of
+    another type is taken over from ``previous`` (``with_synced`` adds ``StatusSynced``). Transition times change only
+    where a status changes.
 
     ``outcomes`` are by cluster; one that has none is Unknown. ``previous`` may have been written by an older release of
     KubeFleet. ``generation`` is the placement's. ``not_begun`` are clusters to which the rollout has not come yet, by

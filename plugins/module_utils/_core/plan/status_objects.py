@@ -53,8 +53,9 @@ def _selected(each: Rendered) -> ResourceIdentifier:
 def failed_placements(
     outcome: MemberOutcome, old: PerClusterPlacementStatus | None, origins: Origins, generation: int, now: datetime
 ) -> tuple[FailedPlacement, ...]:
-    """What could not be applied or is not gone, at most ``DETAILS`` objects in the order of the failures; what had
-    failed in ``old`` keeps the transition time of its condition."""
+    """What could not be applied or is not gone, at most ``DETAILS`` objects in the order of the failures; ``origins``
+    as of ``origins_of``, ``generation`` that of the placement or binding. What had failed in ``old`` keeps the
+    transition time of its condition."""
     before = {_place(each): each.condition for each in (old.failed_placements if old else ())}
     return tuple(
         FailedPlacement(

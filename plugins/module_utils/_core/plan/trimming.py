@@ -32,8 +32,9 @@ _FOR_WORDS = 200
 
 
 def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime) -> PlacementStatus:
-    """The status in at most ``LIMIT`` bytes of JSON, with the condition StatusTrimmed if something was left out; the
-    condition has the transition time of that in ``previous``, or ``now`` without one.
+    """The status in at most ``LIMIT`` bytes of JSON: the very same if it fits, else with the condition StatusTrimmed
+    that says what was left out; this has the transition time of that in ``previous``, or ``now`` without one;
+    ``generation`` is that of the placement.
 
     First the details of what failed, drifted or differs go, then selected objects beyond the first thousand, then the
     rows of clusters that are as they should be, from the end, then other rows. Conditions of the placement stay.

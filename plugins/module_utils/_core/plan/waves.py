@@ -40,9 +40,9 @@ _NOT_BEGUN = ("left-the-fleet", LEFT_BEHIND)
 
 
 def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
-    """Names of the clusters that change, by wave; one wave of a placement that ends, none where nothing changes, or
-    staged runs alone change it. In none are clusters that the limits never let change, that have left the fleet, and
-    evacuated ones that could not be read.
+    """Names of the clusters that change, by wave; at most one wave of a placement that ends, none where nothing
+    changes, or staged runs alone change it. In none are clusters that the limits never let change, that have left the
+    fleet, and evacuated ones that could not be read.
 
     As the rolling update decides: clusters that lose the placement and then those that change spend what may be
     unavailable, in the order of their bindings; clusters that gain it spend the surge. Evacuated clusters wait for
@@ -124,7 +124,7 @@ def reached_at_once(plan: PlacementPlan) -> int:
 
 def gap_finding(plan: PlacementPlan) -> tuple[Problem, ...]:
     """The finding ``moves-with-a-gap``: the placement goes to other clusters, and by its waves all that have it lose it
-    before one of these has it. None where a cluster keeps it, or what it has stays, where it ends, and where staged
+    before one of these has it. Empty where a cluster keeps it, or what it has stays, where it ends, and where staged
     runs carry it, which clean last. FleetError as of ``waves``."""
     coming = plan.clusters_with(GAINED)
     losing = [each.cluster for each in plan.clusters if each.change == LOST and each.prune]
@@ -156,7 +156,7 @@ def _gap(plan: PlacementPlan, losing: t.Sequence[str], coming: t.Sequence[str]) 
 
 def held_by_limits(plan: PlacementPlan) -> tuple[Problem, ...]:
     """The finding ``held-by-limits``: as long as all clusters are available, the limits let nothing change on some, so
-    that no apply comes to their turn. Evacuated ones are not named, but those that could take their places are. None
+    that no apply comes to their turn. Evacuated ones are not named, but those that could take their places are. Empty
     where nothing goes or changes, where a placement ends, and where staged runs carry it. FleetError as of
     ``waves``."""
     rows = [each for each in plan.clusters if each.cause not in _NOT_BEGUN]
@@ -198,10 +198,10 @@ def _by_binding(plan: PlacementPlan, rows: t.Iterable[ClusterPlan]) -> list[Clus
 
 
 def counted_as_recorded(plan: PlacementPlan, silent: t.Container[str]) -> tuple[Problem, ...]:
-    """A finding ``counted-as-recorded`` for each ``silent`` cluster that keeps the placement, as ``maxUnavailable``
-    takes it for available: the last apply has recorded it so (KubeFleet's rule), and nobody knows whether it is; none
-    for one where a write was begun and did not end. None at all where nothing is taken away or changed on another
-    cluster, where the placement ends, and where staged runs carry it."""
+    """A finding ``counted-as-recorded`` for each ``silent`` cluster that keeps the placement, in the order of the
+    bindings, as ``maxUnavailable`` takes it for available: the last apply has recorded it so (KubeFleet's rule), and
+    nobody knows whether it is; none for one where a write was begun and did not end. Empty where nothing is taken away
+    or changed on another cluster, where the placement ends, and where staged runs carry it."""
     if plan.deleting or plan.by_run:
         return ()
     changing = [each for each in plan.clusters if each.change == LOST or each.cause == CONTENT_CHANGED]

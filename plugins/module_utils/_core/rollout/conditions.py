@@ -24,14 +24,14 @@ def current(conditions: Conditions, kind: str, generation: int) -> Condition | N
 
 
 def status_is(conditions: Conditions, kind: str, generation: int, status: str) -> bool:
-    """Whether the condition of the type speaks of this generation and has this status."""
+    """Whether the condition of the type speaks of this generation and has this status; False without one."""
     found = current(conditions, kind, generation)
     return found is not None and found.status == status
 
 
 def set_condition(conditions: Conditions, kind: str, row: Row, generation: int, now: datetime) -> Conditions:
-    """The conditions with this one set, in the place of the first of its type or last; its time stays that of the first
-    of its type if the status does, else it is ``now``."""
+    """The conditions with this one set, in the place of the first of its type (further ones of it stay), or last; its
+    time stays that of the first of its type if the status does, else it is ``now``."""
     old = find_condition(conditions, kind)
     new = next_condition(old, kind, row, now, generation)
     if old is None:

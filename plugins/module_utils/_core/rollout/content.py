@@ -15,7 +15,8 @@ from ..schema.meta import NamespacedName
 
 @dataclass(frozen=True, kw_only=True)
 class Overrides:
-    """Names of override snapshots in the order in which they apply."""
+    """Names of override snapshots in the order in which they apply: of ClusterResourceOverrides (``cluster``), and of
+    ResourceOverrides."""
 
     cluster: tuple[str, ...] = ()
     namespaced: tuple[NamespacedName, ...] = ()
@@ -53,7 +54,7 @@ class RolloutBinding:
 
     @property
     def state(self) -> str:
-        """Scheduled, Bound or Unscheduled."""
+        """Scheduled, Bound or Unscheduled, or whatever else the record says."""
         return self.binding.spec.state
 
     @property
@@ -79,7 +80,7 @@ class WantedContent:
     overrides: OverridesByCluster
 
     def of(self, cluster: str) -> Content:
-        """What this cluster is to hold."""
+        """What this cluster is to hold: the snapshot of all, with the overrides that act there, if any."""
         overrides = self.overrides.get(cluster, NO_OVERRIDES)
         return Content(resource_snapshot=self.resource_snapshot, overrides=overrides)
 

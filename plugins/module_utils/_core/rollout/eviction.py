@@ -44,7 +44,7 @@ Bindings = t.Sequence[ClusterResourceBinding]
 class Arithmetic:
     """A budget with its numbers: of ``total`` bindings, under maxUnavailable those that are missing among them,
     ``available`` are available, and ``allowed`` more may go; ``limit`` is maxUnavailable or minAvailable as a number, 0
-    where neither is set."""
+    where neither is set; of both it is maxUnavailable."""
 
     available: int
     total: int

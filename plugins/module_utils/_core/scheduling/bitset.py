@@ -13,7 +13,8 @@ _AS_FLAGS = bytes.maketrans(b"01", b"\x00\x01")
 
 
 def of(positions: t.Sequence[int], size: int) -> int:
-    """The set that holds exactly ``positions``, in any order, each from 0 and below ``size``; 0 without any."""
+    """The set that holds exactly ``positions``, in any order and as often as they come, each from 0 and below ``size``;
+    0 without any."""
     if len(positions) == 1:
         return 1 << positions[0]
     octets = bytearray(size // 8 + 1)

@@ -67,8 +67,8 @@ class ClusterAffinityFilter:
     @classmethod
     def of(cls, index: FleetIndex, terms: tuple[ClusterSelectorTerm, ...], *, upstream: bool) -> ClusterAffinityFilter:
         """The filter, judged for all clusters. What cannot be judged does not match and is a finding,
-        ``malformed-requirement`` or ``malformed-property``, if a cluster is left of which it decides; with ``upstream``
-        all findings are a FleetError."""
+        ``malformed-requirement`` or ``malformed-property``, if a cluster is left of which it decides, in the order of
+        the terms, each once; with ``upstream`` all findings are a FleetError."""
         judged = tuple(_judge(index, number, term, upstream) for number, term in enumerate(terms))
         matched, findings = 0, []
         for term in judged:

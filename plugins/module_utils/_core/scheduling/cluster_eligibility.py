@@ -45,7 +45,8 @@ class ClusterEligibility:
 
 
 def eligible(index: FleetIndex) -> int:
-    """The clusters that may get something at the index's instant, as a bit set by position."""
+    """The clusters that may get something at the index's instant, as a bit set by position (no fault as of ``faults``);
+    worked out once for an index."""
     return index.where_cached(NAME, lambda cluster: first_fault(cluster, index.now) is None)
 
 

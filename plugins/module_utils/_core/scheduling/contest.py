@@ -41,9 +41,9 @@ class Contest:
     """``known`` says where the scores are from: ``decided`` now, ``recorded``, or of a decision made afresh (``now``).
     ``rival`` is the best cluster that was not picked, empty where none was left; ``rule`` is what decided between the
     two: spread, affinity, name or held, empty where today's scores would not let it win again, or there is no rival.
-    ``terms`` are pairs, of the cluster and its rival, by today's facts. With ``lost`` the cluster is the one that was
-    not picked, the ``rival`` holds the placement, and an empty ``rule`` says that today's scores would not let the
-    rival win again."""
+    ``terms`` are pairs, of the cluster and its rival (None without one in the fleet), in the order of the preferred
+    terms, by today's facts. With ``lost`` the cluster is the one that was not picked, the ``rival`` holds the
+    placement, and an empty ``rule`` says that today's scores would not let the rival win again."""
 
     cluster: str
     known: str
@@ -82,9 +82,9 @@ class Contest:
         return lines
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data without the cluster: ``known``, ``score``, ``rival``, ``rivalScore`` and ``decidedBy`` (the rule),
-        None where there is none; scores with ``spread`` and ``affinity``, 0 for what was not scored. Of ``terms`` only
-        the rival's, as ``rivalTerms``."""
+        """Plain data without the cluster and ``lost``: ``known``, ``score``, ``rival``, ``rivalScore`` and
+        ``decidedBy`` (the rule), None where there is none; scores with ``spread`` and ``affinity``, 0 for what was not
+        scored. Of ``terms`` only the rival's, as ``rivalTerms``."""
         return {
             "known": self.known,
             "score": _plain(self.score),

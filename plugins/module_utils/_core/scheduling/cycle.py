@@ -50,12 +50,12 @@ class Scheduled:
     """The outcome for one placement.
 
     ``bindings`` are all bindings afterwards, by name; ``changes`` what was done to them, marks of new homes apart.
-    ``decisions`` are the limited list that KubeFleet puts into a policy snapshot, in its order; ``left_out`` is the
-    full list of clusters not picked. ``count`` of ``wanted`` clusters hold the placement, of PickFixed those that are
-    named and can be placed; ``fulfilled`` says that these are enough. ``cycles`` is how many there were, ``ending`` how
-    the last one ended. ``written`` is False where upstream leaves the status alone. ``error`` is upstream's failure of
-    the cycle and occurs only with ``upstream=True``; what was changed before stays. ``unread`` are the clusters that
-    keep the placement beside those, as they could not be read, each with what that is
+    ``decisions`` are the limited list that KubeFleet puts into a policy snapshot, in its order, none with an ``error``;
+    ``left_out`` is the full list of clusters not picked. ``count`` of ``wanted`` clusters hold the placement, of
+    PickFixed those that are named and can be placed; ``fulfilled`` says that these are enough. ``cycles`` is how many
+    there were, ``ending`` how the last one ended. ``written`` is False where upstream leaves the status alone.
+    ``error`` is upstream's failure of the cycle and occurs only with ``upstream=True``; what was changed before stays.
+    ``unread`` are the clusters that keep the placement beside those, as they could not be read, each with what that is
     (``unreadable.schedule_keeping_unread``); ``schedule`` itself keeps none.
     """
 
@@ -80,7 +80,8 @@ class Scheduled:
 
     @cached_property
     def holders(self) -> t.Mapping[str, ClusterResourceBinding]:
-        """Bindings that are Scheduled or Bound under the current policy and not being deleted, by cluster."""
+        """Bindings that are Scheduled or Bound under the current policy and not being deleted, by cluster; of several
+        for one cluster the last by name."""
         snapshot = self.asked.snapshot.name
         return {
             each.spec.target_cluster: each
@@ -122,9 +123,10 @@ class Scheduled:
         return found
 
     def why_not_picked(self, position: int) -> PickDecision:
-        """Why the cluster at a position, which holds nothing, was not picked, for PickAll and PickN only. The outcome
-        is ``filtered`` where a filter or a spread constraint refuses it, else ``scored``: others had a better or an
-        equal score, or the refusal ``not-needed`` says that N clusters hold the placement already."""
+        """Why the cluster at a position, which holds nothing, was not picked, for PickAll and PickN only (of PickFixed
+        ``left_out`` tells it). The outcome is ``filtered`` where a filter or a spread constraint refuses it, else
+        ``scored``: others had a better or an equal score, or the refusal ``not-needed`` says that N clusters hold the
+        placement already."""
         name = self.asked.index.names[position]
         score = self._left_scores.get(name)
         if score:
@@ -165,9 +167,10 @@ def schedule(
     """Decide where ``placement`` goes; pure, the same inputs give the same result.
 
     The policy is that of the placement; ``policy_snapshot`` names it, and bindings made for another snapshot are
-    obsolete; ``index`` has the members, and the instant at which they are judged. ``upstream`` brings back all that
-    KubeFleet does by accident. FleetError ``missing-field`` if PickN names no number; with ``upstream`` none is
-    raised: what a cycle fails of first, that or another, is the ``error`` of what is returned.
+    obsolete; ``bindings`` are all of the placement, in any order; ``index`` has the members, and the instant at which
+    they are judged. ``upstream`` brings back all that KubeFleet does by accident. FleetError ``missing-field`` if PickN
+    names no number; with ``upstream`` none is raised: what a cycle fails of first, that or another, is the ``error`` of
+    what is returned.
     """
     asked = SchedulingRequest(placement, policy_snapshot, index, upstream)
     before = tuple(bindings)

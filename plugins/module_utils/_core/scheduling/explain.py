@@ -75,7 +75,8 @@ class Explanation:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
     """An explanation as one sentence; the fields mean what they mean there. ``change`` is what the cluster ends with:
-    the last of several, but that an old binding is released only where nothing else is changed; empty for none."""
+    the last of several (``created``, ``rebased``, ``restored``, ``unscheduled``, ``finalizer-removed``), but that an
+    old binding is released only where nothing else is changed; empty for none."""
 
     cluster: str
     picked: bool

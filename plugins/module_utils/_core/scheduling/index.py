@@ -95,7 +95,7 @@ class FleetIndex:
 
     def topology(self, keys: tuple[str, ...]) -> Topology:
         """The clusters grouped by their values of these label keys, groups numbered in the order of the clusters;
-        without keys all are one group."""
+        without keys all are one group. Of a fleet without clusters there is none."""
         found = self._topologies.get(keys)
         if found is None:
             numbers: dict[tuple[str | None, ...], int] = {}
@@ -107,7 +107,8 @@ class FleetIndex:
         return found
 
     def selected(self, selector: LabelSelector | None) -> int:
-        """Clusters that match a valid selector, as a bit set; None matches all, as an empty one does."""
+        """Clusters that match a valid selector, as a bit set by position (what is wrong in one is not told); None
+        matches all, as an empty one does."""
         bits = self.everyone
         if selector is None:
             return bits

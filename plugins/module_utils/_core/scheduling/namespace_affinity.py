@@ -21,7 +21,8 @@ TRACKED_NAMESPACES = 200
 
 @dataclass(frozen=True)
 class NamespaceAffinity:
-    """``namespace`` is empty for a cluster-scoped placement, which may go anywhere."""
+    """The filter over a fleet, ``upstream`` as of ``namespace_refusal``. ``namespace`` is empty for a cluster-scoped
+    placement, which may go anywhere."""
 
     index: FleetIndex
     namespace: str

@@ -125,8 +125,8 @@ class PreferredAffinity:
 
     def deciding_nothing(self, candidates: int) -> tuple[Problem, ...]:
         """Sorters (``property-unreported``) whose property none of the ``candidates``, a bit set by position, reports,
-        or none of those that match the term's labels, if any do: they give all of them 0. None where there are no
-        candidates, and none of a term without weight."""
+        or none of those that match the term's labels, if any do: they give all of them 0. Empty where there are no
+        candidates; a term without weight is passed over."""
         found = []
         for term in self.terms:
             asked = candidates & term.labelled or candidates
@@ -136,7 +136,8 @@ class PreferredAffinity:
 
     def prices_unknown(self, candidates: int) -> tuple[Problem, ...]:
         """Sorters by price (``price-unknown``) for which some of the ``candidates``, a bit set by position, have one
-        and others do not: these get 0, like the worst of the fleet. None of a term without weight."""
+        and others do not: these get 0, like the worst of the fleet. A term without weight is passed over; where none
+        has a price that is for ``deciding_nothing``."""
         found = []
         for term in self.terms:
             if not (term.weight and term.sorter and term.column and term.sorter.name in UNITS):

@@ -43,7 +43,8 @@ def path_of(name: str) -> str:
 
 
 def observed(cluster: MemberCluster, name: str) -> str | None:
-    """The text that a cluster reports, None if it does not report the property. KeyError as of ``path_of``.
+    """The text that a cluster reports, None if it does not report the property under this very name. KeyError as of
+    ``path_of``.
 
     An amount of ``resourceUsage`` that is a quantity comes in canonical form, as API servers store it: the float of a
     sorter depends on the spelling. Others come as they are written.

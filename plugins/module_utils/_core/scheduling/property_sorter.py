@@ -47,7 +47,7 @@ def _bounded(value: float) -> float:
 
 def scores(column: PropertyColumn, sorter: PropertySorter, weight: int) -> tuple[int, ...]:
     """The score of every cluster by position, its ``fraction`` of the weight, ``rounded``, cached in the column: 0
-    without a value, and 0 for all if there are not two different values."""
+    without a value, negative for a negative weight, and 0 for all if there are not two different values."""
     key = (sorter.sort_order, weight)
     found = column.scores.get(key)
     if found is None:

@@ -39,7 +39,8 @@ class ClusterBlocker:
         return text + ": " + "; ".join(part.sentence for part in self.parts) if self.parts else text
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data: ``rule``, ``code`` and the details beside them; ``parts`` as ``terms``, if there are any."""
+        """Plain data: ``rule``, ``code`` and the details beside them, which win over these two; ``parts`` as ``terms``,
+        if there are any."""
         out: dict[str, t.Any] = {"rule": self.rule, "code": self.code, **self.details}
         if self.parts:
             out["terms"] = [part.as_dict() for part in self.parts]

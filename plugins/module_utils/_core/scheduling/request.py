@@ -25,7 +25,8 @@ NO_AFFINITY = ClusterAffinity()
 
 @dataclass(frozen=True)
 class SchedulingRequest:
-    """``upstream`` asks for KubeFleet's decision with every quirk that is mended otherwise."""
+    """``snapshot`` is the policy snapshot by whose name bindings are current. ``upstream`` asks for KubeFleet's
+    decision with every quirk that is mended otherwise."""
 
     placement: ClusterResourcePlacement
     snapshot: ClusterSchedulingPolicySnapshot

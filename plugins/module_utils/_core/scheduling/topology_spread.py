@@ -55,7 +55,8 @@ class DomainCensus:
 
 @dataclass(frozen=True, kw_only=True)
 class DomainCount:
-    """How a cluster's domain stands under one constraint. ``domain`` is None if it lacks the key."""
+    """How a cluster's domain stands under one constraint: ``count`` clusters in it hold the placement, ``smallest`` to
+    ``largest`` in all domains. ``domain`` is None if it lacks the key."""
 
     topology_key: str
     domain: str | None
@@ -97,7 +98,7 @@ class TopologySpread:
     def of(cls, index: FleetIndex, constraints: tuple[TopologySpreadConstraint, ...], held: int) -> TopologySpread:
         """What one more cluster is worth where the clusters in ``held`` (a bit set by position) hold the placement: for
         each constraint 1 where it lessens the skew, -1 where it adds to it, else 0, as without the key. A violation is
-        forbidden by DoNotSchedule, and is worth -1000 otherwise."""
+        forbidden by DoNotSchedule, and is worth -1000 otherwise, whatever it does to the skew."""
         keys = tuple(one.topology_key for one in constraints)
         topology = index.topology(keys)
         censuses = tuple(

@@ -60,7 +60,8 @@ def schedule_keeping_unread(
     """What ``schedule`` decides, but that holders keep the placement which a changed policy would drop only because
     they could not be read (finding ``kept-unreadable``); such a one is no new home of an evacuated cluster any more
     once another is. Holders that filters refuse today for more than not having been read are the finding
-    ``would-not-be-picked``. FleetError as of ``schedule``."""
+    ``would-not-be-picked``. Findings are those of ``schedule``, then these, in this order. FleetError as of
+    ``schedule``."""
     asked = SchedulingRequest(placement, policy, index)
     kept = _kept(asked, bindings)
     names = {each.name for each in kept}

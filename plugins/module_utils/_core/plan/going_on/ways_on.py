@@ -20,10 +20,10 @@ HOLDING_UP = (MAX_UNAVAILABLE, MAX_SURGE, NOT_READY, FAILED)
 
 @dataclass(frozen=True, kw_only=True)
 class WaysOn:
-    """``back`` are names of placements whose new version holds its own rollout up; ``with_secrets`` says that Secrets
-    are among what they place, which a roll back reads again from Git. ``staged`` says that clusters wait for a staged
-    run, ``runs`` which these are, as far as that is known; ``late`` that something was applied and is not available
-    yet, though nobody waits for it."""
+    """``back`` are names of placements whose new version holds its own rollout up, in the order of the plans;
+    ``with_secrets`` says that Secrets are among what they place, which a roll back reads again from Git. ``staged``
+    says that clusters wait for a staged run, ``runs`` which these are, as far as that is known; ``late`` that something
+    was applied and is not available yet, though nobody waits for it."""
 
     back: tuple[str, ...] = ()
     with_secrets: bool = False
@@ -38,8 +38,8 @@ def ways_on(
     waits: t.Mapping[str, t.Iterable[BindingWait]],
 ) -> WaysOn:
     """The ways on after ``plans`` were written: by what was seen of the members, ``outcomes`` by placement and cluster,
-    and by the bindings that wait, ``waits`` by placement; a placement that nobody waits for is not in ``waits``. Which
-    ``runs`` these are is left out."""
+    and by the bindings that wait, ``waits`` by placement; a placement that nobody waits for is not in ``waits``.
+    ``runs`` is left empty, for the caller to fill."""
     stuck = [each for each in plans if _is_stuck(each, outcomes.get(each.name, {}), waits.get(each.name, ()))]
     return WaysOn(
         back=tuple(each.name for each in stuck),
@@ -50,7 +50,8 @@ def ways_on(
 
 
 def left_to_a_run(plans: t.Iterable[PlacementPlan]) -> list[PlacementPlan]:
-    """Those of the plans whose clusters wait for a staged run."""
+    """Those of the plans whose clusters wait for a staged run, in their order: of strategy External, with any cluster
+    that is not ``unchanged``, one that is kept unread too."""
     return [each for each in plans if each.by_run and any(row.cause != "unchanged" for row in each.clusters)]
 
 

@@ -88,9 +88,9 @@ def eviction_plan(
     why: str,
     prune_kinds: tuple[str, ...] = (),
 ) -> PlacementPlan:
-    """The plan in which one cluster, that of ``binding``, loses the placement, and nothing else happens; ``why`` is the
-    reason told, ``prune_kinds`` are as of ``WantedPlacement``. It has neither brakes nor a digest. Nothing is
-    written."""
+    """The plan in which one cluster, that of ``binding``, loses the placement, and nothing else happens; what leaves it
+    is as of ``leaving_objects``; ``why`` is the reason told, ``prune_kinds`` are as of ``WantedPlacement``. It has
+    neither brakes nor a digest, and neither objects nor bindings. Nothing is written."""
     wanted = WantedPlacement(placement=placement, prune_kinds=prune_kinds)
     leaving = leaving_objects(wanted, known, binding, LOST, "evicted", ())
     row = ClusterPlan(
@@ -110,8 +110,8 @@ def holders_plan(
     placement: ClusterResourcePlacement, known: RecordedState, bindings: t.Iterable[ClusterResourceBinding]
 ) -> PlacementPlan:
     """The plan in which the clusters of these bindings keep what they hold, so that a look tells what is there of it;
-    it is not meant to be carried out. Where no record has the manifests of the snapshot that one holds, nothing is
-    asked for there."""
+    it is not meant to be carried out. Rows are by name; of two bindings of a cluster the last counts. Where no record
+    has the manifests of the snapshot that one holds, nothing is asked for there."""
     held = {each.spec.target_cluster: _held(known, each) for each in bindings}
     cause, reason = AS_IT_WAS
     rows = tuple(ClusterPlan(cluster=each, change=KEPT, cause=cause, reason=reason) for each in sorted(held))

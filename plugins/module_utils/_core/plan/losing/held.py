@@ -39,7 +39,7 @@ def begun_objects(contents: SnapshotContents, binding: ClusterResourceBinding) -
 def left_over(contents: SnapshotContents, binding: ClusterResourceBinding) -> dict[ObjectKey, ObjectId]:
     """What runs that did not end may have put there: the contents of snapshots newer than the one that is held, of all
     where none is, and, where a write was begun, that of the snapshot which it was to bring, and what was left out of
-    the one held. Objects that are held as well are among it."""
+    the one held. Objects that are held as well are among it; newer snapshots come in the order of ``contents``."""
     had, begun = binding.held_snapshot, begun_objects(contents, binding)
     newest = snapshot_index(had) if had else -1
     marked = HELD_BEFORE in binding.metadata.annotations
@@ -51,9 +51,10 @@ def left_over(contents: SnapshotContents, binding: ClusterResourceBinding) -> di
 def object_losses(
     contents: SnapshotContents, bindings: t.Iterable[ClusterResourceBinding], clusters: t.Iterable[ClusterPlan]
 ) -> list[ObjectLoss]:
-    """How much every cluster loses that keeps or gets the placement and has a binding already: of what it is known to
-    hold, and, where a write was begun, also of that and the write's objects together, so that a write cut short permits
-    no more."""
+    """In the order of ``clusters``, how much each loses that keeps or gets the placement and has a binding already: of
+    what it is known to hold, and, where a write was begun, also of that and the write's objects together, so that a
+    write cut short permits no more (a second one for that cluster). Of several bindings of a cluster one that holds
+    something counts."""
     before = {each.spec.target_cluster: each for each in sorted(bindings, key=holds_any)}
     found = []
     for each in clusters:

@@ -63,8 +63,8 @@ def _of_one_cluster(placement: ClusterResourcePlacement) -> bool:
 
 
 def mirrored_objects(plan: PlacementPlan) -> t.Iterator[ObjectId]:
-    """The objects on the hub that get the status: not what came out of an envelope, for that is not there, nor kinds of
-    ``HUBS_OWN``."""
+    """The objects on the hub that get the status, in the order of the plan, whether mirroring is asked for or not: not
+    what came out of an envelope, for that is not there, nor kinds of ``HUBS_OWN``."""
     for each in plan.objects:
         if each.origin is None and (each.id.group, each.id.kind) not in HUBS_OWN:
             yield each.id

@@ -58,7 +58,7 @@ def confirmed(held: RolloutBinding, now: datetime) -> RolloutBinding:
 
 def held_back(held: RolloutBinding, now: datetime) -> RolloutBinding:
     """The binding that was not begun yet, with RolloutStarted False, which says so, since ``now`` unless it was so
-    before."""
+    before, at whatever generation."""
     return replace(held, binding=_with_condition(held.binding, NOT_YET, now))
 
 

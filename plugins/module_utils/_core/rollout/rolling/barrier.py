@@ -29,8 +29,10 @@ class Barrier:
 
 def barrier(bindings: t.Sequence[RolloutBinding]) -> Barrier:
     """What several bindings on a cluster hold back: it waits while a former binding is being removed (``cleaning-up``)
-    or two live ones are there (``two-bindings``, a finding for each after the first). The error is the first finding,
-    else that one that is or was Bound stands beside one that is being removed."""
+    or two live ones are there (``two-bindings``, a finding for each after the first, in the order of ``bindings``;
+    where both are so, this is the reason). Unscheduled ones that are not being deleted are live, too. What is blocked
+    may still be removed (``decide``). The error is the first finding, else that one that is or was Bound stands beside
+    one that is being removed."""
     leaving = {each.cluster for each in bindings if each.deleting}
     live: dict[str, RolloutBinding] = {}
     blocked: dict[str, str] = {}

@@ -27,7 +27,7 @@ BIND, UPDATE, REMOVE = "bind", "update", "remove"
 @dataclass(frozen=True)
 class ReadinessTerms:
     """How bindings are judged: at which instant, by which rules. ``period`` is the waiting period; ``applied_only`` as
-    of ``readiness``; ``out_of_reach`` are reasons by cluster."""
+    of ``readiness``; ``out_of_reach`` are the clusters on which nothing is begun now, each with the reason."""
 
     period: timedelta
     now: datetime
@@ -71,7 +71,7 @@ class RolloutCandidate:
 def rollout_candidate(held: RolloutBinding, wanted: WantedContent, look: ReadinessTerms) -> RolloutCandidate:
     """What the binding is and wants under KubeFleet's rules: a Scheduled one to be bound, a Bound one to be updated if
     its content is another, an Unscheduled one to be removed, one that is being deleted nothing, though upstream binds
-    it if it is Scheduled. Scheduled ones hold nothing and are never ready."""
+    it if it is Scheduled. One of any other state wants nothing. Scheduled ones hold nothing and are never ready."""
     if held.state not in (BOUND, UNSCHEDULED):
         wants = BIND if held.state == SCHEDULED and (look.upstream or not held.deleting) else ""
         return RolloutCandidate(

@@ -62,8 +62,7 @@ CLEAN_UP_CHECK = timedelta(seconds=5)
 class RolloutAct:
     """What one binding asks of its cluster: bind, update (both to ``content``), remove, hold (RolloutStarted False),
     mark-started, push-apply-strategy. ``generation`` is that of the binding once it is stored; hold and mark-started
-    are done by then.
-    """
+    are done by then. ``content`` is None but for bind and update."""
 
     binding: str
     cluster: str
@@ -85,8 +84,8 @@ class RolloutReport:
     """What a decision came to. ``outcome`` says how far it got (``ignored``, ``apply-strategy-pushed``,
     ``cleaning-up``, ``no-content``, ``up-to-date``, ``rolling``); only the last two have a calculation.
 
-    ``waits`` are by binding. ``findings`` are bindings that share a cluster (``two-bindings``). ``error`` is upstream's
-    failure and occurs only with ``upstream=True``.
+    ``waits`` are in the order of the names of bindings, of each one at most. ``findings`` are bindings that share a
+    cluster (``two-bindings``). ``error`` is upstream's failure and occurs only with ``upstream=True``.
     """
 
     outcome: str = ""
@@ -124,14 +123,14 @@ RolloutDecision = Decision[RolloutState, RolloutAct]
 
 
 def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDecision:
-    """Which bindings of a placement begin to change at ``now``; their order does not matter. Acts that change a cluster
-    are in the order in which budgets were spent, behind those that are only recorded (hold, mark-started). Nothing is
-    done for a placement that is being deleted or of strategy External; another apply strategy is pushed before anything
-    else; nothing more is done while there is no resource snapshot. ``wake_at`` is when time alone makes a binding
-    ready, but for upstream.
+    """Which bindings of a placement begin to change at ``now``; their order does not matter, and those of the new state
+    come by name. Acts that change a cluster are in the order in which budgets were spent, behind those that are only
+    recorded (hold, mark-started). Nothing is done for a placement that is being deleted or of strategy External;
+    another apply strategy is pushed before anything else, and nothing else with it; nothing more is done while there is
+    no resource snapshot. ``wake_at`` is when time alone makes a binding ready, but for upstream.
 
-    FleetError ``not-a-count`` for maxUnavailable or maxSurge, but for upstream; ``number-of-clusters-missing`` for
-    PickN without a number.
+    FleetError ``not-a-count`` for maxUnavailable or maxSurge where a binding wants a change, but for upstream;
+    ``number-of-clusters-missing`` for PickN without a number.
     """
     held = by_name(state.bindings)
     strategy = seen.placement.spec.strategy
@@ -151,8 +150,10 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
 
 
 def acts_in_flight(state: RolloutState) -> tuple[RolloutAct, ...]:
-    """In the order of their bindings' names: an update where a Bound binding has no condition (Applied, Available,
-    DiffReported) of its present generation yet, a removal where the binding is being deleted."""
+    """What was begun and has not ended, in the order of the bindings' names: an update where a Bound binding has no
+    condition (Applied, Available, DiffReported) of its present generation yet, a removal where the binding is being
+    deleted. The conductor stays as long as there are any, but for clusters out of reach: that is for ``acts_in_flight``
+    of its steering (``_fleet.placements.rollout``), which makes its own of these."""
     return tuple(act for each in by_name(state.bindings) if (act := _in_flight(each)) is not None)
 
 

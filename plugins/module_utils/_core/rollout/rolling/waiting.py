@@ -79,9 +79,10 @@ def waiting(
     homes: t.Mapping[str, HomeWait] = NOBODY,
 ) -> tuple[BindingWait, ...]:
     """A reason for each binding that wants a change and was not ``chosen`` (names of bindings), and for each that wants
-    none and is being removed or not ready yet, in the order of ``rows``. ``homes`` are reasons by binding,
-    ``out_of_reach`` and ``blocked`` by cluster; the first of these counts, then the budget. No removal is ``blocked``.
-    With ``limit`` None no budget holds any, and what only a budget would hold has no reason."""
+    none and is being removed or not ready yet, in the order of ``rows``; Bound ones that are ready and want nothing
+    have none. ``homes`` are reasons by binding, ``out_of_reach`` and ``blocked`` by cluster; the first of these counts,
+    then the budget. No removal is ``blocked``. With ``limit`` None no budget holds any, and what only a budget would
+    hold has no reason."""
     unready = _Spent.by(each for each in rows if not each.ready or each.leaving)
     coming = _Spent.by(each for each in may_hold(rows) if each.can_be_ready)
     lacking = limit.target - sum(each.picked for each in rows) if limit else 0

@@ -34,8 +34,8 @@ STARTED_BY = "gitops.fleet/started-by"
 @dataclass(frozen=True, kw_only=True)
 class StagedCourt:
     """What approvals of one staged update run are judged by. ``digest`` is the run's (``staged_digest``), ``given`` are
-    the terms of who carries it on. The hub vouches for names in objects that were made after ``since``; None: it
-    vouches for nothing."""
+    the terms (self-approval, proof, expiry) of who carries it on. The hub vouches for names in objects that were made
+    after ``since``; None: it vouches for nothing."""
 
     run: ClusterStagedUpdateRun
     digest: str
@@ -44,7 +44,7 @@ class StagedCourt:
 
     @property
     def terms(self) -> Terms:
-        """The given terms, and those that the run keeps."""
+        """The stricter of the given terms and those that the run keeps in its annotations, rule by rule."""
         return stricter(self.given, kept_terms(self.run.metadata.annotations))
 
     def vouches(self, created: datetime | None) -> bool:

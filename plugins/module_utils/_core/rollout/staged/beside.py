@@ -57,8 +57,8 @@ def superseded(scene: RunContext) -> RunRefused | None:
 
 def beginning_of(scene: RunContext) -> datetime:
     """When a run that begins now is recorded to have begun: now, or a second after the last other run of its placement
-    where that is later. So the order in which they began, one at a time under the placement's lease, is the same by the
-    clocks of all who carry them on."""
+    where that is later; now if no other has begun. So the order in which they began, one at a time under the
+    placement's lease, is the same by the clocks of all who carry them on."""
     last = max(filter(None, map(begun_at, scene.world.runs)), default=None)
     return scene.now if last is None else max(scene.now, shifted(last, timedelta(seconds=1)))
 

@@ -71,7 +71,7 @@ EVENT = None
 
 @dataclass(frozen=True, kw_only=True)
 class StagedState:
-    """The run, which is all that is stored; ``failure`` is what ended it in this very decision."""
+    """The run, which is all that is stored; ``failure`` is what ended it in this very decision, None for nothing."""
 
     run: ClusterStagedUpdateRun
     failure: RunFailure | None = field(default=None, compare=False)
@@ -99,8 +99,8 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
 
     An act is decided again until it is seen done. Waits are what may pass by itself. A run of which Initialize is
     wanted only begins, with Run it goes on, with Stop what is in flight ends. One that cannot begin or go on ends, and
-    ``failure`` in the state says why. For a run that is over only approvals that it has taken are accepted; of one that
-    is being deleted only the approval requests are deleted.
+    ``failure`` in the state says why: RunRefused and NotYet do not come through. For a run that is over only approvals
+    that it has taken are accepted; of one that is being deleted only the approval requests are deleted.
     """
     run = run_at_generation(state.run)
     scene = RunContext(run=run, world=seen, now=now, upstream=seen.upstream)
@@ -129,8 +129,10 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
 
 
 def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
-    """Clusters whose turn has begun and is not over, in the order of stages, the delete stage last. In a run that has
-    ended, or was stopped, none is followed."""
+    """Clusters whose turn has begun and has not ended well, in the order of stages, the delete stage last. Empty for a
+    run that has ended, or was stopped: nobody follows it. The conductor does not stay for all of these: that is for
+    ``acts_in_flight`` of its steering (``_fleet.placements.staged.steering``), which names those whose answer is not
+    there yet."""
     if has_ended_or_stopped(state):
         return ()
     deletion = state.run.status.deletion_stage_status

@@ -46,10 +46,10 @@ DONE, GOING_ON, TROUBLED = "done", "going-on", "troubled"
 
 @dataclass
 class Flight:
-    """What one look at a stage found: its clusters as they are by now, acts, how many are ``in_flight`` and
-    ``finished``, whether one was started. ``problems`` may pass; ``failure`` ends the run. ``troubled`` and ``stuck``
-    are names of clusters, ``stuck_from`` is when the next one in flight will have been so for too long; None if none
-    will."""
+    """What one look at a stage found: its clusters as they are by now, acts, how many are ``in_flight`` now and
+    ``finished`` now or before, whether one was started. ``problems`` may pass; ``failure`` ends the run. ``troubled``
+    and ``stuck`` are names of clusters, ``stuck_from`` is when the next one in flight will have been so for too long;
+    None if none will."""
 
     scene: RunContext
     stage: StageUpdatingStatus
@@ -77,9 +77,10 @@ class Flight:
 
 def update_clusters(scene: RunContext, stage: StageUpdatingStatus, limit: int) -> Flight:
     """One walk over the stage's clusters in order, with at most ``limit`` in flight; those behind are left as they are,
-    and not counted, and so are, but for upstream, those that have not begun behind one that fails the run. A place that
-    one cluster leaves is taken by the next in the same walk. Failures are ``cluster-failed``, ``binding-missing`` and
-    ``pre-empted``, problems ``cluster-troubled``; a cluster is stuck after 5 minutes."""
+    and not counted, and so are, but for upstream, those that have not begun behind one that fails the run. The
+    ``stage`` itself stays as it is (``stage_after`` makes the next). A place that one cluster leaves is taken by the
+    next in the same walk. Failures are ``cluster-failed``, ``binding-missing`` and ``pre-empted``, problems
+    ``cluster-troubled``; a cluster is stuck after 5 minutes."""
     flight = Flight.of(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:

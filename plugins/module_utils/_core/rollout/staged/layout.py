@@ -62,10 +62,13 @@ def laid_out(
     upstream: bool,
 ) -> StagedUpdateRunStatus:
     """The status with its stages, by the copy of the strategy in it; each selected cluster is in exactly one, in the
-    order of its update: by the sorting label as a whole number, if the stage has one, then by name.
+    order of its update: by the sorting label as a whole number, if the stage has one, then by name. A stage may be
+    without clusters. ``run_name`` is in the names of its approval requests (``RUN-before-STAGE``, ``RUN-after-STAGE``).
 
-    RunRefused names the first thing that is wrong: stage by stage, tasks before clusters, and last clusters without a
-    stage (``clusters-not-in-any-stage``). ``upstream`` leaves ``maxConcurrency`` unjudged.
+    RunRefused names the first thing that is wrong. Stage by stage: its tasks (``invalid-before-stage-tasks``,
+    ``invalid-after-stage-tasks``), its clusters (``invalid-label-selector``, ``cluster-in-several-stages``,
+    ``invalid-sorting-label``), ``invalid-max-concurrency``; last, selected clusters that are in no stage, or not among
+    ``clusters`` (``clusters-not-in-any-stage``). ``upstream`` leaves ``maxConcurrency`` unjudged.
     """
     stages = []
     placed: set[str] = set()

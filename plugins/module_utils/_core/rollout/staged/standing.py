@@ -126,9 +126,9 @@ def begun_at(run: ClusterStagedUpdateRun) -> datetime | None:
 
 def standing_of(run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun] = ()) -> RunStanding:
     """Where a staged update run stands, in numbers, with its state as of ``state_of``; a deletion stage without
-    clusters is none. The message begins with what others of the ``runs`` have done since: of one that failed, which has
-    made it good, and else of one that has begun and not succeeded, which was the last to begin, and may have taken
-    clusters."""
+    clusters is none. ``runs`` are gone through twice, so that they may be no iterator. The message begins with what
+    others of the ``runs`` have done since: of one that failed, which has made it good, and else of one that has begun
+    and not succeeded, which was the last to begin, and may have taken clusters."""
     deletion = run.status.deletion_stage_status
     stages = (*run.status.stages_status, *((deletion,) if deletion and deletion.clusters else ()))
     ended = [find_condition(each.conditions, "Succeeded") for each in stages]
@@ -152,16 +152,16 @@ def made_good_by(
     """Of the ``runs`` the one that has made good what this one left, the last of several: this one failed, and that one
     is of the same placement, has begun after it, and has succeeded, so that its clusters hold what was given later.
     When it ended says nothing: an older run fails, ``superseded``, long after the newer one has succeeded. One that
-    could not begin counts as begun when that was found. None without, and where neither is known."""
+    could not begin counts as begun when that was found. None without, and where either is not known."""
     if state_of(run) != FAILED:
         return None
     return newer_run(run, (each for each in runs if state_of(each) == SUCCEEDED))
 
 
 def newer_run(run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun]) -> ClusterStagedUpdateRun | None:
-    """Of the ``runs`` the last of the same placement that has begun after this one began, or was found unable to, by
-    name where several began at once; None without, and where that is not known. It is what goes on, or is tried again,
-    where this one has failed."""
+    """Of the ``runs`` the last of the same placement that has begun after this one began, or was found unable to, the
+    last by name where several began at once; None without, and where that is not known. It is what goes on, or is tried
+    again, where this one has failed."""
     tried = find_condition(run.status.conditions, INITIALIZED)
     since = tried.last_transition_time if tried else None
     later = [

@@ -27,9 +27,9 @@ def lost_text(
     bindings: t.Iterable[RolloutBinding],
 ) -> str:
     """Which clusters no longer hold what the run gave them, what they hold instead, and which of the ``runs`` has given
-    that, where it is known; empty for none, and for a run that has not succeeded. Runs and ``bindings`` are those of
-    its placement. A cluster that a run has come to which began later is passed over, and so is one that is not bound,
-    or to nothing."""
+    that, where it is known; empty for none, and for a run that has not succeeded. At most three clusters of one case
+    are named, others counted. Runs and ``bindings`` are those of its placement. A cluster that a run has come to which
+    began later is passed over, and so is one that is not bound, or to nothing."""
     began = begun_at(run)
     if state_of(run) != SUCCEEDED or began is None:
         return ""

@@ -53,8 +53,8 @@ class Tasks:
 
 def tasks_before_stage(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
     """The stage after a look at the task before it, an approval, with the acts that ask for it or take it: passed once
-    it is given, without a task at once. RunRefused ``approval-request-taken`` if a request of that name belongs to
-    another run or stage."""
+    it is given, without a task at once. Which approvals count was judged by who read ``world.approvals``. RunRefused
+    ``approval-request-taken`` if a request of that name belongs to another run or stage."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
     passed = True
@@ -68,9 +68,9 @@ def tasks_before_stage(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
 
 def tasks_after_stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> Tasks:
     """The stage after a look at the tasks behind it, once all its clusters are done: they run side by side, and all
-    must pass; approvals, and RunRefused, as of ``tasks_before_stage``. A timed wait begins with the first look, in
-    upstream with the stage's last change of Progressing. ValueError for a time that is no duration above zero,
-    IndexError for a task that ``config`` does not have."""
+    must pass (one of an unknown type does); approvals, and RunRefused, as of ``tasks_before_stage``. A timed wait
+    begins with the first look, in upstream with the stage's last change of Progressing. ValueError for a time that is
+    no duration above zero, IndexError for a task that ``config`` does not have."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
     passed, wake_at = True, None
@@ -95,9 +95,9 @@ def tasks_after_stage(scene: RunContext, stage: StageUpdatingStatus, config: Sta
 
 
 def owed_acceptances(scene: RunContext) -> tuple[Action, ...]:
-    """The acts that are still owed to approvals: ``AcceptApproval`` for each that is recorded as taken while its
-    request does not say so, since who took it ended before it could; none for a request that is gone, none where the
-    scene is ``upstream``."""
+    """The acts that are still owed to approvals: ``AcceptApproval``, in the order of the stages, for each that is
+    recorded as taken while its request does not say so, since who took it ended before it could; none for a request
+    that is gone, none where the scene is ``upstream``."""
     requests = {each.name: each for each in scene.world.approvals}
     taken = (
         task.approval_request_name

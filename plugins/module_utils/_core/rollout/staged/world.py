@@ -46,7 +46,8 @@ BEFORE_STAGE, AFTER_STAGE = "beforeStage", "afterStage"
 
 @dataclass(frozen=True, kw_only=True)
 class ObservedState:
-    """Everything that belongs to the run's placement.
+    """Everything that belongs to the run's placement; ``placement`` and ``strategy`` are None where there is none of
+    the name that the run has.
 
     ``resource_snapshots`` are the metadata of all parts, the one of the live resources among them and labelled latest.
     ``overrides`` are those that apply to the resources of this run. ``approvals`` are requests whose approvals, if they
@@ -216,7 +217,8 @@ class RunContext:
         return self.run.status
 
     def holds(self, conditions: tuple[Condition, ...], kind: str, status: str = TRUE) -> bool:
-        """Whether the first condition of the type has this status at the run's present generation."""
+        """Whether the first condition of the type has this status at the run's present generation; False without one.
+        What clusters hold is not asked."""
         return status_is(conditions, kind, self.generation, status)
 
     def content(self, cluster: ClusterUpdatingStatus) -> Content:
@@ -236,7 +238,7 @@ class RunContext:
 
 
 def given_content(run: ClusterStagedUpdateRun, cluster: ClusterUpdatingStatus) -> Content:
-    """What the run gives the cluster, as of ``RunContext.content``."""
+    """What the run gives the cluster, as of ``RunContext.content``, whether it has come to the cluster or not."""
     index = int64(run.status.resource_snapshot_index_used) or 0
     return Content(
         resource_snapshot=resource_snapshot_name(run.spec.placement_name, index),
@@ -250,8 +252,8 @@ def carried_out(
     run: ClusterStagedUpdateRun, world: ObservedState, actions: t.Iterable[Action], now: datetime
 ) -> ObservedState:
     """The world once the actions are done at ``now``, as an executor leaves it and a forecast assumes it; bindings by
-    name. A request that is there already is not made anew. KeyError for a binding, or a request to be accepted, that
-    there is not."""
+    name. A request that is there already is not made anew; a ClusterInFlight alone does nothing. The ``world`` given
+    stays as it is. KeyError for a binding, or a request to be accepted, that there is not."""
     held = {each.name: each for each in world.bindings}
     approvals = {each.name: each for each in world.approvals}
     for action in actions:

@@ -35,7 +35,7 @@ PLACEMENT_CHARACTERS, CLUSTER_CHARACTERS = 26, 27
 
 @dataclass(frozen=True)
 class Pick:
-    """A cluster that was chosen; ``score`` is None where nothing was scored (PickFixed)."""
+    """A cluster that was chosen; ``score`` is None where nothing was scored (PickFixed); of PickAll it is 0."""
 
     cluster: str
     score: ClusterScore | None
@@ -67,8 +67,9 @@ class Taken:
 class Bindings:
     """The bindings, changed in memory only. At first each is one of, first match wins: deleting (its finalizer goes),
     unscheduled, dangling (its cluster is gone, leaving or evacuated, so it is unscheduled), obsolete (made for another
-    policy), current. The last two and ``unscheduled`` are lists of names, in their order at first; deleting and
-    dangling ones are in none, so that they are not re-used."""
+    policy), current. The last two and ``unscheduled`` are lists of names, sorted at first; deleting and dangling ones
+    are in none, so that they are not re-used. ``by_name`` has all bindings as they are by now, ``changes`` and
+    ``findings`` what was done and found so far, the oldest first."""
 
     def __init__(self, asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]) -> None:
         self.asked = asked
@@ -119,7 +120,8 @@ class Bindings:
 
     def drop(self, names: t.Iterable[str], marks: t.Mapping[str, str] = EMPTY) -> None:
         """Marks the bindings as Unscheduled, in annotations the state before, and ``marks``. With ``asked.upstream``
-        all other annotations are lost. Lists such as ``current`` stay as they are."""
+        all other annotations are lost. Lists such as ``current`` stay as they are. KeyError for a name that there is
+        not."""
         for name in names:
             binding = self.by_name[name]
             remembered = {**marks, PREVIOUS_STATE: binding.spec.state}
@@ -146,8 +148,8 @@ class Bindings:
         self.unscheduled = sorted([*self.unscheduled, *names])
 
     def take(self, picks: t.Sequence[Pick]) -> Taken:
-        """Hold the picked clusters, of which no current binding may hold one: new bindings where there is none, else
-        the old ones. Other obsolete ones go.
+        """Has bindings hold the picked clusters, which no current binding may hold: the old ones (obsolete or
+        unscheduled), or else new ones. Other obsolete ones are dropped. Nothing is written but here in memory.
 
         A cluster with both an obsolete and an unscheduled binding gets one of them; upstream patches both, and fails
         where the state before Unscheduled is not recorded (FleetError ``state-not-remembered``). Here that is one of

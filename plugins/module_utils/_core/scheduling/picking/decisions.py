@@ -60,7 +60,8 @@ class PickDecision:
 
 @dataclass(frozen=True)
 class CycleView:
-    """What one cycle saw. ``ranking`` holds who passed and was not picked; without one, nothing was scored."""
+    """What one cycle saw. ``ranking`` holds who passed and was not picked; without one, nothing was scored. ``spread``
+    is None without constraints."""
 
     index: FleetIndex
     profile: Profile
@@ -95,7 +96,8 @@ class CycleView:
 
 
 def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[PickDecision]:
-    """The picked decisions that the bindings of these names record, in their order; of the first 1000."""
+    """The picked decisions that the bindings of these names record, in their order; of the first 1000. KeyError for a
+    name that ``book`` does not have."""
     rows = []
     for name in names[:MOST_DECISIONS]:
         spec = book.by_name[name].spec
@@ -129,7 +131,8 @@ def limited(selected: list[PickDecision], look: CycleView | None, *, upstream: b
 
 
 def by_score(decisions: t.Iterable[PickDecision]) -> dict[ClusterScore, str]:
-    """By score the name of the last of the clusters that are picked with it; those picked without one are left out."""
+    """By score the name of the last, in the order given, of the clusters that are picked with it; those picked without
+    one are left out."""
     return {each.score: each.cluster for each in decisions if each.selected and each.score}
 
 

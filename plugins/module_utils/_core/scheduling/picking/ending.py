@@ -17,12 +17,13 @@ from .decisions import CycleView, PickDecision
 
 @dataclass(frozen=True, kw_only=True)
 class PickResult:
-    """``selected`` in upstream's order, but for PickFixed only the first 1000 of the ``count`` that hold the placement;
-    ``unplaced`` are names of PickFixed that cannot be placed, ineligible ones before those that are not found.
+    """``selected`` in upstream's order: of PickFixed the named clusters that can be placed, else the first 1000 of the
+    ``count`` that hold the placement; ``unplaced`` are names of PickFixed that cannot be placed, ineligible ones before
+    those that are not found.
 
-    ``written`` is False where upstream leaves the recorded status alone. ``look`` is None where no filter was asked.
-    ``held_before`` are those that PickN picked, in that order, each with the clusters that held the placement when its
-    cycle began, as a bit set.
+    ``wanted`` is how many are asked for, of PickAll ``count``. ``written`` is False where upstream leaves the recorded
+    status alone. ``look`` is None where no filter was asked. ``held_before`` are those that PickN picked, in that
+    order, each with the clusters that held the placement when its cycle began, as a bit set.
     """
 
     selected: list[PickDecision]
@@ -38,8 +39,8 @@ class PickResult:
 
 
 def taken_in_order(book: Bindings, picks: t.Sequence[Pick]) -> list[str]:
-    """Hold the picks in ``book``, and give the names of bindings as ``order_of`` does. FleetError as of
-    ``Bindings.take``."""
+    """Has bindings in ``book`` hold the picks, as of ``Bindings.take``, and gives the names of all that hold the
+    placement then, as ``order_of`` does. FleetError as of ``Bindings.take``."""
     return order_of(book, book.take(picks))
 
 

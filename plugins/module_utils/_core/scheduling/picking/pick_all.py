@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Placement type PickAll (KubeFleet scheduler): every cluster that passes the filters."""
+"""Placement type PickAll (KubeFleet scheduler): every cluster that passes the filters; those that hold the placement
+under this policy stay, whatever the filters say."""
 
 from __future__ import annotations
 

@@ -51,7 +51,8 @@ class Ranking:
         return self._name_and_score(best_keys.pop(), best_score) if best_keys and best_score > FORBIDDEN else None
 
     def best_left(self, spread: TopologySpread | None, most: int) -> list[tuple[str, ClusterScore]]:
-        """The next candidates that ``spread`` allows, at most ``most``, best first; they are left where they are."""
+        """The next candidates that ``spread`` allows, at most ``most``, best first, as if no pick changed the spread;
+        they are left where they are."""
         rows = [
             zip(repeat(score), reversed(keys), strict=False)
             for keys, score in zip(self.groups, self._scores(spread), strict=True)

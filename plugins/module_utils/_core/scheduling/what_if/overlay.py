@@ -54,7 +54,8 @@ class ClusterChange:
 
 @dataclass(frozen=True, kw_only=True)
 class NewCluster:
-    """A cluster that joins healthy. ``like`` names one whose facts it shares, but for ``change``."""
+    """A cluster that joins healthy. ``like`` names one whose labels, taints and facts it shares, but for ``change``;
+    empty: it has only what ``change`` gives it."""
 
     name: str
     like: str = ""

@@ -71,7 +71,7 @@ class Differences:
     findings: tuple[Problem, ...] = ()
 
     def named(self, change: str) -> tuple[str, ...]:
-        """The clusters of the rows with this ``change``, by name."""
+        """The clusters of the rows with this ``change`` (gained, lost, kept), by name; empty for any other text."""
         return tuple(each.cluster for each in self.rows if each.change == change)
 
     @property
@@ -107,7 +107,8 @@ class Differences:
         return f"{said}."
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data: the sentence, names of clusters, both values of ``fulfilled``, rows and findings."""
+        """Plain data: the sentence, names of clusters, both values of ``fulfilled``, rows and findings; clusters and
+        rows by name."""
         return {
             "placement": self.placement,
             "sentence": self.sentence,
@@ -130,8 +131,9 @@ def what_if(
     supposed: FleetIndex | None = None,
 ) -> Differences:
     """What would become of the placement if the fleet were as ``overlay`` supposes: decided over the fleet as it is and
-    over that, as a plan does. ``supposed`` is its ``supposed_fleet``, where that is there already. FleetError
-    ``not-for-placement-type`` if N is given and it is not PickN, and as of ``schedule``."""
+    over that, as a plan does. ``supposed`` is its ``supposed_fleet``, where that is there already; None: it is made
+    here. Nothing is written. FleetError ``not-for-placement-type`` if N is given and it is not PickN, and as of
+    ``schedule``."""
     recorded = tuple(bindings)
     wanted = _with_number(placement, overlay.number_of_clusters)
     return differences(
