@@ -124,11 +124,11 @@ def begun_at(run: ClusterStagedUpdateRun) -> datetime | None:
     return begun.last_transition_time if begun and begun.status == TRUE else None
 
 
-def standing_of(run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun] = ()) -> RunStanding:
+def standing_of(run: ClusterStagedUpdateRun, runs: t.Collection[ClusterStagedUpdateRun] = ()) -> RunStanding:
     """Where a staged update run stands, in numbers, with its state as of ``state_of``; a deletion stage without
-    clusters is none. ``runs`` are gone through twice, so that they may be no iterator. The message begins with what
-    others of the ``runs`` have done since: of one that failed, which has made it good, and else of one that has begun
-    and not succeeded, which was the last to begin, and may have taken clusters."""
+    clusters is none. The message begins with what others of the ``runs`` have done since: of one that failed, which has
+    made it good, and else of one that has begun and not succeeded, which was the last to begin, and may have taken
+    clusters."""
     deletion = run.status.deletion_stage_status
     stages = (*run.status.stages_status, *((deletion,) if deletion and deletion.clusters else ()))
     ended = [find_condition(each.conditions, "Succeeded") for each in stages]

@@ -79,6 +79,13 @@ def test_all_problems_of_all_patches_are_told_at_once() -> None:
     assert sorted(each.code for each in error.value.problems) == ["missing-field", "named-twice", "unsupported-version"]
 
 
+def test_one_object_in_two_api_versions_is_named_twice() -> None:
+    """Each would be judged against the object as it is, and both together may drift more."""
+    with pytest.raises(FleetError) as error:
+        read_patches([AKS, {**AKS, "apiVersion": "karpenter.azure.com/v1alpha2"}])
+    assert [(each.code, each.where) for each in error.value.problems] == [("named-twice", "AKSNodeClass/default")]
+
+
 def test_routes_that_nobody_confirmed_hold_a_patch_back_d0_46() -> None:
     effect = SourceEffect(findings=(ROUTE,))
     (found,) = why_withheld(CLASS, effect, PatchLeave(drift=True), "m1")
