@@ -39,7 +39,8 @@ def is_list(value: t.Any) -> bool:
 
 
 def one_of(value: t.Any, known: t.Sequence[str], name: str) -> str:
-    """The value, if it is one of those known. FleetError ``bad-argument``, with ``name`` as its place."""
+    """The value, if it is one of those known, in the same case. FleetError ``bad-argument``, with ``name`` as its
+    place."""
     if value not in known:
         text = f"{written(value, 60)} is not one of {', '.join(filter(None, known))}"
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
