@@ -58,7 +58,7 @@ def testify_command(
     write: bool,
 ) -> Outcome:
     """Gives the outcome of a command back; where it changed the run, and this was to ``write``, writes the entry of
-    ``action``."""
+    ``action``, with ``message``, ``members`` and ``reason`` as of ``Deed``."""
     if write and outcome.changed:
         run = outcome.run
         deed = Deed(action=action, kind=KIND, name=run.name, digest=run.status.digest, message=message, members=members,
@@ -71,7 +71,8 @@ def testify_definition(
     session: Session, outcome: Outcome, src: t.Sequence[str] | None = None, approved: str = "", *, write: bool
 ) -> Outcome:
     """Gives the outcome of a definition back; where it made the run, or made it another one, and this was to ``write``,
-    writes the entry RUN_DEFINED with all members of the run."""
+    writes the entry RUN_DEFINED with all members of the run; ``src`` as of ``revision_of``, ``approved`` as of
+    ``Deed``."""
     if write and outcome.changed:
         run = outcome.run
         names = [row.name for row in run_of(run).members]
@@ -139,7 +140,7 @@ def conducting(
     src: t.Sequence[str],
 ) -> AttestedTelling[RunState]:
     """What the conductor of the run tells, with evidence of it as soon as an upgrade begins, or once the run has
-    settled, if that has changed anything."""
+    settled, if that has changed anything; ``src`` as of ``revision_of``, ``approved`` as of ``Deed``."""
     deed = Deed(
         action=RUN_CONDUCTED,
         kind=KIND,

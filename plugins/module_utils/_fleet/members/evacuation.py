@@ -109,8 +109,8 @@ def evacuated_names(clusters: t.Iterable[Record]) -> list[str]:
 
 def still_held(records: Records, wanted: Evacuation, planned: t.Container[str]) -> tuple[Problem, ...]:
     """A problem ``not-moved-yet`` for each placement that is bound to evacuated clusters, but for bindings that are
-    Unscheduled, and not among those ``planned``, which are ``PlacementKey`` as text; in their order. FleetError
-    ``record-damaged``, and others of the records."""
+    Unscheduled, and not among those ``planned``, which are ``PlacementKey`` as text; in the order of these keys, none
+    where nobody is evacuated. FleetError ``record-damaged``, and others of the records."""
     if not wanted.evacuated:
         return ()
     found: dict[PlacementKey, list[str]] = {}

@@ -160,8 +160,8 @@ def _other_cluster(name: str, recorded: str, uid: str) -> FleetError:
 
 
 def doubles(uids: t.Mapping[str, str]) -> tuple[Problem, ...]:
-    """A problem ``double-member`` for each cluster that has several names; ``uids`` by member, empty where none is
-    known."""
+    """A problem ``double-member`` for each cluster that has several names, in the order of ``several_names``; ``uids``
+    by member, empty where none is known."""
     hint = "keep one of them: member_cluster with state absent forgets the other, and touches nothing on the cluster"
     return tuple(
         Problem(

@@ -74,9 +74,9 @@ class _Told:
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """Names by what happened, or would happen, and of those ``without_driver`` then; ``versions`` are those that
-    members told, by name, of those that were asked (empty for none); ``diff`` has ``before`` and ``after`` of each
-    record, as Ansible shows differences."""
+    """Names by what happened, or would happen, and of those ``without_driver`` then, all in the order of the wishes;
+    ``versions`` are those that members told, by name, of those that were asked (empty for none); ``diff`` has
+    ``before`` and ``after`` of each record that is new or changes, as Ansible shows differences."""
 
     joined: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()

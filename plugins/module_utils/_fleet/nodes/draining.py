@@ -123,9 +123,9 @@ def _still_held(client: KubeClient, work: NodeWork) -> bool:
 
 
 def retried_while_passing(hands: Hands, step: t.Callable[[], T]) -> T:
-    """What the step gives, tried every second and without end while its member does not answer, another fleet holds it,
-    or others write what it writes. People are told why, once for the same words in a row. Any other FleetError is
-    raised, and what ``hands.pause`` raises."""
+    """What the step gives, tried every second and without end while its member does not answer (PASSING), another fleet
+    has its lease (``member-held``), or others write what it writes (``conflict``). People are told why, once for the
+    same words in a row. Any other FleetError is raised, and what ``hands.pause`` raises."""
     told = ""
     while True:
         try:

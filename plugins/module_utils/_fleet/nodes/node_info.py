@@ -70,8 +70,9 @@ class NodeReport:
     changes: tuple[ClassChange, ...] = ()
 
     def answers_of(self, nodes: t.Collection[str]) -> tuple[NodeAnswer, ...]:
-        """The answers about nodes of these names, all without any, in the order of ``answers``. FleetError
-        ``unknown-node`` for each name that no node has; what could not be read is told with it."""
+        """The answers about nodes of these names, all without any, in the order of ``answers``; a name that several
+        members have gives one for each. FleetError ``unknown-node`` for each name that no node has; what could not be
+        read is told with it."""
         wanted = set(nodes)
         missing = sorted(wanted - {each.node for each in self.answers})
         if missing:

@@ -55,8 +55,8 @@ _MOST_TOLD = 2_000
 @dataclass(frozen=True, kw_only=True)
 class ReplacementWish:
     """How nodes are to be replaced. ``driver`` empty: found out for each node, as of ``driver_of``. ``command`` is a
-    list of arguments, which ends within ``timeout`` seconds; ``environment`` names variables of ``environ`` that it
-    gets besides the usual ones."""
+    list of arguments, which is killed after ``timeout`` seconds, and has failed then; ``environment`` names variables
+    of ``environ`` that it gets besides the usual ones."""
 
     driver: str = ""
     command: tuple[str, ...] = ()

@@ -95,7 +95,8 @@ class RotationReport:
 
 
 def planned(session: Session, name: str, given: NodeManifests, wish: RotationWish) -> RotationReport:
-    """The rotation as it would begin or go on now. Nothing is written; members are only read.
+    """The rotation as it would begin or go on now, or as it stands where ``only_waiting`` leaves it. Nothing is
+    written; members are only read.
 
     FleetError ``no-such-rotation``, ``rotation-begun`` (what is given differs from what goes on), ``no-members``,
     ``members-unread``, ``record-damaged``, ``rotation-too-large``, ``no-workers``, those of ``nodes_file``, of

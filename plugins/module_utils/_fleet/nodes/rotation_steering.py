@@ -108,7 +108,7 @@ class RotationSteering:
 
     @property
     def waits(self) -> tuple[HeldBack, ...]:
-        """What waits by now, nodes that could not be let go among it."""
+        """What waits by now, nodes that could not be let go among it, the last."""
         held = ((each.node, Blocker("release", f"it stays cordoned: {each.failure}")) for each in self._stuck.values())
         return (*self._waits, *(HeldBack(node, (why,)) for node, why in held))
 

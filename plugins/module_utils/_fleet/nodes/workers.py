@@ -77,8 +77,8 @@ class MemberHolds:
         _in_threads(_renew_and_unlock, self._free(lambda _member, lease: lease.due))
 
     def keep_only(self, members: t.Container[str]) -> tuple[threading.Thread, ...]:
-        """Gives the leases on all other members back, each in one of these threads. One that somebody is just asking
-        for, or that the machine has no thread for, is left to the next call."""
+        """Gives the leases on all other members back, each in one of these threads, which run already. One that
+        somebody is just asking for, or that the machine has no thread for, is left to the next call."""
         return _in_threads(_give_back, self._free(lambda member, _lease: member not in members))
 
     def _free(self, wanted: t.Callable[[str, KeptLease], bool]) -> list[_Hold]:

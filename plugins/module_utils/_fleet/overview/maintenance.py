@@ -35,7 +35,8 @@ class MaintenanceReport:
 
     @property
     def moved_members(self) -> tuple[str, ...]:
-        """Members of which an opening moves within the days that are looked ahead."""
+        """Names of members of which an opening moves within the days that are looked ahead, in their order; none where
+        that is not known."""
         return tuple(
             old.name
             for old, new in zip(self.before, self.after, strict=True)

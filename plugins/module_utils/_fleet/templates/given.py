@@ -49,7 +49,8 @@ def one_of(value: t.Any, known: t.Sequence[str], name: str) -> str:
 
 
 def whole_number(value: t.Any, name: str, least: int = 0, most: int = 10**9) -> int:
-    """The value, if it is a whole number from ``least`` to ``most``; FleetError ``bad-argument`` otherwise."""
+    """The value, if it is a whole number from ``least`` to ``most``, which true, false and texts are not; FleetError
+    ``bad-argument`` otherwise."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise FleetError("bad-argument", f"{written(value, 60)} is not a whole number from {least} to {most}", name)
     return value
