@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver ``role``: a child ``ansible-playbook`` for each member runs a role of the user (executor ``playbook``);
-its play, inventory, variables and environment.
+"""The driver ``role``: a child ``ansible-playbook`` for each member runs a role of the user (executor ``process``); its
+play, inventory, variables and environment.
 
 The role runs once per attempt on the host ``<member>``, with connection local and without facts. It is told
 ``cluster_upgrade_member``, ``_target``, ``_operation``, ``_attempt``, ``_run``, ``_type``, and how the member is
@@ -109,9 +109,9 @@ class RoleDriver:
 
 
 def variables(work: Work, member: FleetMember | None, environ: t.Mapping[str, str]) -> dict[str, t.Any]:
-    """What the role is told, by name. Paths of kubeconfigs are expanded by ``environ``, which the role has anyway: what
-    else is in ours is no business of whoever writes FleetMembers. What does not apply is empty: ``_kubeconfig``,
-    ``_context`` and ``_secret`` all are without ``member``."""
+    """What the role is told, by name (``cluster_upgrade_member`` and so on). Paths of kubeconfigs are expanded by
+    ``environ``, which the role has anyway: what else is in ours is no business of whoever writes FleetMembers. What
+    does not apply is empty: ``_kubeconfig``, ``_context`` and ``_secret`` all are without ``member``."""
     told = {
         "member": work.member,
         "target": work.target,
