@@ -62,15 +62,16 @@ class Deed:
 
 
 def testify(session: Session, deed: Deed) -> None:
-    """Writes the entry of an act of a single write, which has been done. An entry that cannot be written is told once
-    in a session, and raises nothing."""
+    """Writes the entry of an act of a single write, which has been done. Texts are cut and secrets hidden. An entry
+    that cannot be written is told once in a session, and raises nothing."""
     _write_entry(session, deed, outcome=DONE)
 
 
 @dataclass
 class Testimony:
     """The evidence of one act by steps: ``begin`` before it begins, ``end`` when it has ended. Each is written once, if
-    it can be, as of ``testify``; without a beginning there is no end. ``deed`` may be made more exact until then."""
+    it can be, as of ``testify``; without a beginning there is no end. ``deed`` may be made more exact meanwhile: each
+    entry is written of it as it is by then."""
 
     session: Session
     deed: Deed
@@ -102,8 +103,9 @@ class Testimony:
 
 @contextlib.contextmanager
 def attested(session: Session, deed: Deed, *, write: bool = True) -> t.Iterator[Testimony]:
-    """The testimony of an act that begins now, if anything is to ``write``. A FleetError ends it as failed, and is
-    raised on; after any other exception its end is not written. What has ended without a word of its own is done."""
+    """The testimony of an act that begins now, if anything is to ``write``; without, no entry is written. A FleetError
+    ends it as failed, and is raised on; after any other exception its end is not written. What has ended without a word
+    of its own is done."""
     testimony = Testimony(session, deed)
     if write:
         testimony.begin()

@@ -43,7 +43,8 @@ class FleetHistory:
 
 def fleet_history(session: Session, asked: HistoryRequest) -> FleetHistory:
     """Who did what, when and why, by entries and older records, as far as it is asked for; what is damaged is left out
-    and told. FleetError ``bad-option``, and where entries or leases cannot be read."""
+    and told in ``problems``. Leases tell which acts without an end still go on. FleetError ``bad-option``, and where
+    entries or leases cannot be read."""
     records, now = session.records, session.clock()
     wanted = HistoryFilter(
         since=instant_of(asked.since, "since", now),

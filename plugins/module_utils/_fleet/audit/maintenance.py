@@ -25,9 +25,9 @@ KIND = "FleetMaintenance"
 def record_with_evidence(
     session: Session, wanted: t.Iterable[FleetMaintenance], write: bool, src: t.Sequence[str] | None = None
 ) -> bool:
-    """Records, with ``write``, those that are new or other, with evidence of each; whether there are any. ``src`` is
-    where they were read. FleetError of the records, as of ``given.record_specs``; what was written before that
-    stays."""
+    """Records, with ``write``, those that are new or other, with evidence of each; whether there are any. ``src`` are
+    the paths that they were read from, for the commit; None for none. FleetError of the records, as of
+    ``given.record_specs``; what was written before that stays."""
     changed = False
     for each in wanted:
         stored = session.records.get(KIND, each.name)
@@ -43,7 +43,7 @@ def testify_change(
     session: Session, change: MaintenanceChange, members: t.Sequence[str] = (), src: t.Sequence[str] | None = None
 ) -> None:
     """Writes the entry of a change that was made; ``members`` are those whose openings it moves, if that is known;
-    ``src`` is where its commit is looked for."""
+    ``src`` as of ``record_with_evidence``."""
     deed = Deed(
         action=MAINTENANCE_DELETED if change.mark == GOES else MAINTENANCE_RECORDED,
         kind=KIND,

@@ -74,7 +74,7 @@ def conducting(
 ) -> AttestedTelling[StagedState]:
     """What the conductor of the run tells, with evidence of it as soon as a cluster begins, or once the run has
     settled, if that has changed anything: with the snapshot that the run takes and the Git ``revision`` of that, and at
-    its end with the clusters whose turn it was."""
+    its end with the clusters whose turn it was. ``digest`` and ``approved`` are as of ``Deed``."""
     deed = Deed(
         action=RUN_CONDUCTED,
         kind=run.key.kinds.run,

@@ -58,7 +58,7 @@ def testify_command(
     write: bool,
 ) -> Outcome:
     """Gives the outcome of a command back; where it changed the run, and this was to ``write``, writes the entry of
-    ``action``."""
+    ``action``, with ``message``, ``members`` and ``reason`` as of ``Deed``."""
     if write and outcome.changed:
         run = outcome.run
         deed = Deed(action=action, kind=KIND, name=run.name, digest=run.status.digest, message=message, members=members,
@@ -71,7 +71,8 @@ def testify_definition(
     session: Session, outcome: Outcome, src: t.Sequence[str] | None = None, approved: str = "", *, write: bool
 ) -> Outcome:
     """Gives the outcome of a definition back; where it made the run, or made it another one, and this was to ``write``,
-    writes the entry RUN_DEFINED with all members of the run."""
+    writes the entry RUN_DEFINED with all members of the run; ``src`` as of ``revision_of``, ``approved`` as of
+    ``Deed``."""
     if write and outcome.changed:
         run = outcome.run
         names = [row.name for row in run_of(run).members]
@@ -98,7 +99,7 @@ def testify_deletion(session: Session, name: str, *, gone: bool, write: bool) ->
 
 def testify_answer(session: Session, done: Completed, reason: str, *, write: bool) -> Completed:
     """Gives back what became of a gate; where this call approved or refused it, and was to ``write``, writes the entry
-    of that."""
+    of that, which says where nobody vouches for the name, or it was who made the run."""
     if write and done.changed:
         gate = done.gate
         doubt = "" if done.verified else "; nobody vouches for the name"
@@ -139,7 +140,7 @@ def conducting(
     src: t.Sequence[str],
 ) -> AttestedTelling[RunState]:
     """What the conductor of the run tells, with evidence of it as soon as an upgrade begins, or once the run has
-    settled, if that has changed anything."""
+    settled, if that has changed anything; ``src`` as of ``revision_of``, ``approved`` as of ``Deed``."""
     deed = Deed(
         action=RUN_CONDUCTED,
         kind=KIND,

@@ -69,16 +69,16 @@ def command_problems(
 
 
 def not_offered(options: Options, members: t.Iterable[FleetMember], target: str) -> dict[str, str]:
-    """Why the platforms of members never have a version that is written in this way, by name of the member; those that
-    take it are left out. ``options`` are by driver, and good for these members. No ``target``: all take it; any other
-    text has to be a version, or ValueError may be raised."""
+    """Why the platforms of members never have a version that is written in this way, by name of the member; in their
+    order; those that take it are left out, and those whose driver does not tell. ``options`` are by driver, and good
+    for these members. No ``target``: all take it; any other text has to be a version, or ValueError may be raised."""
     found = {each.name: _refused(options.get(each.spec.driver) or {}, each, target) for each in members if target}
     return {name: words for name, words in found.items() if words}
 
 
 def refuse_target(refused: t.Mapping[str, str], asked: t.Collection[str], where: str) -> tuple[Problem, ...]:
     """A remark ``target-not-offered`` at ``where`` for each reason, in ``refused`` by member, why some of the members
-    ``asked`` are left out of a run.
+    ``asked`` are left out of a run; none for members that were not asked for. In the order of the first names.
 
     FleetError with these if that leaves out all of them.
     """

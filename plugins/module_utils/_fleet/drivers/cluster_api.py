@@ -66,8 +66,8 @@ POOLS = (
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterApiDriver:
-    """The member is the Cluster ``namespace/name`` of the management cluster that the kubeconfig leads to. ``clients``
-    are those of members; ``timeout`` is in seconds."""
+    """The member is the Cluster ``namespace/name`` of the management cluster that the kubeconfig leads to, by its
+    current context if ``context`` is empty. ``clients`` are those of members; ``timeout`` is seconds to connect."""
 
     clients: Clients
     kubeconfig: str
@@ -77,8 +77,9 @@ class ClusterApiDriver:
     timeout: float = 10.0
 
     def observe(self, member: str) -> Observation:
-        """The member's own ``/version``; pools by their Machines. FleetError ``no-topology``, ``cluster-paused``,
-        ``pool-ambiguous``, and of both clusters."""
+        """The member's own ``/version``; pools as the topology lists them, MachineDeployments first, each at the
+        version of its oldest Machine. FleetError ``no-topology``, ``cluster-paused``, ``pool-ambiguous``, and of both
+        clusters."""
         with self._management() as client:
             cluster = self._cluster(client)
             _refuse_paused(cluster)
@@ -88,9 +89,10 @@ class ClusterApiDriver:
 
     def begin(self, work: Work) -> str:
         """Writes the version into the topology with all pools put off, unless it is at or above it; for a pool step,
-        lets that pool go; a reference to the Cluster. ValueError for a target that is no version; FleetError
-        ``target-not-offered``, as for a version of two parts, ``no-such-pool``, ``no-topology``, ``conflict``, and of
-        the management cluster."""
+        lets that pool go; a reference to the Cluster. A paused Cluster is written to as well. ValueError for a target
+        that is no version; FleetError ``target-not-offered`` for a version of two parts, or a pool that is to stay at
+        its version or go above the topology's, ``no-such-pool``, ``no-topology``, ``conflict``, and of the management
+        cluster."""
         with self._management() as client:
             for _attempt in range(_ATTEMPTS):
                 cluster = self._cluster(client)
@@ -107,9 +109,10 @@ class ClusterApiDriver:
         raise FleetError("conflict", "the Cluster is being written all the time", work.member, "try again")
 
     def poll(self, work: Work) -> OperationProgress:
-        """How the topology, or the pool of a pool step, comes on. FleetError ``cluster-paused``: nobody carries on what
-        was begun, and how long for is not known; ``no-topology``, ``no-such-pool``, ``pool-ambiguous``, and of the
-        management cluster."""
+        """How the topology, or the pool of a pool step, comes on: NOT_BEGUN while it is below the target or put off,
+        SUCCEEDED once all but pools that are put off are there, never FAILED. ValueError for a target that is no
+        version. FleetError ``cluster-paused``: nobody carries on what was begun, and how long for is not known;
+        ``no-topology``, ``no-such-pool``, ``pool-ambiguous``, and of the management cluster."""
         with self._management() as client:
             cluster = self._cluster(client)
             _refuse_paused(cluster)
@@ -249,8 +252,8 @@ def _refuse_paused(cluster: Document) -> None:
 
 
 def why_not_whole(target: str) -> str:
-    """Why a topology cannot have a version that is written so, as one of two parts; empty if it can. Nobody is
-    asked."""
+    """Why a topology cannot have a version that is written so, as one of two parts; empty if it can. Only its dots are
+    counted, and nobody is asked."""
     if target.count(".") > 1:
         return ""
     return f"a topology has a whole version, and {target} is none; write kubernetesVersion such as 1.36.3"

@@ -22,7 +22,8 @@ class Work:
     same however often the attempt is taken up again.
 
     ``target`` is a Kubernetes version as it was written, ``x.y.z`` or ``x.y``, also with ``v``. ``reference`` is what
-    ``begin`` gave back, empty before. With ``pool_step`` one node pool is upgraded, ``pool``; ``target`` is empty then
+    ``begin`` or a later ``poll`` gave; before that it is empty, or the intent (``host.intent_reference``) that was
+    recorded where it was to be begun. With ``pool_step`` one node pool is upgraded, ``pool``; ``target`` is empty then
     if its kubelets keep their version, and ``image`` if its nodes keep their image.
     """
 
@@ -47,7 +48,7 @@ class Work:
 class Observation:
     """What is true of a member now. ``version`` is that of its control plane, of a single pool (``PoolSubject``) what
     it has, in words; ``busy`` names an operation in flight that its platform tells of, empty for none; ``pools`` are
-    its node pools, None if its nodes have to be asked."""
+    its node pools, empty for none, None if its nodes have to be asked."""
 
     version: str
     busy: str = ""

@@ -62,9 +62,10 @@ _LONGEST_LINE = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What to run, in ``cwd``, and for which member: no shell, and no environment but this with our mark.
+    """What to run, in ``cwd``, and for which member: no shell, and no environment but ``environ`` and our mark.
 
-    ``files`` are written beside it first, by name; those in ``private`` are removed again when the command has ended.
+    ``files`` are written into the operation's folder first, text by name; those that ``private`` names are removed
+    again when the command has ended.
     """
 
     member: str
@@ -76,7 +77,8 @@ class Request:
 
 
 def folder_of(operations: Path, operation: str) -> Path:
-    """The folder of an operation below that of all; long names are cut, and told apart by a digest."""
+    """The folder of an operation below that of all; names above 200 characters are cut, and told apart by a digest.
+    Nothing is made."""
     if len(operation) <= _LONGEST_NAME:
         return operations / operation
     return operations / f"{operation[:_LONGEST_NAME]}-{hashlib.sha256(operation.encode()).hexdigest()[:16]}"
@@ -84,13 +86,14 @@ def folder_of(operations: Path, operation: str) -> Path:
 
 def start(folder: Path, request: Request) -> str:
     """Runs the request detached, unless that was done before, and waits until its process has taken it up; the
-    reference that finds it again. Folders of old operations are
-    removed before, and private files of such as were never begun, now and then.
+    reference that finds it again. Folders of old operations, and private files of such as were never begun, are removed
+    before, now and then.
 
     It is in a session of its own, so signals to us and to our group do not reach it. FleetError ``linux-only``,
     ``cannot-start``, ``unwritable-folder``, ``unsafe-folder``; ``operation-in-progress`` if another one of this machine
     is at work on the member, ``operation-unreadable`` or ``cannot-stop`` if one may be; ``begun-before`` if this one
-    was, and its folder was deleted.
+    was, and its folder was deleted. Where it did not start, its folder stays, without private files as far as they can
+    be removed, and it may be begun again.
     """
     if not sys.platform.startswith("linux"):
         raise FleetError("linux-only", "operations that outlive their beginner run on Linux only")
@@ -135,11 +138,12 @@ def _begun_by(folder: Path, started: ProcessId) -> _Process | None:
 
 def look(folder: Path, reference: str = "") -> OperationProgress:
     """How it stands: NOT_BEGUN where the ``reference`` is the intent of this machine and folder, which would show it;
-    UNKNOWN where, by another one or none, it may have been begun elsewhere, or its process or its end cannot be read.
-    Starts nothing; but if its process is gone without a result, what that left behind is ended, and it has FAILED;
-    private files are removed, after a restart of this machine too. From now on an end counts as told, if that can be
-    written. FleetError ``operation-unreadable``, ``cannot-stop``, and ``unwritable-folder`` where a private file of it
-    cannot be removed."""
+    UNKNOWN where, by another reference or none, it may have been begun elsewhere, another process than the one of the
+    reference has it, its process cannot be read, or its end was not written whole. Starts nothing; but if its process
+    is gone without a result, what that left behind is ended, and it has FAILED; private files are removed, after a
+    restart of this machine too. From now on an end counts as told, if that can be written. FleetError
+    ``operation-unreadable`` where its result, or which files are private, cannot be read, ``cannot-stop``, and
+    ``unwritable-folder`` where a private file of it cannot be removed."""
     found = _look(folder.absolute(), reference)
     if found.state in (SUCCEEDED, FAILED) and not (folder / TOLD).exists():
         with contextlib.suppress(OSError):  # it is kept for longer then
@@ -177,7 +181,8 @@ def _look(folder: Path, reference: str) -> OperationProgress:
 
 
 def output(folder: Path, lines: int = _TAIL) -> str:
-    """The last ``lines`` of what the operation wrote, as of ``processes.last_lines``; empty if it wrote nothing."""
+    """The last ``lines`` of what the operation wrote, as of ``processes.last_lines``; empty if it wrote nothing, or
+    that cannot be read."""
     return processes.last_lines(folder / "output.log", lines).strip()
 
 

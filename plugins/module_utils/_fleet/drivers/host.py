@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where operations run whose processes we hold: on which machine and boot, and below which folder; the reference that
-says so before one is begun (intent), and its words."""
+"""Where the process of an operation runs: on which machine, boot and namespace of processes, and below which folder;
+the reference that says so before it is begun (the intent), and its words for people."""
 
 from __future__ import annotations
 
@@ -44,10 +44,12 @@ def is_earlier_boot(place: str) -> bool:
 
 
 def intent_reference(operations: Path) -> str:
-    """The machine and the folder of operations, by its path and by its number; what is not there yet is made.
+    """The machine and the folder of operations, by its path and by its number; what is not there yet is made. The same
+    text as long as the machine is not restarted and the folder stays under this path; another path to it, as through a
+    link, gives another one.
 
-    Record it with the intent: whoever takes the operation up then knows whether it would see what was begun, and
-    begins nothing if it would not. FleetError ``unwritable-folder``; ``unsafe-folder`` where others may write to it.
+    Record it with the intent: whoever takes the operation up then knows whether it would see what was begun, and begins
+    nothing if it would not. FleetError ``unwritable-folder``; ``unsafe-folder`` where others may write to it.
     """
     make_folder(operations, 0o700)
     with unwritable_as_error(operations):
@@ -67,13 +69,13 @@ def folder_number(operations: Path) -> str:
 
 def is_intent(reference: str) -> bool:
     """Whether the reference says only where an operation is about to be begun, so that nothing is known of its
-    beginning."""
+    beginning; False for an empty one, and for those of other drivers."""
     return reference.startswith(PREFIX) and ":" not in reference.removeprefix(PREFIX)
 
 
 def place_words(reference: str) -> str:
-    """On which machine, and in which folder, that was begun, in words of one line; empty if the reference does not
-    say."""
+    """On which machine, and in which folder, that was begun, in words of one line; empty if the reference does not say,
+    as of a Job or of a platform."""
     place, _colon, _process = reference.removeprefix(PREFIX).partition(":")
     if not reference.startswith(PREFIX) or not place:
         return ""

@@ -34,8 +34,8 @@ _NAMED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class LocalDriver:
-    """``root`` holds the local clusters, ``operations`` a folder per operation. ``binaries_dir`` is the one
-    folder that newer binaries are taken from, None to have them got; ``timeout`` is seconds to be ready again."""
+    """``root`` holds the local clusters, ``operations`` a folder per operation. ``binaries_dir`` is the one folder that
+    newer binaries are taken from, None to have them downloaded or built; ``timeout`` is seconds to be ready again."""
 
     clients: Clients
     root: Path
@@ -76,9 +76,9 @@ class LocalDriver:
 
     def cluster_of(self, member: str) -> str:
         """The local cluster that the member is: the one whose API server its connection leads to. Where it leads
-        elsewhere, as through a proxy, the one of the member's own name, unless the server is checked by another CA than
-        that one has: it is one of another fleet then. FleetError ``no-such-cluster`` with those that there are,
-        or as of ``state.load``."""
+        elsewhere, as through a proxy, or cannot be read, the one of the member's own name, unless the server is checked
+        by another CA than that one has: it is one of another fleet then. FleetError ``no-such-cluster`` with those that
+        there are, or as of ``state.load``."""
         found = self._cluster(member)
         if found:
             return found

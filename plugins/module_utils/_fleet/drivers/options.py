@@ -98,7 +98,7 @@ _NAMED = 10
 class OptionPlace:
     """Where drivers work: ``operations`` has a folder for each operation, and has to be kept from run to run.
 
-    ``environ`` is ours; ``cwd`` is where relative paths begin.
+    ``environ`` is the environment of this process; ``cwd`` is where relative paths begin.
     """
 
     operations: Path
@@ -109,7 +109,8 @@ class OptionPlace:
 def drivers_from(
     options: Options, members: t.Mapping[str, FleetMember], clients: Clients, place: OptionPlace
 ) -> dict[str, Driver]:
-    """The driver of each member by its ``spec.driver``; ``options`` has a mapping for each driver, by name.
+    """The driver of each member by its ``spec.driver``, in the order of names; ``options`` has a mapping for each
+    driver, by name, which is checked though no member has that driver. Members of the same options share one object.
 
     ``local``:   ``root``, ``binaries_dir``, ``timeout`` (seconds, 120). Needs no options.
     ``command``: ``begin``, ``observe``, ``poll``, ``begin_pool`` (lists of arguments), or ``definition`` with
@@ -119,7 +120,7 @@ def drivers_from(
     ``role``:    ``role``, ``inventory``, ``extra_vars``, ``environment``, ``roles_path``, ``collections_path``,
                  ``stops_unattended_updates``, and ``executor`` with its ``kind`` and what ``JobSettings`` has.
 
-    FleetError with problems, those of options for single members last, if there are no others: ``no-driver``,
+    FleetError with problems, those of options for single members only where there are no others: ``no-driver``,
     ``driver-not-supported``, ``driver-without-options``, ``bad-option``, also where one of the ``members`` and another
     of those of ``clients`` would be one cluster; and as of ``connection_from_kubeconfig`` where Jobs run in a cluster
     of their own.
@@ -156,8 +157,9 @@ def drivers_from(
 
 
 def stops_unattended_updates(options: Options, member: FleetMember) -> bool:
-    """Whether the member's driver declares that its nodes do not update the operating system by themselves any more.
-    FleetError ``bad-option`` for options of its driver that are no mapping; nothing else needs to be good."""
+    """Whether the member's driver declares that its nodes do not update the operating system by themselves any more;
+    False where nothing is said, as for drivers without that option. FleetError ``bad-option`` for options of its driver
+    that are no mapping; nothing else needs to be good."""
     where = f"drivers.{member.spec.driver}"
     given = _mapping(options.get(member.spec.driver), where)
     if given.get(PROVIDERS):

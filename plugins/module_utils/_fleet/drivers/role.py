@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver ``role``: a child ``ansible-playbook`` for each member runs a role of the user (executor ``playbook``);
-its play, inventory, variables and environment.
+"""The driver ``role``: a child ``ansible-playbook`` for each member runs a role of the user (executor ``process``); its
+play, inventory, variables and environment.
 
 The role runs once per attempt on the host ``<member>``, with connection local and without facts. It is told
 ``cluster_upgrade_member``, ``_target``, ``_operation``, ``_attempt``, ``_run``, ``_type``, and how the member is
@@ -37,10 +37,11 @@ _PLAYBOOK, _INVENTORY, _VARS, _EXTRA = "playbook.yml", "inventory.yml", "vars.ym
 
 @dataclass(frozen=True, kw_only=True)
 class RoleDriver:
-    """``role`` is a name, or the path of a folder. ``inventories`` and the user's own ``extra_vars`` (which cannot
-    change ours) are passed on; what is in ``extra_vars`` is taken off the disk when the role has ended. ``cwd`` is
-    where an ``ansible.cfg`` is looked for; ``roles_path`` and ``collections_path`` go before what the environment says.
-    """
+    """``role`` is a name, or the path of a folder. ``operations`` has a folder for each operation; ``environment``
+    names variables of ``environ``, ours, that are passed on besides those of ``environment.KEPT``. ``inventories`` and
+    the user's own ``extra_vars`` (which cannot change ours) are passed on; what is in ``extra_vars`` is taken off the
+    disk when the role has ended. ``cwd`` is where an ``ansible.cfg`` is looked for; ``roles_path`` and
+    ``collections_path`` go before what the environment says."""
 
     clients: Clients
     operations: Path
@@ -58,8 +59,8 @@ class RoleDriver:
         return Observation(version=version(self.clients.get(member)))
 
     def begin(self, work: Work) -> str:
-        """Runs the play detached, with its files in the folder of the operation; its reference. FleetError as of
-        ``detached.start``."""
+        """Runs the play detached, with its files in the folder of the operation; its reference. A pool step is not told
+        apart: node pools of these members are upgraded by rotations. FleetError as of ``detached.start``."""
         folder = detached.folder_of(self.operations, work.operation).absolute()
         environ = self._environ(folder)
         documents = {
@@ -108,9 +109,9 @@ class RoleDriver:
 
 
 def variables(work: Work, member: FleetMember | None, environ: t.Mapping[str, str]) -> dict[str, t.Any]:
-    """What the role is told, by name. Paths of kubeconfigs are expanded by ``environ``, which the role has anyway: what
-    else is in ours is no business of whoever writes FleetMembers. Without ``member`` nothing tells how it is
-    reached."""
+    """What the role is told, by name (``cluster_upgrade_member`` and so on). Paths of kubeconfigs are expanded by
+    ``environ``, which the role has anyway: what else is in ours is no business of whoever writes FleetMembers. What
+    does not apply is empty: ``_kubeconfig``, ``_context`` and ``_secret`` all are without ``member``."""
     told = {
         "member": work.member,
         "target": work.target,

@@ -26,8 +26,9 @@ _PATIENCE = 10.0
 
 
 class Started:
-    """Starts a command in a session of its own. FleetError with ``code`` at ``where`` if it cannot be started; with
-    ``merged`` its error output comes with the other."""
+    """Starts a command in a session of its own, without input, with ``environ`` and nothing else, in ``cwd`` (None:
+    ours). FleetError with ``code`` at ``where`` if it cannot be started; with ``merged`` its error output comes with
+    the other. It goes on until it ends or is killed: whoever has started it calls one of both methods."""
 
     def __init__(
         self,
@@ -61,8 +62,9 @@ class Started:
                 self._open.register(pipe, selectors.EVENT_READ, name)
 
     def wait_for_end(self, timeout: float) -> subprocess.CompletedProcess[str] | None:
-        """Waits for its end, and gives the last 4 MB of what it has said; None if it has not ended within so many
-        seconds, or somebody it began holds its output open."""
+        """Waits for its end, and gives the last 4 MB of each output; a code below 0 is the signal that ended it. None
+        if it has not ended within ``timeout`` seconds, or somebody it began holds its output open: it goes on then, and
+        may be waited for again."""
         end = time.monotonic() + timeout
         while self._open.get_map():
             left = end - time.monotonic()
@@ -78,8 +80,8 @@ class Started:
         return subprocess.CompletedProcess(self._child.args, code, self._text("out"), self._text("err"))
 
     def kill(self) -> None:
-        """Kills its process group, and hears nothing any more: what has left the group is not waited for, the command
-        itself for 10 seconds."""
+        """Kills its process group with SIGKILL, and hears nothing any more: what has left the group is not waited for,
+        the command itself for 10 seconds."""
         with contextlib.suppress(OSError):  # it has ended, or belongs to somebody else
             os.killpg(self._child.pid, signal.SIGKILL)
         self._open.close()

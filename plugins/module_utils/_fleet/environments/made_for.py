@@ -47,16 +47,16 @@ def refuse_others(root: Path, names: t.Iterable[str], fleet: str) -> None:
 
 def mark(root: Path, name: str, fleet: str) -> None:
     """Writes into the folder of a cluster that is about to be made that it is for the fleet; makes the folder if it is
-    not there. FleetError as of ``state.made_folder``."""
+    not there, and replaces a mark that is. FleetError as of ``state.made_folder``."""
     folder = states.made_folder(root, name)
     with unwritable_as_error(folder):
         write_private(folder / _MARK, f"{fleet}\n".encode())
 
 
 def claim(root: Path, name: str, owner: str, before: str = "") -> None:
-    """Marks the cluster, which is there or about to be made, as the ``owner``'s, while nobody else works on it;
-    ``before`` is what the owner was called earlier, empty for nothing. FleetError as of ``refuse_foreign``, ``mark``
-    and ``state.cluster_lock``."""
+    """Marks the cluster, which is there or about to be made, as the ``owner``'s, while nobody else works on it, for
+    which it waits half an hour at most; ``before`` is what the owner was called earlier, empty for nothing. FleetError
+    as of ``refuse_foreign``, ``mark`` and ``state.cluster_lock``."""
     with states.cluster_lock(root, name, lambda: None, _WAIT):
         refuse_foreign(root, name, (owner, before))
         mark(root, name, owner)

@@ -66,10 +66,11 @@ def refuse_foreign(path: Path, owners: t.Container[str]) -> None:
 
 
 def make_login(account: Account, path: Path, name: str, life: timedelta, owner: str = "", before: str = "") -> datetime:
-    """Writes the file (mode 0600, its folder made if need be) with one context called ``name``, and gives the instant
-    at which its token ends: the server may grant less than ``life``. ``owner`` is the stack that it is for, empty to
-    say none, ``before`` what that was called earlier. FleetError ``unwritable-folder``, as of ``refuse_foreign`` and
-    ``connection_from_kubeconfig``; ApiError, ``bad-answer`` for one without a token and its end."""
+    """Writes the file (mode 0600, its folder made if need be) with one context called ``name``, over one that is there,
+    and gives the instant at which its token ends: the server may grant less than ``life``. ``owner`` is the stack that
+    it is for, empty to say none, ``before`` what that was called earlier. FleetError ``unwritable-folder``, as of
+    ``refuse_foreign`` and ``connection_from_kubeconfig``; ApiError, ``bad-answer`` for one without a token and its
+    end."""
     refuse_foreign(path, (owner, before))
     admin = connection_from_kubeconfig(account.kubeconfig, account.context)
     request = {

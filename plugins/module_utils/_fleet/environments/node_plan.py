@@ -38,8 +38,9 @@ KINDS = (("karpenter.sh/v1", NODE_POOL), ("karpenter.azure.com/v1beta1", AKS_NOD
 @dataclass(frozen=True, kw_only=True)
 class NodesWish:
     """What a program writes to the member ``name``: ``documents``, NodePools and node classes as it applies them.
-    ``labels`` are on all that it wrote before; ``manager`` is the name under which it owns fields. Of a member that is
-    not there yet ``kubeconfig`` is empty. ``network`` and ``allow_move`` are as of ``plan_changes``."""
+    ``labels`` are on all that it wrote before, by which is found what it deletes (without any, that is all of these
+    kinds); ``manager`` is the name under which it owns fields. Of a member that is not there yet ``kubeconfig`` is
+    empty. ``network`` and ``allow_move`` are as of ``plan_changes``."""
 
     name: str
     kubeconfig: str

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Capturing the facts of a fleet: read every member, record what they said, and make the snapshot with what is held and
-its digest; which members do not answer together."""
+"""Capturing the facts of a fleet: reads every member, records what they said, and makes the snapshot with what
+placements hold (or why that cannot be read) and its digest; which members do not answer together."""
 
 from __future__ import annotations
 

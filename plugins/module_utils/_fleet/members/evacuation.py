@@ -39,7 +39,8 @@ class Evacuation:
     empty_first: bool = False
 
     def of(self, clusters: t.Iterable[MemberCluster]) -> tuple[MemberCluster, ...]:
-        """The clusters with the marks set and taken off, in their order; nothing is recorded."""
+        """The clusters with the marks set and taken off, in their order; those of no mark as they are; nothing is
+        recorded."""
         return with_evacuation_marks(clusters, self.evacuated, self.readmitted)
 
     @property
@@ -52,10 +53,11 @@ class Evacuation:
 def evacuation(
     evacuate: str, readmit: str, clusters: t.Collection[MemberCluster], empty_first: bool = False
 ) -> Evacuation:
-    """Who is meant by two label selectors or lists of names as texts, either may be empty; ``empty_first`` as of
-    ``Evacuation``. FleetError ``bad-option`` for a text that is none, and for a cluster that both name;
-    ``nothing-selected`` for one that selects nobody, ``record-missing`` for a member whose MemberCluster, which would
-    bear the mark, is missing, ``nothing-left`` where no cluster would be left over."""
+    """Who is meant by two texts, each a label selector, or, where no cluster has such labels, names with commas
+    between; an empty one means nobody; ``empty_first`` as of ``Evacuation``. FleetError ``bad-option`` for a text that
+    is none, and for a cluster that both name; ``nothing-selected`` for one that selects nobody, or names one that is no
+    cluster, ``record-missing`` for a member whose MemberCluster, which would bear the mark, is missing,
+    ``nothing-left`` where no cluster would be left over."""
     evacuated, readmitted = _selected(evacuate, "evacuate", clusters), _selected(readmit, "readmit", clusters)
     if evacuated & readmitted:
         names = ", ".join(sorted(evacuated & readmitted))
@@ -71,8 +73,8 @@ def evacuation(
 
 
 def record_marks(session: Session, wanted: Evacuation) -> None:
-    """Records the marks that are news, with evidence, so that every later run decides by them. FleetError
-    ``lease-held`` where somebody changes one of these members just now, ``conflict`` where somebody did,
+    """Records the marks that are news, with evidence, so that every later run decides by them; nothing where none is.
+    FleetError ``lease-held`` where somebody changes one of these members just now, ``conflict`` where somebody did,
     ``not-a-member`` where one has left, ``record-damaged``, and others of the records; marks recorded before that
     stay."""
     for action, names in ((EVACUATED_MEMBERS, wanted.evacuated), (READMITTED, wanted.readmitted)):
@@ -107,8 +109,8 @@ def evacuated_names(clusters: t.Iterable[Record]) -> list[str]:
 
 def still_held(records: Records, wanted: Evacuation, planned: t.Container[str]) -> tuple[Problem, ...]:
     """A problem ``not-moved-yet`` for each placement that is bound to evacuated clusters, but for bindings that are
-    Unscheduled, and not among those ``planned``, which are ``PlacementKey`` as text; in their order. FleetError
-    ``record-damaged``, and others of the records."""
+    Unscheduled, and not among those ``planned``, which are ``PlacementKey`` as text; in the order of these keys, none
+    where nobody is evacuated. FleetError ``record-damaged``, and others of the records."""
     if not wanted.evacuated:
         return ()
     found: dict[PlacementKey, list[str]] = {}

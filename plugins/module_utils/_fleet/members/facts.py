@@ -52,7 +52,8 @@ MOST_NODES, MOST_RESOURCES, MOST_LISTED = 20_000, 1_000, 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class FleetReading:
-    """``statuses`` are those of the FleetMembers that were read; ``failed`` says why others were not."""
+    """``statuses`` are those of the FleetMembers that were read, by name; ``failed`` says why others were not. The
+    ``snapshot`` has all members, in the order in which they were given."""
 
     snapshot: FactsSnapshot
     statuses: t.Mapping[str, FleetMemberStatus] = field(default_factory=dict)
@@ -138,8 +139,8 @@ def _why(problem: Problem) -> dict[str, str]:
 
 
 def needs_pods(specs: t.Iterable[PlacementSpec]) -> bool:
-    """Whether a policy names an available amount, KubeFleet's ``resources.kubernetes-fleet.io/available-*``, which can
-    only be known from the members' pods."""
+    """Whether the policy of any of these placements names an available amount, KubeFleet's
+    ``resources.kubernetes-fleet.io/available-*``, which can only be known from the members' pods."""
     return any(AVAILABLE in str(encode(spec.policy)) for spec in specs if spec.policy)
 
 

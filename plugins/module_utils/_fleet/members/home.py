@@ -33,8 +33,8 @@ T = t.TypeVar("T")
 
 
 def at_home(client: KubeClient, work: t.Callable[[], T]) -> T:
-    """What ``work`` gives; if something is not found it is done once more, after the namespace was made. ApiError of
-    ``work``, or where the namespace cannot be made."""
+    """What ``work`` gives; if something is not found it is called once more, after our namespace was made, which stays
+    whatever comes of that. ApiError of ``work``, or where the namespace cannot be made."""
     try:
         return work()
     except ApiError as error:

@@ -71,11 +71,12 @@ def _kube_system(client: KubeClient) -> dict[str, t.Any]:
 
 @dataclass
 class Identities:
-    """Checks the cluster behind each name once. Safe to use from threads.
+    """Checks the cluster behind a name whenever ``admit`` is called for it (``Clients`` does so once for each). Safe to
+    use from threads.
 
     With ``strict`` a cluster that may not be asked, or has two names, is refused; without, it is a note: for verbs that
-    only read. ``seen`` has the UIDs that were told, ``unknown`` says why others cannot be told, ``maintenance`` the
-    text of the windows that live on a cluster, empty where there are none.
+    only read. By name, ``seen`` has the UIDs that were told, ``unknown`` says why others cannot be told,
+    ``maintenance`` the text of the windows that live on a cluster, empty where there are none.
     """
 
     members: t.Mapping[str, FleetMember]
@@ -159,8 +160,8 @@ def _other_cluster(name: str, recorded: str, uid: str) -> FleetError:
 
 
 def doubles(uids: t.Mapping[str, str]) -> tuple[Problem, ...]:
-    """A problem ``double-member`` for each cluster that has several names; ``uids`` by member, empty where none is
-    known."""
+    """A problem ``double-member`` for each cluster that has several names, in the order of ``several_names``; ``uids``
+    by member, empty where none is known."""
     hint = "keep one of them: member_cluster with state absent forgets the other, and touches nothing on the cluster"
     return tuple(
         Problem(
@@ -184,7 +185,7 @@ def several_names(uids: t.Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
 
 
 def recorded_uids(members: t.Mapping[str, FleetMember]) -> dict[str, str]:
-    """The recorded UIDs of clusters by member; empty where a member joined before they were kept."""
+    """The UIDs of clusters by member, as its spec says; empty where a member joined before they were kept."""
     return {name: member.spec.cluster_uid for name, member in members.items()}
 
 

@@ -49,9 +49,10 @@ Document = dict[str, t.Any]
 
 @dataclass(frozen=True, kw_only=True)
 class MemberSpec:
-    """What is wanted of one member. None leaves what is recorded as it is. ``connection`` and ``fields`` go into the
-    spec of its FleetMember, named as there; ``rebuilt``: its cluster may be another one than the one that joined.
-    """
+    """What is wanted of one member. None leaves what is recorded as it is; ``labels`` and ``taints`` that are given
+    replace all recorded ones but labels of the cloud and the mark of an evacuation, ``fields`` only those of their
+    names. ``connection`` and ``fields`` go into the spec of its FleetMember, named as there; ``rebuilt``: its cluster
+    may be another one than the one that joined."""
 
     name: str
     connection: t.Mapping[str, t.Any] | None = None
@@ -73,9 +74,9 @@ class _Told:
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """Names by what happened, or would happen, and of those ``without_driver`` then; ``versions`` are those that
-    members told, of those that were asked; ``diff`` has ``before`` and ``after`` of each record, as Ansible shows
-    differences."""
+    """Names by what happened, or would happen, and of those ``without_driver`` then, all in the order of the wishes;
+    ``versions`` are those that members told, by name, of those that were asked (empty for none); ``diff`` has
+    ``before`` and ``after`` of each record that is new or changes, as Ansible shows differences."""
 
     joined: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()

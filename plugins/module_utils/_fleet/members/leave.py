@@ -51,9 +51,9 @@ Ours = t.Container[tuple[str, str]]
 class LeaveRequest:
     """``remove`` deletes what was placed, otherwise it stays there without our marks. ``forget_unreachable`` lets
     members go that cannot be asked, or whose cluster is another one by now; what is on them stays. ``max_removals`` is
-    how many clusters a placement may lose, a number or a share such as ``30%``; ``patience`` is how many seconds to
-    wait until what is deleted is gone.
-    """
+    how many clusters a placement may lose, a number or a share such as ``30%``; ``prune_kinds`` are kinds (Namespace,
+    CustomResourceDefinition) that ``remove`` deletes although they may hold more than was placed; ``patience`` is how
+    many seconds to wait until what is deleted is gone."""
 
     names: tuple[str, ...]
     remove: bool = False
@@ -65,10 +65,10 @@ class LeaveRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Left:
-    """``left`` are names of members that went, or would go; outcomes are by member and placement; ``unreachable``
-    members were forgotten with what is on them, and ``doubles`` because their cluster is a member under another name.
-    ``others`` are placements of other records, left alone; ``failed`` says why members stayed, ``strangers`` are names
-    that are no members."""
+    """``left`` are names of members that went, or would go, as they were asked for; outcomes are by member and
+    placement; ``unreachable`` members were forgotten with what is on them, and ``doubles`` because their cluster is a
+    member under another name. ``others`` are placements of other records, left alone; ``failed`` says why members
+    stayed, ``strangers`` are names that are no members."""
 
     left: tuple[str, ...] = ()
     outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]] = field(default_factory=dict)

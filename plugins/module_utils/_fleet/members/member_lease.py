@@ -58,8 +58,8 @@ class KeptLease:
         return running_time() >= self._renewed + self._lease.seconds / 3
 
     def keep(self) -> None:
-        """To be called before each write: renews the lease when a third of its time is over. FleetError ``member-lost``
-        if another has it by now, or what a request raises."""
+        """To be called before each write: renews the lease when a third of its time is over, and asks nobody before.
+        FleetError ``member-lost`` if another has it by now, or what a request raises."""
         if self.due:
             now = running_time()
             with self._client.unhurried():
@@ -67,14 +67,15 @@ class KeptLease:
             self._renewed = now
 
     def release(self) -> None:
-        """Gives the lease up. Where that cannot be done, be it that nobody is logged in to the member any more, nothing
-        is raised: the lease runs out by itself."""
+        """Gives the lease up, for this run: others of the same records go on with it. Where that cannot be done, be it
+        that nobody is logged in to the member any more, nothing is raised: the lease runs out by itself."""
         with contextlib.suppress(FleetError), self._client.unhurried():
             release(self._client, self._lease)
 
 
 class MemberLeases:
-    """Leases on members for one run of a verb. ``holder`` is the name under which it takes leases in its records."""
+    """Makes leases on members for one run of a verb, and keeps none itself. ``holder`` is the name under which it takes
+    leases in its records."""
 
     def __init__(self, records: Records, holder: str) -> None:
         self._records, self._holder = records, holder

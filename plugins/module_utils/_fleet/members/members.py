@@ -74,8 +74,8 @@ class Member:
 
 def recorded_members(records: Records) -> dict[str, Member]:
     """All joined members, each FleetMember in the order of their names; one whose MemberCluster is missing has one that
-    says so (``without_record``). FleetError ``record-damaged``, for a member that cannot be read has not left the
-    fleet, and others of the records."""
+    says so (``without_record``), and a MemberCluster alone is no member. FleetError ``record-damaged``, for a member
+    that cannot be read has not left the fleet, and others of the records."""
     fleet = all_decoded(FleetMember, records.list("FleetMember"))
     clusters = all_decoded(MemberCluster, records.list("MemberCluster"))
     return {
@@ -104,9 +104,8 @@ def refuse_strangers(names: t.Iterable[str], there: t.Collection[str], why: str 
 
 def identified_members(session: Session, write: bool) -> dict[str, Member]:
     """All joined members with the UIDs of their clusters, which are asked for (and recorded, with ``write``) where a
-    member joined before they were kept. Members that do not answer stay without. FleetError ``record-damaged``, others
-    of the records, ``no-workers``.
-    """
+    member joined before they were kept. Members that cannot be asked stay without, and nothing is raised for them.
+    FleetError ``record-damaged``, others of the records, ``no-workers``."""
     members = recorded_members(session.records)
     unknown = {name: each.fleet for name, each in members.items() if not each.fleet.spec.cluster_uid}
     if not unknown:
@@ -121,7 +120,7 @@ def identified_members(session: Session, write: bool) -> dict[str, Member]:
 
 
 def members_to_write(session: Session) -> dict[str, Member]:
-    """All joined members for verbs that write on them: as ``identified_members``, and new UIDs are recorded. FleetError
+    """All joined members for verbs that write on them: as ``identified_members`` with ``write``. FleetError
     ``double-member`` if a cluster has two names, and as of ``identified_members``."""
     members = identified_members(session, write=True)
     found = doubles(recorded_uids({name: each.fleet for name, each in members.items()}))
@@ -188,8 +187,8 @@ class Clients:
             raise
 
     def welcome(self, members: t.Mapping[str, FleetMember]) -> None:
-        """Adds those that it does not have, who have joined since it was made; what it has of others stays. Nobody is
-        asked."""
+        """Adds those that it does not have, who have joined since it was made; what it has of others stays, also where
+        they are other now or have left. Nobody is asked."""
         with self._lock:
             new = {name: each for name, each in members.items() if name not in self.members}
             if new:
@@ -219,7 +218,8 @@ class Clients:
             raise FleetError("interrupted", "the run has ended meanwhile", name, "run again")
 
     def apart(self, leases: MemberLeases | None = None) -> Clients:
-        """The same for another process, which shares no connection with this one; it holds members by ``leases``."""
+        """The same for another process, which shares no connection with this one, nor what is known of who was asked;
+        it holds members by ``leases``."""
         hub = KubeClient(self.hub.connection, timeout=self.hub.timeout) if self.hub else None
         return replace(self, hub=hub, leases=leases, _open={}, _closed=False, _lock=threading.Lock())
 
@@ -250,7 +250,8 @@ def open_clients(
     strict: bool = False,
     ready_first: frozenset[str] = frozenset(),
 ) -> Clients:
-    """Clients of these members as the session reaches and holds them; what is said by name is that of ``Clients``."""
+    """Clients of these members as the session reaches and holds them; what is said by name is that of ``Clients``. None
+    is asked yet; ``with`` closes them."""
     return Clients(
         members=members,
         hub=session.hub,

@@ -27,7 +27,8 @@ CREDENTIALS = ("AZURE_*", "IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_*", "AWS_
 @dataclass(frozen=True, kw_only=True)
 class MaintenanceCommands:
     """By provider of the member a list of arguments, with ``{member}``, ``{location}`` and ``{group}`` in them, that
-    prints its windows as JSON; it is run without a shell. Members of other providers bear an annotation, or nothing."""
+    prints its windows as JSON; it is run without a shell, with the variables of ``environ`` that are in
+    ``environment.KEPT`` or CREDENTIALS. Members of other providers bear an annotation, or nothing."""
 
     by_provider: t.Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     environ: t.Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -67,8 +68,8 @@ def annotated(name: str, clients: Clients) -> ClusterMaintenance | None:
 
 
 def commands_of(given: t.Any, environ: t.Mapping[str, str]) -> MaintenanceCommands:
-    """The commands of an option: by provider a list of arguments; None for none at all. FleetError ``bad-option`` for
-    each that is no list of texts with a program."""
+    """The commands of an option: by provider a list of arguments; None, or an empty mapping, for none at all.
+    FleetError ``bad-option`` for each that is no list of texts with a program."""
     problems = []
     for provider, argv in (given or {}).items():
         fits = isinstance(argv, (list, tuple)) and argv and all(isinstance(each, str) for each in argv)

@@ -21,8 +21,9 @@ from .members import Clients, Member
 
 
 def young_members(members: t.Mapping[str, Member], now: datetime, age: timedelta, pods: bool) -> frozenset[str]:
-    """Names of members that were well when they were read last, wholly and at most ``age`` ago, nor later than ``now``
-    but for clocks that differ a little; with ``pods``, only if their pods were read too."""
+    """Names of members whose recorded facts are young: they were well when they were read last, wholly and at most
+    ``age`` ago, nor later than ``now`` but for clocks that differ a little; with ``pods``, only if their pods were read
+    too."""
     oldest = {name: _oldest(each.cluster, pods) for name, each in members.items()}
     return frozenset(name for name, at in oldest.items() if at is not None and now - age <= at <= now + CLOCK_SKEW)
 

@@ -40,9 +40,9 @@ def rights(
 
     The last two are for ``kinds`` and for those of the manifests in the files ``resources``; the others are the same
     for all. ``subject`` has kind, name and, for a service account, namespace; each of ``kinds`` has ``api_version``,
-    ``kind``, ``plural`` and ``namespaced``, of which the last two count for kinds that are not Kubernetes' own.
-    FleetError ``unknown-kind`` where a plural is missing, ``bad-definition``, and those of ``_subject``, ``unpacked``
-    and ``read_manifests``.
+    ``kind``, ``plural`` and ``namespaced``, of which the last two count for kinds that are not Kubernetes' own; one
+    that comes twice counts once. FleetError ``bad-option`` for a subject without its name or namespace,
+    ``unknown-kind`` where a plural is missing, ``bad-definition``, and those of ``unpacked`` and ``read_manifests``.
     """
     who = _subject(subject)
     if purpose in PARTS:

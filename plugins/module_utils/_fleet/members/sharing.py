@@ -25,7 +25,8 @@ Reads = t.Callable[[Clients, t.Sequence[str]], Answers[T]]
 
 
 class NotAsked(FleetError):
-    """Nothing of the member: another process of this machine, which was to ask it, failed as a whole or was lost."""
+    """Says nothing of the member: another process of this machine, which was to ask it, failed as a whole or was
+    lost."""
 
 
 @dataclass(frozen=True, kw_only=True)

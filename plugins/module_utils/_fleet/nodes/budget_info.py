@@ -65,7 +65,7 @@ class BudgetReport:
 
 
 def zone_of(name: str) -> tzinfo:
-    """The time zone of that name. FleetError ``unknown-time-zone`` where there is none."""
+    """The time zone of that name. FleetError ``unknown-time-zone`` where there is none, or the name is empty."""
     try:
         return load_zone(name)
     except ValueError as error:
@@ -123,9 +123,9 @@ def _only_members(
 
 
 def compiled(window: str, nodes: str, present: datetime, now: str = "") -> Compiled:
-    """A window in the words of people as budgets of NodePools, which allow ``nodes`` inside of it, as its clocks are at
-    ``now``, the ``present`` if that is empty. FleetError of ``window_of_words`` and ``as_utc_budgets``, ``bad-option``
-    for nodes that no budget can have, and for a ``now`` that is no instant."""
+    """A window in the words of people as budgets of NodePools, which allow ``nodes`` (a count or a percentage) inside
+    of it, as its clocks are at ``now``, the ``present`` if that is empty. FleetError of ``window_of_words`` and
+    ``as_utc_budgets``, ``bad-option`` for nodes that no budget can have, and for a ``now`` that is no instant."""
     if not re.fullmatch(COUNT["pattern"], nodes):
         raise FleetError("bad-option", f"{nodes!r:.60} is not {COUNT['form']}", "window_nodes")
     return as_utc_budgets(window_of_words(window), nodes, _instant(now, present))

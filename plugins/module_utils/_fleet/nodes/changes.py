@@ -45,5 +45,5 @@ class ChangeQuestion:
         return cls(documents=documents, network=network_of(network), override=options["allow_subnet_move"])
 
     def answered(self, members: t.Iterable[MemberNodes]) -> tuple[ClassChange, ...]:
-        """What becomes of the nodes of these members; FleetError as of ``class_changes``."""
+        """What becomes of the nodes of these members, document by document; FleetError as of ``class_changes``."""
         return class_changes(members, self.documents, self.network, self.override)

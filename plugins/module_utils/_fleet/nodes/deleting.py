@@ -46,10 +46,11 @@ class NodeDeletion:
 
 
 def delete_nodes(session: Session, clients: Clients, wish: NodeDeletion) -> tuple[Problem, ...]:
-    """Drains and deletes the Nodes, all at once, and waits until they are gone, or ``timeout`` is over, or this process
-    is told to end. Sorted by name, a ``node-stays`` for each that stayed, which is uncordoned unless this process was
-    told to end, or a ``node-held`` for one that could not be uncordoned. What fails at one node is its problem, and not
-    raised. Nobody else may delete nodes of the member by hand meanwhile."""
+    """Drains, replaces and deletes the Nodes as of ``NodeReplacer.replace``, all at once, and waits until they are
+    gone, or ``timeout`` is over, or this process is told to end. Sorted by name, a ``node-stays`` for each that stayed,
+    which is uncordoned unless this process was told to end, or a ``node-held`` for one that could not be uncordoned.
+    What fails at one node is its problem, and not raised. Nobody else may delete nodes of the member by hand
+    meanwhile."""
     rotation = NodeRotation(metadata=ObjectMeta(name=BY_HAND), spec=NodeRotationSpec())
     replacer = NodeReplacer(rotation=rotation, wish=wish.replacement)
     workers = NodeWorkers(MemberHolds(clients, f"{BY_HAND}/{wish.member}"), session.clock, session.say)

@@ -123,8 +123,9 @@ def _still_held(client: KubeClient, work: NodeWork) -> bool:
 
 
 def retried_while_passing(hands: Hands, step: t.Callable[[], T]) -> T:
-    """What the step gives, tried every second and without end while its member does not answer, another fleet holds it,
-    or others write what it writes. Any other FleetError is raised, and what ``hands.pause`` raises."""
+    """What the step gives, tried every second and without end while its member does not answer (PASSING), another fleet
+    has its lease (``member-held``), or others write what it writes (``conflict``). People are told why, once for the
+    same words in a row. Any other FleetError is raised, and what ``hands.pause`` raises."""
     told = ""
     while True:
         try:
@@ -139,8 +140,9 @@ def retried_while_passing(hands: Hands, step: t.Callable[[], T]) -> T:
 
 
 def cordon(client: KubeClient, work: NodeWork) -> Document | None:
-    """Cordons the Node and marks it as ours; the Node as it is then, None if it is gone. FleetError ``node-disrupted``
-    where another one of us has it, ``conflict`` where others write it at every attempt, and of the requests."""
+    """Cordons the Node and marks it as ours, and as WAS_CORDONED if it was before; the Node as it is then, None if it
+    is gone. One that is so already, for this attempt, is not written. FleetError ``node-disrupted`` where another one
+    of us has it, ``conflict`` where others write it at every attempt, and of the requests."""
     return _mark_as_ours(client, work, {"unschedulable": True})
 
 
@@ -174,8 +176,9 @@ def _mark_as_ours(client: KubeClient, work: NodeWork, spec: Document) -> Documen
 
 
 def uncordon(client: KubeClient, work: NodeWork) -> None:
-    """Lets the node go, if we hold it: pods may come again, unless it was cordoned before. Nothing is done if it is
-    gone or not ours. ApiError of a request, ``conflict`` if others write it at every attempt."""
+    """Lets the node go, if our mark is on it, of whatever attempt: pods may come again, unless it was cordoned before.
+    Nothing is done if it is gone or not ours. ApiError of a request, ``conflict`` if others write it at every
+    attempt."""
     for _try in range(_TRIES):
         node = the_node(client, work)
         annotations = (node or {}).get("metadata", {}).get("annotations") or {}
@@ -188,13 +191,15 @@ def uncordon(client: KubeClient, work: NodeWork) -> None:
 
 
 def delete_node(client: KubeClient, work: NodeWork) -> None:
-    """Deletes the Node itself, not another of its name; nothing if it is gone. ApiError of the request."""
+    """Has the Node itself deleted, not another of its name, and does not wait until it is gone; nothing if it is gone.
+    ApiError of the request."""
     delete_exactly(client, work.path, work.uid)
 
 
 def delete_exactly(client: KubeClient, path: str, uid: str, grace: int | None = None) -> None:
-    """Deletes the object of this uid; nothing if it is gone, or another one has its place. ``grace`` is in seconds,
-    None for what the object says. ApiError of the request."""
+    """Has the object at ``path`` deleted if it has this uid; nothing if it is gone, or another one has its place. What
+    finalizers keep is not waited for. ``grace`` is in seconds, None for what the object says. ApiError of the
+    request."""
     body: Document = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
     if grace is not None:
         body["gracePeriodSeconds"] = grace

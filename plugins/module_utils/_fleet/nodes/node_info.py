@@ -45,8 +45,8 @@ class ConsolidationQuestion:
 
     @classmethod
     def of(cls, options: t.Mapping[str, t.Any]) -> ConsolidationQuestion:
-        """As the options of the verb have it. FleetError ``catalogue-missing``, ``catalogue-invalid``,
-        ``prices-missing``, ``prices-invalid``."""
+        """As the options of the verb have it; without a ``catalogue`` by what nodes tell of their instance types.
+        FleetError ``catalogue-missing``, ``catalogue-invalid``, ``prices-missing``, ``prices-invalid``."""
         path = options["catalogue"]
         types = read_catalogue(json_file(path, "catalogue-missing", "catalogue-invalid"), path) if path else None
         respect = options["preference_policy"] == "Respect"
@@ -70,8 +70,9 @@ class NodeReport:
     changes: tuple[ClassChange, ...] = ()
 
     def answers_of(self, nodes: t.Collection[str]) -> tuple[NodeAnswer, ...]:
-        """The answers about nodes of these names, all without any. FleetError ``unknown-node`` for each name that no
-        node has; what could not be read is told with it."""
+        """The answers about nodes of these names, all without any, in the order of ``answers``; a name that several
+        members have gives one for each. FleetError ``unknown-node`` for each name that no node has; what could not be
+        read is told with it."""
         wanted = set(nodes)
         missing = sorted(wanted - {each.node for each in self.answers})
         if missing:
@@ -95,10 +96,11 @@ def node_report(
     pause: t.Callable[[float], None] = time.sleep,
 ) -> NodeReport:
     """The answers, from members or, with ``snapshot``, from a file; nothing is written. ``asked`` has plans made, and
-    looks again after its seconds, which ``pause`` waits; ``edits`` has changes foreseen. What could not be read or
-    planned (``plan-unknown``) is among the problems. FleetError ``bad-option`` where a file is to be looked at again,
-    ``record-damaged``, those of ``read_all``, or of ``nodes_file`` and ``members_in_file``, and with ``edits`` those of
-    ``ChangeQuestion.answered``; from a file also what ``node_answers`` and ``consolidation_plans`` raise."""
+    looks again after its seconds, which ``pause`` waits, if a plan has commands (what is silent then keeps its plan);
+    ``edits`` has changes foreseen. What could not be read or planned (``plan-unknown``) is among the problems.
+    FleetError ``bad-option`` where a file is to be looked at again, ``record-damaged``, those of ``read_all``, or of
+    ``nodes_file`` and ``members_in_file``, and with ``edits`` those of ``ChangeQuestion.answered``; from a file also
+    what ``node_answers`` and ``consolidation_plans`` raise."""
     if snapshot and asked is not None and asked.look_again:
         raise FleetError("bad-option", "a file does not change", "look_again", "leave it out, or ask the members")
     reading = replace(reading, daemons=asked is not None)

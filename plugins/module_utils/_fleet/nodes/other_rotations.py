@@ -35,7 +35,8 @@ WAIT, PAUSE = 5.0, 0.2
 
 
 class OtherRotations:
-    """As the rotation ``name`` sees them, whose conductor takes leases as ``holder``. For one thread."""
+    """The other rotations as the rotation ``name`` sees them, whose conductor takes leases as ``holder``. For one
+    thread."""
 
     def __init__(self, records: Records, name: str, holder: str) -> None:
         self._records, self._name = records, name
@@ -45,7 +46,7 @@ class OtherRotations:
 
     @property
     def has_turn(self) -> bool:
-        """Whether it is our turn."""
+        """Whether we have taken the turn and not given it back; that its lease may have run out is not looked at."""
         return self._lease is not None
 
     def take_turn(self) -> bool:
@@ -71,20 +72,21 @@ class OtherRotations:
                 self._records.release(lease)
 
     def in_flight(self) -> tuple[OtherNode, ...]:
-        """The nodes that they have in flight. FleetError ``record-damaged``."""
+        """As of ``in_flight_beside``: the nodes that they have in flight by their records."""
         return in_flight_beside(self._records, self._name)
 
 
 def in_flight_beside(records: Records, name: str) -> tuple[OtherNode, ...]:
-    """The nodes that rotations other than the one of that name have in flight by their records. FleetError
-    ``record-damaged``."""
+    """The nodes that rotations other than the one of that name have in flight by their records, rotation by rotation as
+    these list them. FleetError ``record-damaged``, and of the records."""
     rows = (row for each in records.list(KIND) if each["metadata"]["name"] != name for row in _in_flight(each))
     return tuple(rows)
 
 
 def in_hand(records: Records, named: str = "") -> tuple[OtherNode, ...]:
     """The nodes that rotations whose names begin with ``named`` (empty: all) have in flight by their records, or still
-    have to let go (uncordon). FleetError ``record-damaged``."""
+    have to let go (uncordon), rotation by rotation as these list them. FleetError ``record-damaged``, and of the
+    records."""
     documents = (each for each in records.list(KIND) if each["metadata"]["name"].startswith(named))
     return tuple(row for each in documents for row in _in_flight(each, released=True))
 
@@ -106,7 +108,8 @@ def _in_flight(document: Record, released: bool = False) -> t.Iterator[OtherNode
 @contextlib.contextmanager
 def kept_meanwhile(records: Records, lease: str, holder: str) -> t.Iterator[None]:
     """While entered the lease of that name is renewed by a thread, as long as it is the holder's: to read many members,
-    or some that answer late, may take longer than it lasts."""
+    or some that answer late, may take longer than it lasts. It is neither taken nor given back here, and no FleetError
+    of the records is raised."""
     ended = threading.Event()
 
     def keep() -> None:

@@ -57,9 +57,9 @@ Seen = t.Union[t.Callable[[MemberNodes], MemberNodes], None]  # noqa: UP007  # p
 @dataclass(frozen=True, kw_only=True)
 class ReadingWish:
     """What is to be read: ``pods`` too, or not, and ``daemons``, the DaemonSets, for which pods are needed; ``keep``:
-    manifests for a file; ``names``: only these members, all if empty. Of members in ``counted`` only Nodes and
-    NodeClaims are read, which budgets of the fleet count. ``threads``: members read at once; ``timeout``: seconds to
-    connect."""
+    manifests, for a file of them (``NodesSnapshot.documents``); ``names``: only these members, all if empty. Of members
+    in ``counted`` only Nodes and NodeClaims are read, which budgets of the fleet count. ``threads``: members read at
+    once; ``timeout``: seconds to connect."""
 
     pods: bool = True
     daemons: bool = False
@@ -77,7 +77,8 @@ class _MemberRead:
 
 
 def nodes_file(path: str, now: datetime) -> NodesSnapshot:
-    """The snapshot in a file. FleetError ``nodes-missing``, ``nodes-invalid``, and as of ``read_nodes``."""
+    """The snapshot in a file; ``now`` is the present, after which it cannot have been written. FleetError
+    ``nodes-missing``, ``nodes-invalid``, and as of ``read_nodes``."""
     command = f"ansible-playbook gitops.fleet.budgets {path_option('dest', path)}"
     hint = f"{command} reads the nodes of all members and writes it"
     return read_nodes(json_file(path, "nodes-missing", "nodes-invalid", hint), path, now)
@@ -120,9 +121,9 @@ def wanted_members(session: Session, names: t.Sequence[str]) -> dict[str, Member
 def read_members(
     members: t.Mapping[str, Member], clients: Clients, wish: ReadingWish, now: datetime, seen: Seen = None
 ) -> NodesSnapshot:
-    """What these members hold, through clients that are there; a member that cannot be read is in ``failed`` with its
-    first problem, and nothing is raised for it. ``now`` becomes the instant of the snapshot; ``seen`` as in
-    ``read_all``. FleetError ``no-workers`` where this machine starts no thread."""
+    """What these members hold, in their order, through clients that are there; a member that cannot be read is in
+    ``failed`` with its first problem, and nothing is raised for it. ``now`` becomes the instant of the snapshot;
+    ``seen`` as in ``read_all``. FleetError ``no-workers`` where this machine starts no thread."""
     work = {name: _reader(each, clients, wish, seen) for name, each in members.items()}
     answers = in_parallel(work, threads=wish.threads)
     told = {name: each for name, each in answers.items() if isinstance(each, _MemberRead)}

@@ -55,8 +55,8 @@ _MOST_TOLD = 2_000
 @dataclass(frozen=True, kw_only=True)
 class ReplacementWish:
     """How nodes are to be replaced. ``driver`` empty: found out for each node, as of ``driver_of``. ``command`` is a
-    list of arguments, which ends within ``timeout`` seconds; ``environment`` names variables of ``environ`` that it
-    gets besides the usual ones."""
+    list of arguments, which is killed after ``timeout`` seconds, and has failed then; ``environment`` names variables
+    of ``environ`` that it gets besides the usual ones."""
 
     driver: str = ""
     command: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ def driver_problems(
 ) -> t.Iterator[Problem]:
     """Problems of the nodes ``names`` (``member/node``) that cannot be replaced in the way that is asked for:
     ``no-driver``, ``no-node-claim``, ``not-simulated``, ``no-node-before``; before them what is wrong with the command,
-    ``bad-option``. Names without a Node are passed over."""
+    ``bad-option``; else member by member, one for each node at most. Names without a Node are passed over."""
     if wish.driver == COMMAND and not wish.command:
         yield Problem("bad-option", "driver command needs a command", "command", "such as [delete-machine, '{node}']")
     for name in unknown(wish.command, PLACEHOLDERS):
@@ -119,7 +119,8 @@ class NodeReplacer:
         retried_while_passing(hands, lambda: self._make(hands.client(), work))
 
     def replace(self, work: NodeWork, hands: Hands) -> None:
-        """Empties the node, replaces it as its driver does, and deletes it; nothing if it is gone. Of Karpenter's, only
+        """Empties the node, replaces it as its driver does (by no simulated node where ``pace.replacement`` is NONE),
+        and deletes it; nothing if it is gone. Called again it goes on, and runs a command anew. Of Karpenter's, only
         the NodeClaim is deleted: the node is emptied and goes later. FleetError for what does not pass by itself:
         ``not-simulated``, ``node-disrupted``, ``node-blocked``, ``no-node-claim``, ``command-failed``,
         ``unsafe-argument``, and refusals of the member; ValueError for a NodeClaim, or owners of the Node, of another

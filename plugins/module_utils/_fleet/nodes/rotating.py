@@ -76,10 +76,10 @@ class RotationWish:
 
 @dataclass(frozen=True, kw_only=True)
 class RotationReport:
-    """A rotation as it stands, or would begin. ``due`` says of nodes that are not begun why they are to be replaced,
-    ``begins`` which begin now, both by ``member/node``; ``changed``: something was written, or would be; ``why`` and
-    ``resume_at`` are as of ``conductor.loop.Ending``, ``why`` empty where nothing was conducted. ``young`` is how many
-    nodes stay because they came after ``since``, when it began first."""
+    """A rotation as it stands, or would begin. ``due`` says of a rotation that begins why nodes are to be replaced
+    (empty of one that goes on), ``begins`` which begin now, both by ``member/node``; ``changed``: something was
+    written, or would be; ``why`` and ``resume_at`` are as of ``conductor.loop.Ending``, ``why`` empty where nothing was
+    conducted. ``young`` is how many nodes stay because they came after ``since``, when it began first."""
 
     rotation: NodeRotation
     state: RotationState
@@ -95,7 +95,8 @@ class RotationReport:
 
 
 def planned(session: Session, name: str, given: NodeManifests, wish: RotationWish) -> RotationReport:
-    """The rotation as it would begin or go on now. Nothing is written; members are only read.
+    """The rotation as it would begin or go on now, or as it stands where ``only_waiting`` leaves it. Nothing is
+    written; members are only read.
 
     FleetError ``no-such-rotation``, ``rotation-begun`` (what is given differs from what goes on), ``no-members``,
     ``members-unread``, ``record-damaged``, ``rotation-too-large``, ``no-workers``, those of ``nodes_file``, of

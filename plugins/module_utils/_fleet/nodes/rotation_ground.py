@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a rotation stands on while it is conducted, read from the records again and again: maintenance, the members that
-are in the fleet by now, and who lets one go; what these hold."""
+"""What a rotation goes by while it is conducted, read from the records again and again: maintenance, the members that
+are in the fleet by now, and who lets one leave it; and what the members' clusters hold."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def unknown_ground(error: FleetError) -> str:
 
 @dataclass(frozen=True)
 class FleetSeen:
-    """What the records say: FleetMaintenance objects, and all members, each by name."""
+    """What the records said when they were listed last: FleetMaintenance objects, and all members, each by name."""
 
     maintenance: t.Mapping[str, FleetMaintenance]
     members: t.Mapping[str, Member]
@@ -85,15 +85,15 @@ class Around(t.Protocol):
         """How far the servers' clocks are ahead of ours, as far as they were seen."""
 
     def leaving(self) -> t.Mapping[str, str]:
-        """Who lets which member go just now. FleetErrors of the records."""
+        """Who lets a member leave the fleet just now, by its name; empty if nobody does. FleetErrors of the records."""
 
 
 @dataclass
 class RotationAround:
-    """One rotation over a fleet, for one thread; ``at_first`` as of ``Around``. ``members`` are those that are read for
-    it: who was read once is as long as it is in the fleet, whatever its labels say by then. Those in ``stay`` are
-    members for the rotation as long as it goes on. What is ``given`` stands for recorded FleetMaintenance of the same
-    names."""
+    """One rotation over a fleet, for one thread; ``at_first`` as of ``Around``. ``members`` are those whose nodes are
+    read for it: a member once among them stays so as long as it is in the fleet, whatever its labels say by then. Those
+    in ``stay`` are members for the rotation as long as it goes on. What is ``given`` stands for recorded
+    FleetMaintenance of the same names."""
 
     at_first: RotationGround
     members: t.Mapping[str, Member]

@@ -78,8 +78,8 @@ def _status(before: NodeRotationStatus, state: RotationState) -> NodeRotationSta
 
 
 def rotation_state(rotation: NodeRotation) -> RotationState:
-    """Where the rotation stands, by its ``status.state``; a state without nodes if it has not begun. FleetError
-    ``record-damaged``."""
+    """Where the rotation stands, by its ``status.state``; a state without nodes, which is done, if it has not begun.
+    FleetError ``record-damaged``."""
     if not rotation.status.state:
         return RotationState()
     try:
@@ -143,8 +143,9 @@ def record_begun(
     records: Records, rotation: NodeRotation, state: RotationState, origin: str, judged: Record | None
 ) -> NodeRotation:
     """Writes the rotation with its nodes over ``judged``: the record, or that there is none, of which the caller has
-    seen that nothing goes on. Only a new record gets its labels and annotations. ``origin`` says who began it.
-    FleetError ``conflict`` if somebody has written it since, as of ``refuse_too_large``, others of the records, and
+    seen that nothing goes on. Only a new record gets its labels and annotations. A new record, or another ``spec``, is
+    written first, and stays if the second write, that of the status, fails. ``origin`` says who began it. FleetError
+    ``conflict`` if somebody has written it since, as of ``refuse_too_large``, others of the records, and
     ``record-damaged``, when it is written, for one that the rules for manifests refuse."""
     written = written_state(state, refuse_too_large(rotation.name, state))
     status = {"phase": "Waiting", "left": len(state.nodes), "origin": origin, "state": written}
@@ -196,9 +197,9 @@ def status_once_stopped(rotation: NodeRotation, now: datetime) -> NodeRotationSt
 
 
 def delete_rotation(records: Records, name: str, *, force: bool, write: bool) -> bool:
-    """Deletes the record, if it is to ``write``; whether there was one. Without ``force`` FleetError
-    ``rotation-in-flight`` where nodes are cordoned by it, ``record-damaged`` where that cannot be read, and
-    ``conflict`` where somebody has written it since it was read."""
+    """Deletes the record, if it is to ``write``; whether there was one. Nodes are not touched: those that it has
+    cordoned stay so. Without ``force`` FleetError ``rotation-in-flight`` where nodes are cordoned by it,
+    ``record-damaged`` where that cannot be read, and ``conflict`` where somebody has written it since it was read."""
     document = records.get(KIND, name)
     if document is None:
         return False

@@ -35,7 +35,9 @@ def rotation_name(name: str, given: NodeManifests) -> str:
 def rotation_verdict(report: RotationReport) -> tuple[str, str, str]:
     """Outcome (``done``, ``partial``, ``failed``, ``waiting``), code (``nodes-left``, ``waiting``, ``time-limit``,
     ``interrupted``; empty if it is done) and message. A rotation that leaves nodes behind is never done: it is
-    ``partial``, or ``failed`` if none was replaced."""
+    ``partial``, or ``failed`` if none was replaced; nodes that stay cordoned count as left behind. The message names
+    each of these with why, or what is waited for, or why the conductor ended, in lines that fit a log; empty if it is
+    done."""
     state = report.state
     if state.done:
         left = [f"{each.name}: {each.text}" for each in state.nodes if each.phase in _LEFT]
@@ -56,8 +58,9 @@ def _lines(texts: t.Iterable[str]) -> str:
 
 
 def report_data(report: RotationReport) -> dict[str, t.Any]:
-    """The rotation as the result of its verb has it, where the keys are documented: each node with its phase, what
-    holds it, and the origin of its disruption; ``waits`` are lines, ``resume_at`` is in RFC 3339, empty for none."""
+    """The rotation as the result of its verb has it, where the keys are documented: nodes in the order of the state,
+    each with its phase, what holds it back, and the origin of its disruption; ``waits`` are lines, ``resume_at`` is in
+    RFC 3339, empty for none."""
     held = {each.name: [one.as_dict() for one in each.blockers] for each in report.waits}
     return {
         "name": report.rotation.name,
@@ -87,7 +90,8 @@ def report_data(report: RotationReport) -> dict[str, t.Any]:
 
 
 def kept_nodes(report: RotationReport) -> list[str]:
-    """The nodes that wait and bear an annotation that keeps them, which only people take away, by ``member/node``."""
+    """The nodes that wait and bear an annotation that keeps them, which only people take away, by ``member/node``, as
+    they wait."""
     return [each.name for each in report.waits if any(one.code == "node-annotation" for one in each.blockers)]
 
 

@@ -47,7 +47,8 @@ COUNTED = "another rotation is just deciding what it begins"
 
 
 def members_not_wholly_read(snapshot: NodesSnapshot) -> dict[str, str]:
-    """Members of which not all is known that a decision needs (node classes it does not), each with why."""
+    """Members of which not all is known that a decision needs (node classes it does not), each with why: first those
+    that could not be read at all. None of them is decided on."""
     found = {name: each.message for name, each in snapshot.failed.items()}
     for member in snapshot.members:
         missing = [f"{kind}: {why.message}" for kind, why in member.missing.items() if kind != NODE_CLASS]
@@ -57,7 +58,7 @@ def members_not_wholly_read(snapshot: NodesSnapshot) -> dict[str, str]:
 
 
 def members_left(state: RotationState, fleet: t.Container[str]) -> frozenset[str]:
-    """Clusters with nodes of the rotation, ended or not, that are not in the fleet any more."""
+    """Names of clusters with nodes of the rotation, ended or not, that are not in the fleet any more."""
     return frozenset(name for each in state.nodes if (name := cluster_in_name(each.name)) not in fleet)
 
 
@@ -71,8 +72,8 @@ class _Stuck:
 
 
 class RotationSteering:
-    """A rotation for the loop. ``around`` and ``look`` read what the records say, and the members; ``interval`` is for
-    how long what was read of these is good."""
+    """A rotation as the conductor's loop drives it (``Steering`` of ``conductor.loop``). ``around`` and ``look`` read
+    what the records say, and the members; ``interval`` is for how long what was read of these is good."""
 
     def __init__(
         self,
@@ -107,7 +108,7 @@ class RotationSteering:
 
     @property
     def waits(self) -> tuple[HeldBack, ...]:
-        """What waits by now, nodes that could not be let go among it."""
+        """What waits by now, nodes that could not be let go among it, the last."""
         held = ((each.node, Blocker("release", f"it stays cordoned: {each.failure}")) for each in self._stuck.values())
         return (*self._waits, *(HeldBack(node, (why,)) for node, why in held))
 
@@ -135,9 +136,9 @@ class RotationSteering:
         return found
 
     def acts_in_flight(self, state: RotationState) -> tuple[RotationAct, ...]:
-        """As of the rotation's decider, and AWAIT for each node that has gone until the next one is ready, so that the
-        conductor stays; without nodes that cannot be let go just now, and those of members that have been unknown for
-        longer than a node may take."""
+        """What the conductor waits for, who stays while this is not empty: as of the rotation's decider, and AWAIT for
+        each node that has gone until the next one is ready; without nodes that cannot be let go just now, and those of
+        members that have been unknown for longer than a node may take."""
         gone = (each for each in state.nodes if each.phase == RETURNING)
         awaited = (RotationAct(AWAIT, each.name, each.pool, each.attempts) for each in gone)
         flying = (each for each in machine.acts_in_flight(state) if each.operation not in self._stuck)
@@ -177,7 +178,8 @@ class RotationSteering:
         self._others.end_turn()
 
     def carry_out(self, act: RotationAct, state: RotationState, resumed: bool) -> RotationChange | None:
-        """Begins the act, which looks at the node first, whoever began it before; nothing for AWAIT. Gives None."""
+        """Begins the act, which looks at the node first, whoever began it before; nothing for AWAIT. ``resumed`` makes
+        no difference. Gives None: how it ended is met by ``drain_events`` and ``see``."""
         if act.kind == AWAIT:
             return None
         work = self._work(act, state)
@@ -229,8 +231,8 @@ class RotationSteering:
 
     def next_look(self) -> datetime | None:
         """When members are read again, ``interval`` after the last time: where a node waits, for pods come and go, or a
-        member is unknown. None where nothing is, and where nodes wait for nothing but budgets and windows of which it
-        is known when they open, and for people who take an annotation away from a node."""
+        member is unknown. None where nothing was read yet or none is, and where nodes wait for nothing but budgets and
+        windows of which it is known when they open, and for people who take an annotation away from a node."""
         if self._looked is None or not (self.waits or self._unknown):
             return None
         if not (self._unknown or self._stuck) and self._shut():

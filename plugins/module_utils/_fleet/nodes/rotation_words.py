@@ -58,8 +58,9 @@ class RotationTelling:
         self._phases = {each.name: (each.phase, each.attempts) for each in state.nodes}
 
     def stored(self, state: RotationState, now: datetime) -> None:
-        """Tells which nodes have changed since, with lines in the journal; who ended first, for others begin by
-        that."""
+        """Tells which nodes are in another phase or attempt than at the last call (or ``begin``), with a line in the
+        journal for those that drain, were replaced or are given up; who ended first, for others begin by that, else as
+        in ``state``."""
         for each in sorted(state.nodes, key=lambda one: not one.ended):
             key = (each.phase, each.attempts)
             if self._phases.get(each.name) == key:
@@ -109,7 +110,7 @@ class RotationTelling:
 
 def waits_lines(waits: t.Iterable[HeldBack], short: bool = False) -> list[str]:
     """A line for each thing that nodes wait for, with at most SHOWN of their names, or, if it is to be ``short``, as
-    many as COLUMNS hold and at least one; in the order of the first."""
+    many as COLUMNS hold and at least one; in the order of the first, names as they come."""
     return [f"{_few(names) if short else listed(names, SHOWN)}: {text}" for text, names in _alike(waits).items()]
 
 

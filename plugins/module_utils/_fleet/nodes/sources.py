@@ -23,7 +23,7 @@ T = t.TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class NodeManifests:
-    """NodeRotations and FleetMaintenances by name, and remarks on them (``findings``)."""
+    """NodeRotations and FleetMaintenances by name, and remarks on them that refuse nothing (``findings``)."""
 
     rotations: t.Mapping[str, NodeRotation] = field(default_factory=dict)
     maintenance: t.Mapping[str, FleetMaintenance] = field(default_factory=dict)
@@ -42,7 +42,8 @@ def node_manifests(
 
 
 def with_recorded(given: NodeManifests, records: Records) -> NodeManifests:
-    """What was given, and those recorded objects of both kinds whose names were not. FleetError ``record-damaged``."""
+    """What was given, and those recorded objects of both kinds whose names were not. Nothing is written. FleetError
+    ``record-damaged``."""
     return NodeManifests(
         rotations={**_recorded(records, NodeRotation), **given.rotations},
         maintenance={**recorded_maintenance(records), **given.maintenance},

@@ -47,7 +47,8 @@ class _Hold:
 
 
 class MemberHolds:
-    """Leases on members' API servers for one ``task``, taken when they are first needed. Safe to use from threads."""
+    """Leases on members' API servers for one ``task``, as which others see them, taken when they are first needed. Safe
+    to use from threads."""
 
     def __init__(self, clients: Clients, task: str) -> None:
         self._clients, self._task = clients, task
@@ -76,8 +77,8 @@ class MemberHolds:
         _in_threads(_renew_and_unlock, self._free(lambda _member, lease: lease.due))
 
     def keep_only(self, members: t.Container[str]) -> tuple[threading.Thread, ...]:
-        """Gives the leases on all other members back, each in one of these threads. One that somebody is just asking
-        for, or that the machine has no thread for, is left to the next call."""
+        """Gives the leases on all other members back, each in one of these threads, which run already. One that
+        somebody is just asking for, or that the machine has no thread for, is left to the next call."""
         return _in_threads(_give_back, self._free(lambda member, _lease: member not in members))
 
     def _free(self, wanted: t.Callable[[str, KeptLease], bool]) -> list[_Hold]:
@@ -160,8 +161,8 @@ class SteadyClock:
 
 
 class NodeWorkers:
-    """Begins acts and tells how they ended; to be used from one thread. What goes on when it is closed is begun again
-    by whoever comes next. ``now`` and ``say`` are called from threads."""
+    """Begins acts on nodes, at most one at a time on each, and tells how they ended; to be used from one thread. What
+    goes on when it is closed is begun again by whoever comes next. ``now`` and ``say`` are called from threads."""
 
     def __init__(self, holds: MemberHolds, now: t.Callable[[], datetime], say: t.Callable[[str], None]) -> None:
         self.holds, self._now, self._say = holds, SteadyClock(now), say
@@ -173,7 +174,8 @@ class NodeWorkers:
 
     def begin(self, node: str, operation: str, work: t.Callable[[WorkerHands], None]) -> None:
         """Tells work on the node (``member/node``) that is under way to end, and starts a thread that does this work
-        once that has ended. One that the machine has no thread for is started by a later ``wait``. Returns at once."""
+        once that has ended; work on it that was not started yet never is. One that the machine has no thread for is
+        started by a later ``wait``. Returns at once."""
         self.halt(node)
         before = self._threads.get(node)
         stop = threading.Event()
@@ -206,8 +208,8 @@ class NodeWorkers:
             self._news.wait_for(lambda: bool(self._ends), timeout=max(0.0, seconds))
 
     def close(self, timeout: float = 2.0) -> None:
-        """Begins nothing any more, waits at most ``timeout`` seconds for requests under way, and lets go of all
-        members; leases on those that do not answer in time run out."""
+        """Begins nothing any more, waits at most ``timeout`` seconds for requests under way, and gives all leases on
+        members back, within RELEASE_SECONDS; leases on those that do not answer in time run out."""
         self._closing.set()
         _join_all((thread for thread, _stop in self._threads.values()), timeout)
         _join_all(self.holds.keep_only(()), RELEASE_SECONDS)

@@ -23,9 +23,9 @@ from .openings import MAINTENANCE, OpeningsQuestion, nothing_given, openings_rep
 
 @dataclass(frozen=True, kw_only=True)
 class MaintenanceReport:
-    """``changes`` are of those FleetMaintenances that become other, ``same`` the names of the rest. ``before`` and
-    ``after`` are all members by what was and what is recorded then, in one order; empty where that is not known, of
-    which ``findings`` tell, or where there are no members."""
+    """``changes`` are of those FleetMaintenances that become other, or go, in the order of their names, ``same`` the
+    names of the rest. ``before`` and ``after`` are all members by what was and what is recorded then, in one order;
+    empty where that is not known, of which ``findings`` tell, or where there are no members."""
 
     changes: tuple[MaintenanceChange, ...] = ()
     same: tuple[str, ...] = ()
@@ -35,7 +35,8 @@ class MaintenanceReport:
 
     @property
     def moved_members(self) -> tuple[str, ...]:
-        """Members of which an opening moves within the days that are looked ahead."""
+        """Names of members of which an opening moves within the days that are looked ahead, in their order; none where
+        that is not known."""
         return tuple(
             old.name
             for old, new in zip(self.before, self.after, strict=True)

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """When members may be touched, by the records alone: windows, freezes, upgrades in flight, entries of a calendar,
-budgets of pools; what other FleetMaintenances than the recorded ones would change in that, and that none is given."""
+budgets of pools; what other FleetMaintenances than the recorded ones would change in that (``no-maintenance-given``
+without any)."""
 
 from __future__ import annotations
 
@@ -42,8 +43,9 @@ _Times = dict[str, dict[str, MemberTimes]]
 
 @dataclass(frozen=True, kw_only=True)
 class OpeningsQuestion:
-    """``names`` of members, all if empty; ``days`` that are looked ahead. What is ``supposed`` stands for what is
-    recorded under the same name. ``snapshot`` is a file with nodes, for the budgets of their pools."""
+    """``names`` of members, all if empty; ``days`` that are looked ahead; ``supposed``: None for what is recorded. What
+    is ``supposed`` stands for what is recorded under the same name. ``snapshot`` is a file with nodes, for the budgets
+    of their pools."""
 
     names: tuple[str, ...] = ()
     days: int = 30
@@ -53,11 +55,10 @@ class OpeningsQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class OpeningsReport:
-    """When members may be touched, from ``now`` on for ``days``: ``clusters`` are the members by name. ``before`` has
-    the same members by what is recorded; empty where nothing else is supposed. ``pools`` are what budgets permit,
-    without a snapshot none. ``unrecorded``: a
-    FleetMaintenance that is supposed is not recorded like that. ``appointments`` are the entries of a calendar, by the
-    work."""
+    """When members may be touched, from ``now`` on for ``days``: ``clusters`` are the members in the order of their
+    names, each once. ``before`` has the same members by what is recorded; empty where nothing else is supposed.
+    ``pools`` are what budgets permit, without a snapshot none. ``unrecorded``: a FleetMaintenance that is supposed is
+    not recorded like that. ``appointments`` are the entries of a calendar, by the work."""
 
     now: datetime
     days: int

@@ -58,10 +58,10 @@ def charts_of_all(session: Session, forecasting: bool) -> tuple[tuple[RunChart, 
 
 
 def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
-    """The newest update run first, with ``forecasting`` each that is not over with its forecast; what is wrong with
-    those that are left out, or are shown without members and forecast, as all are where what is recorded of members
-    cannot be read; each problem once. Gates that were answered since their run was conducted say so. FleetError where
-    runs cannot be listed."""
+    """The newest update run first, one of which it is not known when it was made among the newest, with ``forecasting``
+    each that is not over with its forecast; what is wrong with those that are left out, or are shown without members
+    and forecast, as all are where what is recorded of members cannot be read; each problem once. Gates that were
+    answered since their run was conducted say so. FleetError where runs cannot be listed."""
     runs, problems = recorded_runs(session.records, ())
     told, charts, now = list(problems), [], session.clock()
     sight: FleetSight | None = None
@@ -80,8 +80,8 @@ def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...
 
 
 def staged_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
-    """The newest staged update run of placements first, and what is wrong with those that are left out, as all of a
-    kind are that cannot be listed, or whose requests cannot."""
+    """The newest staged update run of placements first, those of which it is not known when they were made last, and
+    what is wrong with those that are left out, as all of a kind are that cannot be listed, or whose requests cannot."""
     told: list[Problem] = []
     found = []
     for kinds in RUN_KINDS:
@@ -108,8 +108,8 @@ def staged_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem
 
 
 def rotation_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
-    """The newest rotation of nodes first, and what is wrong with those that are left out. FleetError where they cannot
-    be listed."""
+    """The newest rotation of nodes first, those of which it is not known when they were made last, and what is wrong
+    with those that are left out. FleetError where they cannot be listed."""
     told: list[Problem] = []
     found = []
     for document in records.list(ROTATION_KIND):

@@ -109,7 +109,8 @@ def gather_today(
     look: DriftLook | None = None,
 ) -> Today:
     """A row by name for every FleetMember and MemberCluster that is given as it is recorded, with what the records hold
-    of placements and of runs, and what a ``look`` for drift has found. What is damaged is told and left out."""
+    of placements and of runs, and what a ``look`` for drift has found. What is damaged, or cannot be listed, is told in
+    ``notes`` and left out; no FleetError of records is raised."""
     found = _Gathered(session.clock())
     clusters = {each.name: each for each in found.each(cluster_records, lambda one: decoded(MemberCluster, one))}
     members = {each.name: each for each in found.each(member_records, lambda one: decoded(FleetMember, one))}

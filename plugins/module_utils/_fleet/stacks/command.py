@@ -45,9 +45,9 @@ _MOST_PRINTED, _MOST_SAID, _MOST_EVENTS = 200_000_000, 1_000_000, 50_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Commands:
-    """Of one stack: ``program`` is its folder, ``workspace`` that of its settings. ``seconds`` are for one command;
-    ``grace`` for the engine to end what it began when it is asked to, and again for what it breaks off then. ``told``
-    says why this process is to end, empty if it is not."""
+    """Commands for one stack: ``program`` is the folder of its program, ``workspace`` that of its settings. ``seconds``
+    are for one command; ``grace`` for the engine to end what it began when it is asked to, and again for what it breaks
+    off then. ``told`` says why this process is to end, empty if it is not."""
 
     pulumi: Path
     stack: str
@@ -75,7 +75,8 @@ class Commands:
         return self._document(arguments, self.output_of(*arguments), empty)
 
     def known(self) -> bool:
-        """Whether the backend has the stack. FleetError as of ``output_of``."""
+        """Whether the backend has a stack of this name for the project, with resources or without. FleetError as of
+        ``output_of``."""
         words = ("stack", "ls", "--json")
         done = self._run(words, self.workspace, "", None)
         if done.code != 0:
@@ -86,10 +87,10 @@ class Commands:
         return any(str(each.get("name")).rpartition("/")[2] == self.stack for each in stacks)
 
     def run_with_events(self, *arguments: str, keep: bool = False) -> Story:
-        """Runs a command that runs the program, and gives what it told. With ``keep`` the engine is ended at the first
-        resource that it deletes or replaces, which is ``deletions``. FleetError as of ``output_of``, ``stack-failed``
-        with all that the engine says went wrong, ``stack-unreadable`` if not all of what it told is there and
-        understood."""
+        """Runs a command that runs the program, and gives what the engine told of it, lines for people going to ``say``
+        meanwhile. With ``keep`` the engine is ended at the first resource that it deletes or replaces, which is
+        ``deletions``. FleetError as of ``output_of``, ``stack-failed`` with all that the engine says went wrong,
+        ``stack-unreadable`` if not all of what it told is there and understood."""
         log = self.workspace / f"{arguments[0]}.events"
         settings = self.workspace / f"Pulumi.{self.stack}.yaml"
         story = Story(is_look=arguments[0] == "preview" or "--preview-only" in arguments)

@@ -73,7 +73,8 @@ class Story:
 
     @property
     def deleted(self) -> list[StackStep]:
-        """Steps of resources that go, or are replaced by others; each resource once, with its last such step."""
+        """Steps of resources that go, or are replaced by others; each resource once, in the order of the first such
+        steps, with its last one."""
         found = {step.urn: step for step in self.steps if step.op in DELETING}
         return list(found.values())
 
@@ -142,7 +143,8 @@ class Story:
 
 
 def holds_secret(value: t.Any) -> bool:
-    """Whether the engine has masked the value, or a part of it at any depth."""
+    """Whether the engine has masked the value, or a part of it at any depth; a text that only contains ``[secret]``
+    counts as none."""
     if isinstance(value, dict):
         return any(map(holds_secret, value.values()))
     return any(map(holds_secret, value)) if isinstance(value, list) else value == "[secret]"

@@ -25,9 +25,9 @@ _LAST = ("kind", "result", "startTime", "endTime", "version", "resourceChanges")
 
 @dataclass(frozen=True, kw_only=True)
 class StackInfo:
-    """``types`` counts resources; ``last`` is what the engine tells of its last run; ``pending`` are URNs of operations
-    that were cut off, with what they were; ``locks`` have username, hostname, pid and timestamp. All is empty of a
-    stack that is not there."""
+    """``types`` counts resources by type, ``urns`` names them in the order of the state; ``last`` is what the engine
+    tells of its last run; ``pending`` are URNs of operations that were cut off, with what they were; ``locks`` have
+    username, hostname, pid and timestamp. All is empty of a stack that is not there."""
 
     exists: bool = False
     outputs: t.Mapping[str, t.Any] = field(default_factory=dict)
@@ -80,8 +80,8 @@ def _told(where: StackPlace, state: t.Any, runs: t.Any, outputs: t.Mapping[str, 
 
 
 def output(options: Options, wanted: str, environ: t.Mapping[str, str], say: Say) -> t.Any:
-    """The output of that name, as a whole. FleetError ``no-such-stack``, ``no-such-output`` (with those there are),
-    ``secret-output``, and as of ``place``, ``opened_stack`` and ``stack_outputs``."""
+    """The output of that name, as a whole; it may be null. FleetError ``no-such-stack``, ``no-such-output`` (with those
+    there are), ``secret-output``, and as of ``place``, ``opened_stack`` and ``stack_outputs``."""
     where = place(options)
     with _reading(where, environ, say) as commands:
         found = stack_outputs(commands)

@@ -34,8 +34,9 @@ _STACK = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
 @dataclass(frozen=True, kw_only=True)
 class StackPlace:
-    """``project`` is the folder of the program, ``backend`` a URL, in which a password may stand; ``home`` is where the
-    engine has its plugins; ``python`` has the packages of the program; paths are absolute."""
+    """``project`` is the folder of the program, ``backend`` a URL, in which a password may stand; ``passphrase_file``
+    has what encrypts secrets of the stack, None where a service does, or nothing has to; ``home`` is where the engine
+    has its plugins; ``python`` has the packages of the program; paths are absolute."""
 
     project: Path
     stack: str
@@ -160,9 +161,9 @@ def environment(where: StackPlace, engine: Engine, environ: t.Mapping[str, str])
 
 @contextlib.contextmanager
 def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
-    """A folder with the project's file and the stack's settings: those of the project, and over them ``config``. Names
-    of both get the project's namespace if they have none. They lie side by side, also where the project has a folder
-    for settings (``stackConfigDir``).
+    """A folder with the project's file and the stack's settings: those of the project, and over them ``config``, name
+    by name. Names of both get the project's namespace if they have none. They lie side by side, also where the project
+    has a folder for settings (``stackConfigDir``).
 
     The engine writes into it what it would write into the project, which stays as it is; it is gone afterwards.
     FleetError ``bad-config``, ``unreadable-file``, ``no-project``, ``missing-library``, and those of YAML that cannot

@@ -40,8 +40,9 @@ _UP = ("up", "--yes", "--skip-preview")
 
 @dataclass(frozen=True, kw_only=True)
 class StackReport:
-    """``counts`` are resources by operation; ``outputs`` are those of the stack, secrets masked by the engine, none
-    after a preview and of a stack that is taken down."""
+    """``counts`` are resources by operation, ``same`` ones too; ``steps`` are in the order in which the engine told
+    them; ``outputs`` are those of the stack, secrets masked by the engine, none after a preview and of a stack that is
+    taken down."""
 
     changed: bool
     counts: t.Mapping[str, int]
@@ -132,7 +133,7 @@ def _lines(value: t.Any) -> t.Iterator[str]:
 
 
 def stack_outputs(commands: Commands) -> t.Mapping[str, t.Any]:
-    """The outputs of the stack by name; the engine writes ``[secret]`` for secret ones. FleetError
+    """The outputs of the stack by name, empty for none; the engine writes ``[secret]`` for secret ones. FleetError
     ``stack-unreadable``, and as of ``Commands.output_of``."""
     found = commands.json_of("stack", "output", "--json", empty={})
     if not isinstance(found, dict):

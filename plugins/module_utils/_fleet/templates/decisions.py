@@ -21,7 +21,8 @@ from ..._core.scheduling.index import FleetIndex
 
 def decisions(placement: t.Any, facts: t.Any, holes: bool = False) -> list[dict[str, t.Any]]:
     """One row for every cluster, by name, as KubeFleet's scheduler would pick: ``cluster``, ``picked``,
-    ``affinityScore`` (None without one), ``rule`` (empty for one that is picked) and ``reason``.
+    ``affinityScore`` (None without one; it is higher the better a cluster fits preferences), ``rule`` (empty for one
+    that is picked) and ``reason``.
 
     ``holes`` lets a literal ``...`` pass outside the policy. FleetError ``not-a-placement``, as of ``schedule``, and
     those of manifests and snapshots that cannot be read.

@@ -148,7 +148,8 @@ def is_disruptable(
 
 def read_pools(pools: t.Any) -> list[Budgeted]:
     """Every pool with its budgets, in the order given, from NodePools or from a list of budgets alone; FleetError with
-    all problems of all of them, ``bad-argument`` for what is no object."""
+    all problems of all of them, ``bad-argument`` for what is no object. Pools of one name are not told apart; an empty
+    list gives none."""
     found, problems = [], []
     for document in _pool_documents(pools):
         examined, name = examine(document), _name(document)

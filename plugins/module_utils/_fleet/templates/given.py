@@ -39,7 +39,8 @@ def is_list(value: t.Any) -> bool:
 
 
 def one_of(value: t.Any, known: t.Sequence[str], name: str) -> str:
-    """The value, if it is one of those known. FleetError ``bad-argument``, with ``name`` as its place."""
+    """The value, if it is one of those known, in the same case. FleetError ``bad-argument``, with ``name`` as its
+    place."""
     if value not in known:
         text = f"{written(value, 60)} is not one of {', '.join(filter(None, known))}"
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
@@ -48,7 +49,8 @@ def one_of(value: t.Any, known: t.Sequence[str], name: str) -> str:
 
 
 def whole_number(value: t.Any, name: str, least: int = 0, most: int = 10**9) -> int:
-    """The value, if it is a whole number from ``least`` to ``most``; FleetError ``bad-argument`` otherwise."""
+    """The value, if it is a whole number from ``least`` to ``most``, which true, false and texts are not; FleetError
+    ``bad-argument`` otherwise."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise FleetError("bad-argument", f"{written(value, 60)} is not a whole number from {least} to {most}", name)
     return value

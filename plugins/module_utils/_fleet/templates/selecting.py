@@ -26,7 +26,9 @@ TERM_FIELDS = {"labelSelector", "propertySelector", "propertySorter"}
 
 
 def selected_by(cluster: t.Any, selector: t.Any) -> bool:
-    """Whether an object's labels, or for terms a MemberCluster's labels and properties, are selected.
+    """Whether an object's labels, or for terms a MemberCluster's labels and properties, are selected. ``cluster`` is
+    one object, or a list of one (an empty list counts as one without labels); a row without ``metadata`` has its labels
+    at the top.
 
     ``selector`` is a text as for ``kubectl -l``, a label selector (an empty one selects all), ``{byLabel: text}`` of an
     update group, a term of a placement, a list of terms or ``{clusterSelectorTerms: terms}``, of which one is enough;

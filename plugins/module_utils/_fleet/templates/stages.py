@@ -27,9 +27,9 @@ Row = dict[str, t.Any]
 
 def update_stages(strategy: t.Any, members: t.Any) -> tuple[list[Row], tuple[Found, ...]]:
     """A row for each stage of an UpdateStrategy, an UpdateRun or a service's JSON of one (empty or None: one by one),
-    in order, with the keys that the filter ``update_stages`` documents; and what is worth a word: members that no group
-    takes, groups without members. ``members`` as for ``candidates``. FleetError ``not-a-strategy``, and what is wrong
-    with either."""
+    in order, with the keys that the filter ``update_stages`` documents; and what is worth a word and raises nothing
+    (``warnings`` of ``resolve``): members that no group takes, groups without members, numbers that are cut.
+    ``members`` as for ``candidates``. FleetError ``not-a-strategy``, and what is wrong with either."""
     resolved = resolve(_strategy(strategy), candidates(members), "")
     return [_row(each) for each in resolved.stages], resolved.warnings
 

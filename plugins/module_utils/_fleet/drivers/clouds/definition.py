@@ -78,7 +78,7 @@ def release_of(image: str) -> str:
 
 
 def under_way(cluster: str, pools: t.Mapping[str, str], busy: t.Callable[[str], bool]) -> str:
-    """What the platform works on, in words: states of the cluster and, by name, of its pools that are ``busy``; empty
-    if none is."""
+    """What the platform works on, in words: the state of the cluster, then, by name and in their order, of its pools,
+    where ``busy`` says that it goes on; empty if none does."""
     states = {"cluster": cluster, **{f"pool {name}": state for name, state in pools.items()}}
     return "; ".join(f"{what}: {state}" for what, state in states.items() if busy(state))

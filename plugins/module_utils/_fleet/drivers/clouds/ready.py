@@ -46,7 +46,8 @@ def argv_of(name: str, verb: str, settings: Settings) -> tuple[str, ...]:
 
 
 def environ_of(environ: t.Mapping[str, str]) -> dict[str, str]:
-    """The environment, with our folder first in ``PYTHONPATH``: there the commands of ``argv_of`` find their module."""
+    """A copy of the environment, with our folder first in ``PYTHONPATH``: there the commands of ``argv_of`` find their
+    module. What was in it stays behind that."""
     found = os.pathsep.join(filter(None, (str(PLUGINS), environ.get("PYTHONPATH", ""))))
     return {**environ, "PYTHONPATH": found}
 

@@ -34,7 +34,7 @@ class Refusals:
     throttled: re.Pattern[str]
 
     def later(self, text: str) -> bool:
-        """Whether the error output says so."""
+        """Whether the error output says either."""
         return bool(self.busy.search(text) or self.throttled.search(text))
 
 
@@ -49,8 +49,9 @@ class Tool:
     interval: float
 
     def json_of(self, *argv: str) -> t.Any:
-        """Runs a command that only reads, once, for ``patience`` seconds at most, and gives the JSON that it prints.
-        FleetError ``tool-failed``, ``tool-missing``, ``tool-unreadable``."""
+        """Runs a command that only reads, once, and gives the JSON that it prints. FleetError ``tool-failed``, also
+        after ``patience`` seconds and where the cloud refuses it for the moment, ``tool-missing``,
+        ``tool-unreadable``."""
         done = self._run(argv, self.patience)
         if done.returncode != 0:
             raise _failure_of(argv, done)
@@ -61,8 +62,8 @@ class Tool:
 
     def do(self, *argv: str) -> None:
         """Carries out a command to its end, however long that takes, and again while the cloud refuses it for the
-        moment, as of ``Tool``. FleetError ``tool-failed``, ``tool-missing``, ``tool-unreadable`` for more than 50 MB of
-        output."""
+        moment, as of ``Tool``. FleetError ``tool-failed`` for another refusal, or the last one, ``tool-missing``,
+        ``tool-unreadable`` for more than 50 MB of output."""
         end = time.monotonic() + self.patience
         while (done := self._run(argv)).returncode != 0:
             if not self.refusals.later(done.stderr) or time.monotonic() + self.interval > end:
@@ -70,9 +71,9 @@ class Tool:
             self.pause()
 
     def until(self, look: t.Callable[[], t.Any], within: float = math.inf) -> t.Any:
-        """Calls ``look`` every ``interval`` seconds until it gives something that is true, and gives that; what it gave
-        last, which is None or empty, after ``within`` seconds. Looks that are refused for the moment are repeated as in
-        ``do``; other errors of a look are raised."""
+        """Calls ``look``, at least once, every ``interval`` seconds until it gives something that is true, and gives
+        that; after ``within`` seconds what it gave last, which is None or empty, or None if that was refused. Looks
+        that are refused for the moment are repeated as in ``do``; other errors of a look are raised."""
         last = time.monotonic() + within
         end = time.monotonic() + self.patience
         while True:
@@ -127,7 +128,8 @@ def _tail(file: t.IO[bytes], most: int) -> str:
 
 
 def without(environ: t.Mapping[str, str], folder: Path) -> dict[str, str]:
-    """The environment with that folder taken out of ``PYTHONPATH``: tools in Python have modules of their own."""
+    """A copy of the environment with that folder, wherever it stands, taken out of ``PYTHONPATH``, which goes if
+    nothing is left in it: tools in Python have modules of their own."""
     kept = [each for each in environ.get("PYTHONPATH", "").split(":") if each and Path(each) != folder]
     rest = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
     return {**rest, "PYTHONPATH": ":".join(kept)} if kept else rest

@@ -51,7 +51,8 @@ def member_label(member: str) -> str:
 
 
 def job_manifest(work: Work, settings: JobSettings, command: t.Sequence[str]) -> Document:
-    """The Job: one pod that is tried once, under the profile ``restricted`` of the Pod Security Standards."""
+    """The Job that runs ``command``: one pod that is tried once, under the profile ``restricted`` of the Pod Security
+    Standards, and that waits until there is a Secret of the Job's name (``inputs_manifest``)."""
     labels = {**MANAGED, MEMBER: member_label(work.member)}
     annotations = {OPERATION: work.operation, RUN: work.run, MEMBER: work.member}
     pod: Document = {
@@ -89,7 +90,8 @@ def job_manifest(work: Work, settings: JobSettings, command: t.Sequence[str]) ->
 
 
 def inputs_manifest(job: t.Mapping[str, t.Any], files: t.Mapping[str, str]) -> Document:
-    """The Secret with these files, owned by the Job as it is on the server: it goes when the Job goes."""
+    """The Secret, immutable, with these files by name, owned by the Job as it is on the server: it goes when the Job
+    goes. KeyError for a Job that has no ``uid`` yet."""
     metadata = job["metadata"]
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": metadata["name"], "uid": metadata["uid"]}
     return {

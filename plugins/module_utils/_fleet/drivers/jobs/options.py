@@ -43,7 +43,7 @@ def runs_as_job(given: Options) -> bool:
 
 def executor_problems(given: Options, where: str, hub: bool) -> t.Iterator[Problem]:
     """``bad-option`` for everything that is wrong with ``executor`` in options of the driver ``role``, and with what
-    does not fit it; of another ``kind`` only that.
+    does not fit it; of another ``kind`` only that, and nothing without one.
 
     ``hub`` says whether there is one, which is where Jobs run if no kubeconfig is named.
     """

@@ -82,7 +82,8 @@ class RoleJobDriver:
         ``operation-in-progress`` if a Job of another operation is at work on the member, ``begun-before`` if the Job
         was begun here and is gone, ``job-of-another``, ``unwritable-folder``; as of ``carried_kubeconfig``, and of the
         cluster of the Jobs: where that refuses the Job, or the Secret of one just made, ``busy`` for a status 429 or
-        503, after which it can be begun anew, ``job-refused`` for others above."""
+        503, after which it can be begun anew, ``job-refused`` for other statuses above 429, and the server's own error
+        for lower ones. A Job that has ended is not made again."""
         job = self._found(work)
         if job is None:
             files = self._files(work)

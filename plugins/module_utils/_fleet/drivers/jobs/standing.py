@@ -59,7 +59,8 @@ def _check_conditions(status: Part) -> None:
 
 
 def condition(document: Document, kind: str) -> Document:
-    """The condition of that type if it is True, else an empty mapping. Of a Job or Pod that was checked, as here."""
+    """The condition of that type if its ``status`` is True, else an empty mapping. Of a Job or Pod that was checked, as
+    here."""
     found = (document.get("status") or {}).get("conditions") or ()
     return next((each for each in found if each.get("type") == kind and each.get("status") == "True"), {})
 
