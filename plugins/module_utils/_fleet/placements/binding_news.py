@@ -58,9 +58,9 @@ def is_cut_off(outcome: MemberOutcome) -> bool:
 def after_write(
     plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome, now: datetime, *, anew: bool
 ) -> RolloutBinding:
-    """The binding as it is to be recorded once its cluster was written; ``anew`` as of ``binding_status``. Once all is
-    done and nothing of what the cluster held before is left, the mark of that goes, and that of what is left out is
-    today's."""
+    """The binding as it is to be recorded once its cluster was written; ``anew`` as of ``binding_status``. Once all
+    steps were tried, even if objects failed to be applied, and all that was to leave is gone, the mark of what the
+    cluster held before goes, and that of what is left out is today's."""
     binding, metadata = each.binding, each.binding.metadata
     status = binding_status(plan, each, outcome, now, anew=anew)
     # While something that left is still there, the binding names what it left from: the next plan does so too.

@@ -70,8 +70,8 @@ class LeftBehind:
 
 
 def left_behind(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outcomes]) -> tuple[LeftBehind, ...]:
-    """A row for each placement and evacuated cluster that cannot be reached: by what was seen of the members, or by the
-    facts where nobody looked."""
+    """A row for each placement and evacuated cluster that cannot be reached, in the order of the plans and their
+    clusters: by what was seen of the members, or by the facts where nobody looked."""
     found = []
     for plan in plans:
         for each in plan.clusters:

@@ -39,9 +39,9 @@ SIGHT_SECONDS = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutOptions:
-    """How long a rollout is conducted, as of ``conductor.loop.RunLimits``. ``applied_only`` lets a cluster count as
-    ready once everything is applied there and the waiting period is over; ``to_the_end`` waits for the clusters that
-    were changed last, too."""
+    """How long a rollout is conducted: ``time_limit`` and ``max_idle`` are as of ``conductor.loop.RunLimits``.
+    ``applied_only`` lets a cluster count as ready once everything is applied there and the waiting period is over;
+    ``to_the_end`` waits for the clusters that were changed last, too."""
 
     time_limit: timedelta | None = None
     max_idle: timedelta = timedelta(minutes=2)
@@ -53,10 +53,11 @@ class RolloutOptions:
 class ApplyOptions:
     """How members are treated. ``prune_kinds`` are kinds that are deleted although they may hold more than ours.
 
-    ``unplanned`` is how much a member may lose in all where it holds what no plan names; None for nothing of that.
-    ``patience`` is how many seconds to wait until deleted objects are gone. ``shows`` asks for the fields that change,
-    ``diagnoses`` for the trouble of pods where a workload is not available, ``validate`` for a dry run where nothing is
-    written. ``threads`` are those of each of the ``workers``, which are processes; one is the process itself.
+    ``unplanned`` is how much a member may lose in all where it holds what no plan names, a number of objects or a
+    percentage of those it holds; None: nothing that no plan names. ``patience`` is how many seconds to wait until
+    deleted objects are gone. ``shows`` asks for the fields that change, ``diagnoses`` for the trouble of pods where a
+    workload is not available, ``validate`` for a dry run where nothing is written. ``threads`` are those of each of the
+    ``workers``, which are processes; one is the process itself.
     """
 
     prune_kinds: tuple[str, ...] = ()
@@ -158,7 +159,8 @@ def on_members(
 
 def unknown_labels(plan: PlacementPlan) -> dict[str, Problem]:
     """The clusters of the plan that are to hold the placement, but whose MemberCluster is missing, each with that
-    problem: nobody knows which overrides are for their labels, so what they hold stays as it is."""
+    problem: nobody knows which overrides are for their labels, so what they hold stays as it is. None of a plan that
+    was not scheduled, as of a placement that ends."""
     if plan.scheduled is None:
         return {}
     index = plan.scheduled.asked.index

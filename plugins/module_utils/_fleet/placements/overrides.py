@@ -54,8 +54,9 @@ def is_override(document: t.Mapping[str, t.Any]) -> bool:
 
 
 def overrides_in(manifests: t.Iterable[Manifest], strict: bool) -> LoadedOverrides:
-    """The overrides among manifests of files, one of each name; ``strict`` as of ``read``. FleetError with every
-    problem of every one of them, also ``duplicate-override`` for two of one name that differ."""
+    """The overrides among manifests of files, one of each name, the last of several with one spec; ``strict`` as of
+    ``read``. FleetError with every problem of every one of them, also ``duplicate-override`` for two of one name that
+    differ."""
     found: dict[str, Override] = {}
     problems: list[Problem] = []
     findings: list[Problem] = []

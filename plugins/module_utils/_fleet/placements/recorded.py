@@ -81,8 +81,8 @@ class RecordedPlacement:
 
 
 def statuses_of(placements: t.Iterable[Document]) -> dict[str, PlacementStatus]:
-    """The status of each recorded placement, empty for one that has none yet; by name, or ``namespace/name``.
-    FleetError ``record-damaged``."""
+    """The status of each recorded placement, empty for one that has none yet; by name, or ``namespace/name``, in the
+    order given. FleetError ``record-damaged``."""
     return {str(PlacementKey.of_record(each)): placement_of(each).status for each in placements}
 
 
@@ -103,9 +103,9 @@ def binding_of(document: Document) -> ClusterResourceBinding:
 def as_recorded(
     placement: ClusterResourcePlacement, old: ClusterResourcePlacement | None, of_record: bool = False
 ) -> ClusterResourcePlacement:
-    """The placement with uid and status as recorded, and labels and annotations too where it was read from its own
-    record (``of_record``), which somebody may have edited since; a changed spec is the next generation, that of a new
-    one is 1."""
+    """The placement with uid and status as recorded (``old``; None for a new one), and labels and annotations too where
+    it was read from its own record (``of_record``), which somebody may have edited since; a changed spec is the next
+    generation, that of a new one is 1."""
     if old is None:
         return replace(placement, metadata=replace(placement.metadata, generation=1))
     generation = old.metadata.generation + (placement.spec != old.spec)

@@ -84,7 +84,7 @@ class EvictionRequest:
 class EvictionReport:
     """``changed``: whether anything in the records or on members is another now, or would be; leases, journal and
     evidence do not count. ``results`` are by placement, first those that were over before. ``problems`` name what
-    failed."""
+    failed, ``findings`` are what else is worth a word and stops nothing."""
 
     results: tuple[EvictionResult, ...]
     changed: bool

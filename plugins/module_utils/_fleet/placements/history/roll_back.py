@@ -43,8 +43,9 @@ LATER = "an apply of the manifests as they are now rolls forward again"
 
 @dataclass(frozen=True, kw_only=True)
 class RollBack:
-    """``to`` is the index of a snapshot, None for the one before the latest. ``checkouts`` are paths in Git checkouts
-    of the resources, of which Secrets are read again."""
+    """``to`` is the index of a snapshot; None for the one before the latest, or, where the latest was made by a roll
+    back, for that one again. ``checkouts`` are paths in Git checkouts of the resources, of which Secrets are read
+    again; without any that is refused as ``no-checkout``."""
 
     to: int | None = None
     checkouts: tuple[str, ...] = ()
@@ -142,8 +143,9 @@ def content_of(
 ) -> tuple[Rendered, ...]:
     """The objects of a snapshot that is whole (``require_whole``), as they are sent, in its order. What Secrets hold is
     looked for in ``present`` (cleaned manifests by key, as of ``add_by_key``) and then in the revision that it came
-    from, in any of the checkouts; only what has the recorded hash counts. FleetError ``no-key``, or ``secret-gone``,
-    ``revision-gone`` and ``no-checkout`` for every one that is not found, ``missing-library``, and of the records."""
+    from, in any of the checkouts that are ``asked`` for; only what has the recorded hash counts. Nothing is looked for
+    where nothing is sealed. FleetError ``no-key``, or ``secret-gone``, ``revision-gone`` and ``no-checkout`` for every
+    one that is not found, ``missing-library``, and of the records."""
     again = _secrets(session, name, kept, asked, present or {})
     out = []
     for each in kept.manifests:

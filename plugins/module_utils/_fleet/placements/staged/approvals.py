@@ -86,11 +86,11 @@ class UncountedRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class GivenApproval:
-    """What became of an approval. ``state`` is ``Completed``, as that of a gate; ``by`` is who gave it, empty where
-    that is not known; ``changed``: it was not given before. ``verified`` is whether this call gave it and the hub
-    vouches for the name; ``own`` whether the approver made or started the run. ``uncounted`` is why it does not count
-    by the terms that the run keeps, empty if it does, as far as these tell; ``useless`` that a newer run has superseded
-    this one, so that it fails all the same, empty if not."""
+    """What became of an approval. ``state`` is ``Completed``, as that of a gate; ``digest`` is the run's; ``by`` is who
+    gave it, empty where that is not known; ``changed``: it was not given before. ``verified`` is whether this call gave
+    it and the hub vouches for the name; ``own`` whether the approver made or started the run. ``uncounted`` is why it
+    does not count by the terms that the run keeps, empty if it does, as far as these tell; ``useless`` that a newer run
+    has superseded this one, so that it fails all the same, empty if not."""
 
     request: PlacedRequest
     state: str
@@ -165,8 +165,8 @@ Judge = t.Callable[[ClusterApprovalRequest], str]
 
 
 def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: Terms) -> Judge:
-    """A judge by these terms and those that the run keeps, which asks the hub for what it vouches for only where that
-    is wanted and there is an approval: ApiError then, if it does not answer."""
+    """A judge by these terms and those that the run keeps, for its ``digest``, which asks the hub for what it vouches
+    for only where that is wanted and there is an approval: ApiError then, if it does not answer."""
 
     def judge(request: ClusterApprovalRequest) -> str:
         """As of ``Judge``."""
@@ -269,7 +269,8 @@ def approve(
     write: bool,
     self_approval: bool = True,
 ) -> GivenApproval:
-    """Approves what the run waits for; without ``write`` only says what would be. One that was approved before is left
+    """Approves what the run waits for as ``who``, whose name is signed with the ``reason``; without ``write`` only says
+    what would be, without ``self_approval`` refuses who made or started the run. One that was approved before is left
     as it is; once the run has taken it, ``by`` is empty. An empty ``stage`` or ``timing`` matches all. ``given`` is the
     digest that was looked at, empty for none.
 
