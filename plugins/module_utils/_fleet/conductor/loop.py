@@ -223,8 +223,8 @@ class Conductor(t.Generic[S, X, A]):
         return ending
 
     def step(self) -> Ending[S] | None:
-        """One turn: what has happened is recorded, and what may begin begins. The ending, or None while it goes on.
-        FleetError as of ``conduct``."""
+        """One turn: what has happened is recorded, and what may begin begins, unless interrupted. The ending, or None
+        while it goes on. FleetError as of ``conduct``."""
         now = self._now()
         if not self._told:
             self._telling.begin(self.journal.state, now)

@@ -34,7 +34,8 @@ BindingChange = t.Callable[[RolloutBinding], t.Optional[RolloutBinding]]  # noqa
 
 
 def with_changes(held: RolloutState, changes: t.Mapping[str, t.Sequence[BindingChange]]) -> RolloutState:
-    """The bindings after all ``changes``, by cluster and in their order, in one go over them; without those that go."""
+    """The bindings after all ``changes``, by cluster and in their order, in one go over them; without those that go, of
+    which the changes that come later are not asked. Clusters without a binding count for nothing."""
     rows: list[RolloutBinding] = []
     for each in held.bindings:
         found: RolloutBinding | None = each
@@ -51,7 +52,8 @@ def holds_wanted(plan: PlacementPlan, each: RolloutBinding) -> bool:
 
 
 def is_cut_off(outcome: MemberOutcome) -> bool:
-    """Whether the end of this run, or the loss of its leases, has cut short what was to be done or seen there."""
+    """Whether the end of this run (``interrupted``), or the loss of its leases (``lease-lost``), has cut short what was
+    to be done or seen there."""
     return outcome.error is not None and outcome.error.code in STOPS
 
 
@@ -93,7 +95,8 @@ def _is_ahead(one: Condition, now: datetime) -> bool:
 
 
 def marked(each: RolloutBinding, before: str) -> RolloutBinding:
-    """The binding that says which snapshot the cluster held before the one that is being written."""
+    """The binding that says which snapshot the cluster held before the one that is being written (empty: none), instead
+    of what such a mark said earlier."""
     metadata = each.binding.metadata
     annotations = {**metadata.annotations, HELD_BEFORE: before}
     return RolloutBinding(binding=replace(each.binding, metadata=replace(metadata, annotations=annotations)))

@@ -73,8 +73,9 @@ class ApplyOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """``permit`` raises where there is to be no further write; ``window`` tells other processes for how long it would
-    not. ``say`` tells people a line. ``barred`` are clusters that must not be written to, each with the reason."""
+    """What a write on members goes by: ``permit`` raises where there is to be no further one; ``window`` tells other
+    processes for how long it would not. ``say`` tells people a line. ``barred`` are clusters that must not be written
+    to, each with the reason."""
 
     permit: t.Callable[[], None] = always
     window: PermitWindow | None = None
@@ -117,8 +118,8 @@ def on_members(
 ) -> Outcomes:
     """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. What goes wrong on a member is
     the ``error`` of its outcome, and hides no other; those that left the fleet have none, barred ones and those of
-    ``unknown_labels`` their problem. ``uid`` is the recorded one, empty for none. ``only`` are the clusters to go to,
-    None for all. ``runners`` are those that placements share; None: threads of its own.
+    ``unknown_labels`` their problem. ``uid`` is that of the placement's record, empty for none. ``only`` are the
+    clusters to go to, None for all. ``runners`` are those that placements share; None: threads of its own.
 
     On clusters in ``due`` something is surely to be written: a look passes over them, and they are held before they are
     looked at. A look puts what it saw of the others into ``seen``; ``writing`` takes it out and does not look again for
@@ -229,7 +230,7 @@ def on_one_member(clients: Clients, task: MemberTask) -> MemberOutcome:
 
 def settled(name: str, answer: MemberOutcome | FleetError, progress: MemberProgress) -> MemberOutcome:
     """The answer of a member as an outcome: a FleetError becomes one with its first problem, and with what was written
-    there before, by ``progress``, for that stands."""
+    there before, by ``progress``, for that stands; an outcome as it is."""
     if isinstance(answer, FleetError):
         error, written = answer.problems[0], tuple(progress.written)
         return MemberOutcome(cluster=name, error=error, written=written, doubtful=progress.underway)

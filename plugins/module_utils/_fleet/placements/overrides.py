@@ -29,8 +29,8 @@ KINDS = tuple(each.__name__ for each in CLASSES)
 
 @dataclass(frozen=True)
 class Unreadable:
-    """An override of the hub that breaks a rule; ``namespace`` is empty for a ClusterResourceOverride, ``title`` is as
-    of ``override_rules.title``."""
+    """An override of the hub that breaks a rule, as its ``problems`` say; ``namespace`` is empty for a
+    ClusterResourceOverride, ``title`` is as of ``override_rules.title``."""
 
     namespace: str
     problems: tuple[Problem, ...]

@@ -90,9 +90,8 @@ class _News:
 
 class RolloutSteering:
     """Steers one rollout for the conductor. All clusters of a wave are worked on at once, in ``wait``. ``looked`` is
-    what was seen before the lease: clusters seen with an error are not begun, silent ones until they answer.
-    ``applied_only``, ``to_the_end``: as of ``RolloutOptions``; ``told`` says why to end; ``waits`` are as stored last.
-    """
+    what was seen before the lease was taken: clusters seen with an error are not begun, silent ones until they answer.
+    ``applied_only`` and ``to_the_end`` are as of ``RolloutOptions``, ``told`` says why to end."""
 
     def __init__(
         self,

@@ -91,7 +91,8 @@ class RolloutTelling:
             self.say(f"{self.name}: {self.summary}")
 
     def waiting(self, state: RolloutState, until: datetime | None, now: datetime) -> None:
-        """Says who waits for whom, all lines of it, if that is other than what was said last."""
+        """Says who waits for whom, all lines of it, if that is other than what was said last; once nobody waits, the
+        same is said anew when it comes back."""
         lines = tuple(self.lines())
         if lines != self._told:
             self._told = lines

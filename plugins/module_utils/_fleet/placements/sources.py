@@ -51,10 +51,12 @@ class EarlierContent:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedPlacement:
-    """A placement as it was read: ``where`` is file and line, ``findings`` are repairs and warnings.
+    """A placement as it was read: ``document`` its manifest or record, ``where`` is file and line (or ``definition``,
+    ``hub``, a snapshot's name), ``findings`` are repairs and warnings.
 
     ``earlier`` is what it is to hold where that is not selected anew. ``of_record``: it is what the records said of it,
-    and nobody gave it now, so that an edit of them since goes before it."""
+    and nobody gave it now, so that an edit of them since goes before it.
+    """
 
     placement: ClusterResourcePlacement
     document: t.Mapping[str, t.Any]
@@ -237,8 +239,8 @@ def selected_for(
 
 
 def now_credentials(objects: t.Iterable[ObjectId], credentials: t.Container[tuple[str, str]]) -> list[Problem]:
-    """A problem ``fleet-credentials`` for each object of an earlier snapshot that is a credential of the fleet by
-    now."""
+    """A problem ``fleet-credentials`` for each object of an earlier snapshot that is a credential of the fleet by now,
+    in the order of ``objects``."""
     text = "{} is by now what a member is reached with"
     return [
         Problem("fleet-credentials", text.format(each), hint="choose another snapshot")

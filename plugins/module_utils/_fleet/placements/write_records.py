@@ -54,7 +54,8 @@ from .recorded import (
 
 @dataclass(frozen=True, kw_only=True)
 class Writer:
-    """Writes under one lease for one placement. ``key`` seals Secrets. ``approved`` is the digest under which it is
+    """Writes under one lease for one placement. ``recorded`` is what was there when it was planned, over which it
+    writes; ``source`` marks where it comes from, ``key`` seals Secrets. ``approved`` is the digest under which it is
     carried out, empty where nobody had to approve it; ``contents`` is kept beside that (see ``contents_under``).
     FleetErrors are those of ``Records``: ``lease-lost``, ``conflict`` and so on."""
 
@@ -69,8 +70,9 @@ class Writer:
     contents: str = ""
 
     def write_spec(self) -> Document:
-        """Writes the placement itself, with our finalizer and marks: the intent that everything else belongs to. Gives
-        the record, with the status that it had."""
+        """Writes the placement itself, with our finalizer and marks: the intent that everything else belongs to. Labels
+        and annotations that are recorded and not wanted any more stay, and so do source and revision where this one has
+        none; an approval of before goes. Gives the record, with the status that it had."""
         old = self.recorded.document
         wanted = encode(self.plan.placement)
         metadata: Document = {

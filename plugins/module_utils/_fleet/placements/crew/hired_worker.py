@@ -82,7 +82,7 @@ class HiredWorker:
         return end.outcome
 
     def given(self, number: int) -> GivenTask | None:
-        """The task of the number, if somebody waits for its end; else None."""
+        """The task of the number, if it was given one of that number here and somebody waits for its end; else None."""
         with self._lock:
             return self._given.get(number)
 

@@ -69,8 +69,8 @@ from .results import failures_of, result_of, result_over
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionRequest:
-    """What a run is asked to do: see ``wanted_evictions``. Without ``write`` it only judges, and looks. ``timeout`` is
-    seconds to connect."""
+    """What a run is asked to do: see ``wanted_evictions`` (no ``placement``: evictions of files and records). Without
+    ``write`` it only judges, and looks. ``timeout`` is seconds to connect."""
 
     src: tuple[str, ...] = ()
     placement: str = ""

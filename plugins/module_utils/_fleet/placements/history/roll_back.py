@@ -68,8 +68,8 @@ def earlier_placements(session: Session, names: t.Sequence[str], asked: RollBack
 
 
 def forward_again(recorded: RecordedPlacement, objects: t.Iterable[Rendered]) -> t.Iterator[Problem]:
-    """A problem ``rolls-forward`` where the latest snapshot is a roll back and ``objects`` are other content; else
-    none. FleetError as of ``kept_snapshots``."""
+    """A problem ``rolls-forward`` where the latest snapshot that is ``recorded`` is a roll back and ``objects`` are
+    other content; else none. FleetError as of ``kept_snapshots``."""
     kept = kept_snapshots(recorded)
     back = kept[-1].rolled_back if kept else None
     if back is None or resource_hash(each.hash for each in objects) == kept[-1].hash:

@@ -61,7 +61,7 @@ class Recovered:
 
 @dataclass(frozen=True, kw_only=True)
 class Described:
-    """A placement as its manifests describe it now."""
+    """A placement as its manifests describe it now, with the objects that it selects as members get them."""
 
     sourced: LoadedPlacement
     objects: tuple[Rendered, ...]

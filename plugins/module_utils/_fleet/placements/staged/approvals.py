@@ -153,7 +153,8 @@ def request_approval(
 
 def accept_approval(records: Records, key: RunKey, name: str, now: datetime, lease: Lease) -> None:
     """Says on the request that the run has taken the approval; not where somebody writes it at this moment, nor where
-    it is gone. FleetError ``record-damaged``, ``lease-lost``, and others of the records."""
+    it is gone; in neither case is it an error. FleetError ``record-damaged``, ``lease-lost``, and others of the
+    records."""
     document = records.get(key.kinds.approval, key.record(name))
     if document is not None:
         told = accepted(recorded_request(key, document), now)
@@ -180,8 +181,8 @@ def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: 
 
 
 def told_approval(session: Session, run: ClusterStagedUpdateRun, digest: str, request: ClusterApprovalRequest) -> str:
-    """Who gave the approval that the run takes, such as ``before prod: approved by anna``. ApiError as of
-    ``vouched_since``."""
+    """Who gave the approval that the run takes, such as ``before prod: approved by anna``; with its stage alone where
+    the run does not have the ``request``. ApiError as of ``vouched_since``."""
     court = StagedCourt(run=run, digest=digest, since=vouched_since(session.hub, OF_STAGED_RUNS))
     name = run.key.record(request.name)
     where = next((each.position for each in requests_of(run) if each.name == name), request.spec.target_stage)

@@ -32,8 +32,9 @@ WAITS = "it waits for a staged update run"
 
 @dataclass(frozen=True, kw_only=True)
 class HandOver:
-    """What an apply came to. ``status`` is None where it could not be recorded; ``ended`` is the code of what cut it
-    short, empty for nothing."""
+    """What an apply came to: ``outcomes`` by cluster, of the look where nothing was repaired, and what failed beside
+    them (``problems``). ``status`` is None where it could not be recorded; ``ended`` is the code of what cut it short,
+    empty for nothing."""
 
     outcomes: Outcomes
     status: PlacementStatus | None = None

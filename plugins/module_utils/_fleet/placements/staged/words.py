@@ -145,7 +145,8 @@ class StagedTelling:
             self.stays = ""
 
     def end(self, state: StagedState, why: str, now: datetime) -> None:
-        """Says what still waits then, if that is other than what was said last."""
+        """Says what still waits then, if that is other than what was said last; once nothing waits, the same is said
+        anew when it comes back."""
         self._tell_waits()
 
     def _tell_waits(self) -> None:

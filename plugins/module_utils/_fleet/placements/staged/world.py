@@ -108,7 +108,8 @@ class RunGround:
         approvals: tuple[ClusterApprovalRequest, ...] = (),
         overrides: OverridesByCluster | None = None,
     ) -> ObservedState:
-        """All that a run is decided on, with the bindings and approvals as they are by now."""
+        """All that a run is decided on, with the bindings and approvals as they are by now; ``overrides`` None: none
+        are known yet."""
         return ObservedState(
             placement=self.placement,
             strategy=self.strategy,
