@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Operations in flight, a thread each: their drivers are begun and followed, and what happens (begun, said, blocked,
-paused, ended) comes back as events."""
+paused, ended, also by ``no-driver``) comes back as events."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Executor:
 
     Safe to use from one thread; its own threads never keep the process alive.
 
-    ``follow`` makes what follows one operation, where that is more than an ``Operation``. ``held_back`` is as of
-    ``Attempt``; it is asked in threads of operations.
+    ``follow`` makes what follows one operation, where that is more than an ``Operation``. ``pace`` None: that of
+    ``Pace`` by default. ``held_back`` is as of ``Attempt``; it is asked in threads of operations.
 
-    What was begun goes on when this object, or the whole process, ends: take it up again with ``resumed``.
-    ``clock`` gives monotonic seconds; ``sleep`` is for tests, by default sleeping ends at once when it is closed.
+    What was begun goes on when this object, or the whole process, ends: take it up again with ``resumed``. ``clock``
+    gives monotonic seconds; ``sleep`` is for tests, by default sleeping ends at once when it is closed.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Executor:
 
     def events(self) -> tuple[Event, ...]:
         """What happened since the last call, oldest first. The last event of an operation is Ended, Blocked or Paused;
-        one that was under way at ``close`` has none."""
+        one that was under way at ``close`` may have none."""
         with self._news:
             found = tuple(self._events)
             self._events.clear()

@@ -49,8 +49,8 @@ class Steering(t.Protocol[S, X, A]):
         """What begins now, and the state that says so, as in ``_core.machine``; what it finds may be kept here."""
 
     def acts_in_flight(self, state: S) -> tuple[A, ...]:
-        """The acts to be waited for: those that were begun by the state and have not ended, but for such as nobody
-        waits for any more, and others that keep the conductor here."""
+        """The acts for which the conductor stays, but for its ``time_limit`` and interrupts: those that were begun by
+        the state and have not ended, without those that nobody waits for any more, and others that keep it here."""
 
     def look_before_beginning(self, decision: Decision[S, A], seen: X, now: datetime) -> X | None:
         """Looks closely at what is about to be begun, if anything is, and takes hold of it. None if all of it may
@@ -223,8 +223,8 @@ class Conductor(t.Generic[S, X, A]):
         return ending
 
     def step(self) -> Ending[S] | None:
-        """One turn: what has happened is recorded, and what may begin begins. The ending, or None while it goes on.
-        FleetError as of ``conduct``."""
+        """One turn: what has happened is recorded, and what may begin begins, unless interrupted. The ending, or None
+        while it goes on. FleetError as of ``conduct``."""
         now = self._now()
         if not self._told:
             self._telling.begin(self.journal.state, now)

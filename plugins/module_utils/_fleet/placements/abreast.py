@@ -32,10 +32,11 @@ def abreast(
     """Runs the courses, each in a thread, until all have ended; gives the places of those that were not begun, in
     order.
 
-    With ``ordered`` a course begins when every earlier one that shares a member with it has ended. Two may run at once
-    in any case; more, up to ``threads``, while all that run have at most four members (DEPTH) for each thread, and as
-    the machine starts threads for: FleetError ``no-workers`` where it starts none. Once ``stops``, or one of them
-    raises, none begins any more; what was raised first is raised again when the others have ended.
+    They begin in the order given: with ``ordered`` each when every earlier one that shares a member with it has ended;
+    one for which there is no room yet holds back all after it. Two may run at once in any case; more, up to
+    ``threads``, while all that run have at most four members (DEPTH) for each thread, and as the machine starts threads
+    for: FleetError ``no-workers`` where it starts none. Once ``stops``, or one of them raises, none begins any more;
+    what was raised first is raised again when the others have ended.
     """
     waiting = dict(enumerate(_masks(courses, ordered)))
     running: dict[int, int] = {}

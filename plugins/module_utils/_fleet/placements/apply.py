@@ -55,9 +55,9 @@ Recorded = tuple[PlacementStatus, t.Optional[FleetError]]  # noqa: UP045  # pyli
 class ApplyResult:
     """``changed``: something that was due on members or in what the records decide was begun, whatever came of it, or a
     status was mirrored; a new status of a placement does not count. ``outcomes`` are by placement and cluster,
-    ``statuses`` the placements' own after the run. ``waits`` are rollouts that have not come to their end, and what
-    they wait for. ``stopped`` says which placements were left alone, or cut short and what had been written of them,
-    because another run works on them or this one had to end, and which statuses could not be written."""
+    ``statuses`` the placements' own that could be recorded, both without those left alone. ``waits`` are rollouts not
+    at their end, and what they wait for. ``stopped`` says which placements were left alone, or cut short and what was
+    written by then, as another run works on them or this one had to end, and which statuses could not be written."""
 
     changed: bool
     outcomes: t.Mapping[str, Outcomes]
@@ -74,7 +74,7 @@ class ApplyResult:
 def changes(plan: PlacementPlan, outcomes: Outcomes) -> bool:
     """Whether carrying out the plan would change anything on a member, by ``outcomes`` of a look, or in what the
     records decide; a cluster that loses it and answers counts. What a placement loses that staged runs change is theirs
-    to take away."""
+    to take away. Without ``outcomes`` only the records tell."""
     waiting = {each.cluster for each in plan.clusters if each.change == LOST and not plan.by_run}
     return plan.decides_change or any(
         outcome.changes or (outcome.error is None and name in waiting) for name, outcome in outcomes.items()
@@ -130,7 +130,7 @@ def carry_out(
     somebody else holds or has changed: it is named. When this run is told to end, or its records fail, nothing further
     is begun, and what was written is told. If none has outcomes, the problems (``lease-held``, ``records-moved``,
     ``interrupted``, those of ``replan`` and the records) are raised. FleetError as of ``hired``, by whose rules this is
-    to be called, ``no-workers`` at any time."""
+    to be called, ``no-workers`` at any time. Pods are diagnosed whatever ``ways`` say."""
     with Interrupts() as told, contextlib.ExitStack() as stack:
         ways = replace(ways, diagnoses=True)
         runners = stack.enter_context(hired(clients, plan, ways, told))

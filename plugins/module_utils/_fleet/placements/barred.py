@@ -31,8 +31,8 @@ def barred_clusters(records: Records, plan: PlacementPlan) -> dict[str, Problem]
 
 
 def new_there(plan: PlacementPlan, recorded: RecordedPlacement) -> frozenset[str]:
-    """Clusters that gain the placement and have no binding yet: something is surely to be written there. Empty for
-    ``ReportDiff``, and where staged runs do the writing."""
+    """Clusters that gain the placement and have no binding yet (``recorded``), of whatever state: something is surely
+    to be written there. Empty for ``ReportDiff``, and where staged runs do the writing."""
     strategy = plan.placement.spec.strategy.apply_strategy
     if plan.by_run or (strategy is not None and strategy.type == "ReportDiff"):
         return frozenset()

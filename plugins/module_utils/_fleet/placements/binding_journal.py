@@ -35,7 +35,7 @@ class BindingJournal:
     """What is known of a placement's bindings, and how it is stored: only what has changed, each by compare-and-swap.
 
     It begins with what the plan's scheduler has decided of them. Nobody else writes them while the lease is held: a
-    conflict is an error. ``check`` raises once the lease is lost.
+    conflict is an error. ``documents`` are the bindings' records by name; ``check`` raises once the lease is lost.
     """
 
     def __init__(

@@ -34,7 +34,8 @@ BindingChange = t.Callable[[RolloutBinding], t.Optional[RolloutBinding]]  # noqa
 
 
 def with_changes(held: RolloutState, changes: t.Mapping[str, t.Sequence[BindingChange]]) -> RolloutState:
-    """The bindings after all ``changes``, by cluster and in their order, in one go over them; without those that go."""
+    """The bindings after all ``changes``, by cluster and in their order, in one go over them; without those that go, of
+    which the changes that come later are not asked. Clusters without a binding count for nothing."""
     rows: list[RolloutBinding] = []
     for each in held.bindings:
         found: RolloutBinding | None = each
@@ -51,16 +52,17 @@ def holds_wanted(plan: PlacementPlan, each: RolloutBinding) -> bool:
 
 
 def is_cut_off(outcome: MemberOutcome) -> bool:
-    """Whether the end of this run, or the loss of its leases, has cut short what was to be done or seen there."""
+    """Whether the end of this run (``interrupted``), or the loss of its leases (``lease-lost``), has cut short what was
+    to be done or seen there."""
     return outcome.error is not None and outcome.error.code in STOPS
 
 
 def after_write(
     plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome, now: datetime, *, anew: bool
 ) -> RolloutBinding:
-    """The binding as it is to be recorded once its cluster was written; ``anew`` as of ``binding_status``. Once all is
-    done and nothing of what the cluster held before is left, the mark of that goes, and that of what is left out is
-    today's."""
+    """The binding as it is to be recorded once its cluster was written; ``anew`` as of ``binding_status``. Once all
+    steps were tried, even if objects failed to be applied, and all that was to leave is gone, the mark of what the
+    cluster held before goes, and that of what is left out is today's."""
     binding, metadata = each.binding, each.binding.metadata
     status = binding_status(plan, each, outcome, now, anew=anew)
     # While something that left is still there, the binding names what it left from: the next plan does so too.
@@ -93,7 +95,8 @@ def _is_ahead(one: Condition, now: datetime) -> bool:
 
 
 def marked(each: RolloutBinding, before: str) -> RolloutBinding:
-    """The binding that says which snapshot the cluster held before the one that is being written."""
+    """The binding that says which snapshot the cluster held before the one that is being written (empty: none), instead
+    of what such a mark said earlier."""
     metadata = each.binding.metadata
     annotations = {**metadata.annotations, HELD_BEFORE: before}
     return RolloutBinding(binding=replace(each.binding, metadata=replace(metadata, annotations=annotations)))

@@ -70,8 +70,8 @@ class LeftBehind:
 
 
 def left_behind(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outcomes]) -> tuple[LeftBehind, ...]:
-    """A row for each placement and evacuated cluster that cannot be reached: by what was seen of the members, or by the
-    facts where nobody looked."""
+    """A row for each placement and evacuated cluster that cannot be reached, in the order of the plans and their
+    clusters: by what was seen of the members, or by the facts where nobody looked."""
     found = []
     for plan in plans:
         for each in plan.clusters:
@@ -148,7 +148,8 @@ def braked(plans: t.Iterable[PlacementPlan]) -> list[Problem]:
 
 
 def unfulfilled(plan: FleetPlan) -> list[Problem]:
-    """A problem ``unfulfilled`` for each placement that gets fewer clusters than its policy asks for."""
+    """A problem ``unfulfilled`` for each placement that gets fewer clusters than its policy asks for, in the order of
+    the plans."""
     hint = "placement_info with explain tells what is against a cluster"
     return [
         Problem(
@@ -242,6 +243,6 @@ def _is_as_begun(plan: PlacementPlan, recorded: RecordedPlacement) -> bool:
 
 
 def without_unreachable(problems: t.Iterable[Problem]) -> list[Problem]:
-    """The problems but for ``partly-read`` and those of a code in OUT_OF_REACH, which only say that a member, or a part
-    of one, is out of reach for now."""
+    """The problems, in the order given, but for ``partly-read`` and those of a code in OUT_OF_REACH, which only say
+    that a member, or a part of one, is out of reach for now."""
     return [each for each in problems if each.code not in (*OUT_OF_REACH, "partly-read")]

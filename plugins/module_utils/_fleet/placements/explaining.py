@@ -51,7 +51,8 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Supposed:
-    """What would become of one placement; ``objects`` are what a cluster that holds it has, where that is known."""
+    """What would become of one placement (``differences`` as of ``what_if``); ``objects`` are what a cluster that holds
+    it has, where that is known."""
 
     differences: Differences
     objects: tuple[str, ...] = ()
@@ -188,7 +189,8 @@ def _ground(session: Session, question: Question) -> Ground:
 
 
 def recorded_index(members: tuple[MemberCluster, ...], session: Session) -> FleetIndex:
-    """The recorded members, judged at the last instant that any of them was heard of; at present, if none was."""
+    """The members, as they are recorded, judged at the last instant that any of them was heard of; at present, if none
+    was."""
     beats = [
         agent.last_received_heartbeat
         for member in members

@@ -39,9 +39,9 @@ SIGHT_SECONDS = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutOptions:
-    """How long a rollout is conducted, as of ``conductor.loop.RunLimits``. ``applied_only`` lets a cluster count as
-    ready once everything is applied there and the waiting period is over; ``to_the_end`` waits for the clusters that
-    were changed last, too."""
+    """How long a rollout is conducted: ``time_limit`` and ``max_idle`` are as of ``conductor.loop.RunLimits``.
+    ``applied_only`` lets a cluster count as ready once everything is applied there and the waiting period is over;
+    ``to_the_end`` waits for the clusters that were changed last, too."""
 
     time_limit: timedelta | None = None
     max_idle: timedelta = timedelta(minutes=2)
@@ -53,10 +53,11 @@ class RolloutOptions:
 class ApplyOptions:
     """How members are treated. ``prune_kinds`` are kinds that are deleted although they may hold more than ours.
 
-    ``unplanned`` is how much a member may lose in all where it holds what no plan names; None for nothing of that.
-    ``patience`` is how many seconds to wait until deleted objects are gone. ``shows`` asks for the fields that change,
-    ``diagnoses`` for the trouble of pods where a workload is not available, ``validate`` for a dry run where nothing is
-    written. ``threads`` are those of each of the ``workers``, which are processes; one is the process itself.
+    ``unplanned`` is how much a member may lose in all where it holds what no plan names, a number of objects or a
+    percentage of those it holds; None: nothing that no plan names. ``patience`` is how many seconds to wait until
+    deleted objects are gone. ``shows`` asks for the fields that change, ``diagnoses`` for the trouble of pods where a
+    workload is not available, ``validate`` for a dry run where nothing is written. ``threads`` are those of each of the
+    ``workers``, which are processes; one is the process itself.
     """
 
     prune_kinds: tuple[str, ...] = ()
@@ -72,8 +73,9 @@ class ApplyOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """``permit`` raises where there is to be no further write; ``window`` tells other processes for how long it would
-    not. ``say`` tells people a line. ``barred`` are clusters that must not be written to, each with the reason."""
+    """What a write on members goes by: ``permit`` raises where there is to be no further one; ``window`` tells other
+    processes for how long it would not. ``say`` tells people a line. ``barred`` are clusters that must not be written
+    to, each with the reason."""
 
     permit: t.Callable[[], None] = always
     window: PermitWindow | None = None
@@ -116,8 +118,8 @@ def on_members(
 ) -> Outcomes:
     """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. What goes wrong on a member is
     the ``error`` of its outcome, and hides no other; those that left the fleet have none, barred ones and those of
-    ``unknown_labels`` their problem. ``uid`` is the recorded one, empty for none. ``only`` are the clusters to go to,
-    None for all. ``runners`` are those that placements share; None: threads of its own.
+    ``unknown_labels`` their problem. ``uid`` is that of the placement's record, empty for none. ``only`` are the
+    clusters to go to, None for all. ``runners`` are those that placements share; None: threads of its own.
 
     On clusters in ``due`` something is surely to be written: a look passes over them, and they are held before they are
     looked at. A look puts what it saw of the others into ``seen``; ``writing`` takes it out and does not look again for
@@ -158,7 +160,8 @@ def on_members(
 
 def unknown_labels(plan: PlacementPlan) -> dict[str, Problem]:
     """The clusters of the plan that are to hold the placement, but whose MemberCluster is missing, each with that
-    problem: nobody knows which overrides are for their labels, so what they hold stays as it is."""
+    problem: nobody knows which overrides are for their labels, so what they hold stays as it is. None of a plan that
+    was not scheduled, as of a placement that ends."""
     if plan.scheduled is None:
         return {}
     index = plan.scheduled.asked.index
@@ -227,7 +230,7 @@ def on_one_member(clients: Clients, task: MemberTask) -> MemberOutcome:
 
 def settled(name: str, answer: MemberOutcome | FleetError, progress: MemberProgress) -> MemberOutcome:
     """The answer of a member as an outcome: a FleetError becomes one with its first problem, and with what was written
-    there before, by ``progress``, for that stands."""
+    there before, by ``progress``, for that stands; an outcome as it is."""
     if isinstance(answer, FleetError):
         error, written = answer.problems[0], tuple(progress.written)
         return MemberOutcome(cluster=name, error=error, written=written, doubtful=progress.underway)

@@ -29,8 +29,8 @@ KINDS = tuple(each.__name__ for each in CLASSES)
 
 @dataclass(frozen=True)
 class Unreadable:
-    """An override of the hub that breaks a rule; ``namespace`` is empty for a ClusterResourceOverride, ``title`` is as
-    of ``override_rules.title``."""
+    """An override of the hub that breaks a rule, as its ``problems`` say; ``namespace`` is empty for a
+    ClusterResourceOverride, ``title`` is as of ``override_rules.title``."""
 
     namespace: str
     problems: tuple[Problem, ...]
@@ -54,8 +54,9 @@ def is_override(document: t.Mapping[str, t.Any]) -> bool:
 
 
 def overrides_in(manifests: t.Iterable[Manifest], strict: bool) -> LoadedOverrides:
-    """The overrides among manifests of files, one of each name; ``strict`` as of ``read``. FleetError with every
-    problem of every one of them, also ``duplicate-override`` for two of one name that differ."""
+    """The overrides among manifests of files, one of each name, the last of several with one spec; ``strict`` as of
+    ``read``. FleetError with every problem of every one of them, also ``duplicate-override`` for two of one name that
+    differ."""
     found: dict[str, Override] = {}
     problems: list[Problem] = []
     findings: list[Problem] = []

@@ -86,7 +86,7 @@ class PlacementRequest:
     the digest ``approved`` unless that is empty; ``look`` compares with members; a plan on ``facts`` alone needs no
     member. ``render`` is a cluster of which all that it gets is told; ``evacuate`` and what follows is of
     ``evacuation``. No ``names``: all placements; ``absent``: those of these ``names`` are to end. ``timeout`` is
-    seconds to connect."""
+    seconds to connect. The first given of ``roll_back``, ``definition``, ``src`` counts, else the hub."""
 
     src: tuple[str, ...] = ()
     definition: t.Mapping[str, t.Any] | None = None
@@ -116,7 +116,7 @@ class Report:
     ``problems`` name what failed or was left alone. ``rendered`` is what one cluster gets, where that was asked.
     ``unread`` are members that did not answer when their facts were read. ``evacuation`` says who was marked, or would
     be. That an evacuated cluster cannot be reached is no problem, but told in ``left_behind``. ``written`` is whether
-    the run was to write."""
+    the run was to write; else ``statuses`` is empty."""
 
     plan: FleetPlan
     outcomes: t.Mapping[str, Outcomes]
@@ -191,7 +191,7 @@ def brake_limits(options: t.Mapping[str, t.Any]) -> BrakeLimits:
 
 
 def removal_limit(text: str, option: str) -> int | str:
-    """A whole number, or a percentage up to 100 as text; FleetError ``bad-option`` for anything else."""
+    """A whole number, or a percentage up to 100 as text; FleetError ``bad-option`` for all else, an empty text too."""
     share = text.removesuffix("%")
     most = 100 if share != text else 2**31 - 1
     if not (share.isascii() and share.isdigit() and len(share) <= 10 and int(share) <= most):

@@ -156,7 +156,7 @@ def _gets(row: ClusterPlan, cluster: str) -> bool:
 def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
     """The plans of everything that is asked for, by name; nothing is written. FleetError ``recovery-unfinished``, of
     the records and as of ``recorded_placement``; then every problem of every placement at once. Brakes are in the plans
-    and not raised."""
+    and not raised. One that is given and ``absent`` too ends; one that ends and is not recorded has no plan."""
     records = session.records
     members, told = members_to_decide_on(request.facts, request.members, records.place)
     facts = Facts(

@@ -81,8 +81,8 @@ class RecordedPlacement:
 
 
 def statuses_of(placements: t.Iterable[Document]) -> dict[str, PlacementStatus]:
-    """The status of each recorded placement, empty for one that has none yet; by name, or ``namespace/name``.
-    FleetError ``record-damaged``."""
+    """The status of each recorded placement, empty for one that has none yet; by name, or ``namespace/name``, in the
+    order given. FleetError ``record-damaged``."""
     return {str(PlacementKey.of_record(each)): placement_of(each).status for each in placements}
 
 
@@ -103,9 +103,9 @@ def binding_of(document: Document) -> ClusterResourceBinding:
 def as_recorded(
     placement: ClusterResourcePlacement, old: ClusterResourcePlacement | None, of_record: bool = False
 ) -> ClusterResourcePlacement:
-    """The placement with uid and status as recorded, and labels and annotations too where it was read from its own
-    record (``of_record``), which somebody may have edited since; a changed spec is the next generation, that of a new
-    one is 1."""
+    """The placement with uid and status as recorded (``old``; None for a new one), and labels and annotations too where
+    it was read from its own record (``of_record``), which somebody may have edited since; a changed spec is the next
+    generation, that of a new one is 1."""
     if old is None:
         return replace(placement, metadata=replace(placement.metadata, generation=1))
     generation = old.metadata.generation + (placement.spec != old.spec)
@@ -144,8 +144,8 @@ def is_clearing(document: Document | None) -> bool:
 
 
 def with_recovery_mark(document: Document, *, begun: bool, clearing: bool = False) -> Document:
-    """The placement's record, saying that a recovery was begun, or saying so no more. ``clearing`` says that what was
-    recorded before is to go first."""
+    """A copy of the placement's record, saying that a recovery was begun, or saying so no more; nothing is written.
+    ``clearing`` says that what was recorded before is to go first."""
     metadata = document["metadata"]
     annotations = {name: each for name, each in (metadata.get("annotations") or {}).items() if name != RECOVERING}
     marks = {RECOVERING: CLEARING if clearing else "true"} if begun else {}
@@ -168,7 +168,7 @@ def no_such_placement(name: str, known: t.Sequence[str], place: str) -> FleetErr
 
 
 def names_of(placements: t.Iterable[Document]) -> list[str]:
-    """Names of the placements of these records (``name``, or ``namespace/name``), in order."""
+    """Names of the placements of these records (``name``, or ``namespace/name``), sorted."""
     return sorted(str(PlacementKey.of_record(each)) for each in placements)
 
 
@@ -237,10 +237,10 @@ def gathered(
     resource_snapshots: t.Sequence[Document],
     place: str,
 ) -> RecordedPlacement:
-    """A recorded placement, made of documents, all of this placement, that were listed already; in ``known`` a resource
-    snapshot without its hash does not count. FleetError ``records-damaged`` with the ``place`` of the records for a
-    snapshot without its number or with what is no object, ``record-damaged`` for a binding or a policy that cannot be
-    read."""
+    """A recorded placement, made of documents, all of this placement, that were listed already (``bound`` are its
+    bindings, snapshots in any order; ``document`` None: no record of its own); in ``known`` a resource snapshot without
+    its hash does not count. FleetError ``records-damaged`` with the ``place`` of the records for a snapshot without its
+    number or with what is no object, ``record-damaged`` for a binding or a policy that cannot be read."""
     bindings = {each["metadata"]["name"]: each for each in bound}
     policies = _by_index(policy_snapshots, POLICY_INDEX, place)
     resources = _by_index(resource_snapshots, RESOURCE_INDEX, place)
@@ -301,5 +301,5 @@ def _resources_in_snapshot(master: Document, all_parts: t.Iterable[Document]) ->
 
 
 def clusters_still_holding(bindings: t.Iterable[ClusterResourceBinding]) -> set[str]:
-    """The clusters of bindings that are unscheduled and still hold a snapshot."""
+    """The clusters of bindings that are unscheduled (the placement is to leave them) and still hold a snapshot."""
     return {each.spec.target_cluster for each in bindings if each.spec.state == UNSCHEDULED and each.held_snapshot}

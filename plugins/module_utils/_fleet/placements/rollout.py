@@ -90,8 +90,8 @@ class _News:
 
 class RolloutSteering:
     """Steers one rollout for the conductor. All clusters of a wave are worked on at once, in ``wait``. ``looked`` is
-    what was seen before the lease was taken: clusters seen with an error are not begun. ``applied_only`` and
-    ``to_the_end`` are as of ``RolloutOptions``. ``told`` says why this run is to end."""
+    what was seen before the lease was taken: clusters seen with an error are not begun, silent ones until they answer.
+    ``applied_only`` and ``to_the_end`` are as of ``RolloutOptions``, ``told`` says why to end."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class RolloutSteering:
 
     def acts_in_flight(self, state: RolloutState) -> tuple[MemberAct, ...]:
         """Clusters whose answer is not there yet: renewals that are queued, then what the state says was begun, without
-        those out of reach."""
+        those out of reach. While there are any the conductor stays, as of ``Steering``."""
         renewed = tuple(
             Renewal(each.name, each.cluster)
             for each in state.bindings

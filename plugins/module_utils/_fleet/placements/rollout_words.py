@@ -34,8 +34,9 @@ class Waiting:
 
     def as_dict(self) -> dict[str, t.Any]:
         """As results have it, without ``resume_at``: ``why``, ``lines`` and ``waits``, a row for all clusters that wait
-        for the same, with ``reason``, ``wants``, ``clusters`` by name, ``for`` (the blockers), and ``message``, empty
-        where there are blockers."""
+        for the same, in the order in which the first of each comes in ``rows``: ``reason`` and ``wants`` as of
+        ``BindingWait``, ``clusters`` by name, ``for`` (the blockers), and ``message``, empty where there are blockers.
+        """
         groups: dict[tuple[t.Any, ...], list[str]] = {}
         for each in self.rows:
             what = (each.reason, each.wants, each.blockers, "" if each.blockers else each.message)
@@ -71,7 +72,7 @@ def available_words(far: Reached | None) -> str:
 @dataclass
 class RolloutTelling:
     """Tells people what is about to be done (``summary``), and who waits for whom, as long as that is news. ``say``
-    takes a line; ``lines`` gives who waits by now."""
+    takes a line, which begins with ``name``; ``lines`` gives who waits by now."""
 
     name: str
     summary: str
@@ -90,7 +91,8 @@ class RolloutTelling:
             self.say(f"{self.name}: {self.summary}")
 
     def waiting(self, state: RolloutState, until: datetime | None, now: datetime) -> None:
-        """Says who waits for whom, all lines of it, if that is other than what was said last."""
+        """Says who waits for whom, all lines of it, if that is other than what was said last; once nobody waits, the
+        same is said anew when it comes back."""
         lines = tuple(self.lines())
         if lines != self._told:
             self._told = lines
@@ -110,7 +112,8 @@ def queued_lines(queue: t.Collection[str]) -> list[str]:
 
 def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
     """A line for each thing that clusters wait for before they get what they shall hold, with at most NAMED of their
-    names; those that hold it and are not ready are for ``late_lines``."""
+    names, sorted, in the order in which the first of each comes; those that hold it and are not ready are for
+    ``late_lines``."""
     groups: dict[tuple[t.Any, ...], list[BindingWait]] = {}
     for each in waits:
         if each.wants:
@@ -132,8 +135,8 @@ def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, Membe
 
 
 def late_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
-    """A line for each of the first NAMED clusters that hold what they shall and are not ready, with what is missing
-    there, and one that counts the others."""
+    """A line for each of the first NAMED clusters, in the order given, that hold what they shall and are not ready,
+    with what is missing there, and one that counts the others."""
     late = [each.cluster for each in waits if not each.wants]
     more = [f"and {len(late) - NAMED} more are not ready"] if len(late) > NAMED else []
     return [*(f"not ready: {lacking(name, outcomes.get(name))}" for name in late[:NAMED]), *more]

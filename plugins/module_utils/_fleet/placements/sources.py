@@ -51,10 +51,12 @@ class EarlierContent:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedPlacement:
-    """A placement as it was read: ``where`` is file and line, ``findings`` are repairs and warnings.
+    """A placement as it was read: ``document`` its manifest or record, ``where`` is file and line (or ``definition``,
+    ``hub``, a snapshot's name), ``findings`` are repairs and warnings.
 
     ``earlier`` is what it is to hold where that is not selected anew. ``of_record``: it is what the records said of it,
-    and nobody gave it now, so that an edit of them since goes before it."""
+    and nobody gave it now, so that an edit of them since goes before it.
+    """
 
     placement: ClusterResourcePlacement
     document: t.Mapping[str, t.Any]
@@ -111,8 +113,8 @@ def _may_be_placement(document: t.Mapping[str, t.Any]) -> bool:
 def read_placement(
     document: t.Mapping[str, t.Any], where: str, strict: bool, written: Written = no_written_text
 ) -> LoadedPlacement:
-    """One placement from its manifest; ``written`` as in ``Check``. FleetError with all its problems,
-    ``not-a-placement`` for another kind."""
+    """One placement from its manifest; ``strict`` as in ``read``, ``written`` as in ``Check``. FleetError with all its
+    problems, ``not-a-placement`` for another kind."""
     reading = read(document, where, strict, written=written)
     if not isinstance(reading.object, ClusterResourcePlacement):
         hint = "it would change what placements do, and that is not carried out yet; keep it elsewhere"
@@ -141,8 +143,8 @@ def resources_in(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
 
 
 def without_manifests(paths: t.Sequence[str], manifests: t.Iterable[Manifest], option: str) -> tuple[Problem, ...]:
-    """A finding ``no-manifests`` for each path below which none of the manifests stands: an empty folder is more often
-    a slip than a wish."""
+    """A finding ``no-manifests`` for each path of the ``option`` below which none of the manifests stands, in the order
+    given: an empty folder is more often a slip than a wish."""
     read = {os.path.realpath(path) for path in {each.path for each in manifests}}
     found = []
     for path in paths:
@@ -237,8 +239,8 @@ def selected_for(
 
 
 def now_credentials(objects: t.Iterable[ObjectId], credentials: t.Container[tuple[str, str]]) -> list[Problem]:
-    """A problem ``fleet-credentials`` for each object of an earlier snapshot that is a credential of the fleet by
-    now."""
+    """A problem ``fleet-credentials`` for each object of an earlier snapshot that is a credential of the fleet by now,
+    in the order of ``objects``."""
     text = "{} is by now what a member is reached with"
     return [
         Problem("fleet-credentials", text.format(each), hint="choose another snapshot")
@@ -254,9 +256,9 @@ def located(problems: t.Iterable[Problem], sourced: LoadedPlacement) -> tuple[Pr
 
 
 def rendered(selected: Selected, sealing: Sealing) -> tuple[Rendered, ...]:
-    """The selected objects as members get them, in the order given, which is that of hashes. Without a key hashes do
-    not cover what Secrets hold: such a plan may be published, and its digest is no other run's. FleetError as of
-    ``as_placed``, such as ``object-too-large``."""
+    """The selected objects as members get them, each with the envelope that it came out of (``Rendered.origin``), in
+    the order given, which is that of hashes. Without a key hashes do not cover what Secrets hold: such a plan may be
+    published, and its digest is no other run's. FleetError as of ``as_placed``, such as ``object-too-large``."""
     return tuple(as_placed(each, sealing, selected.origins.get(identify(each))) for each in selected.objects)
 
 

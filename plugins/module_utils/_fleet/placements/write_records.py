@@ -54,7 +54,8 @@ from .recorded import (
 
 @dataclass(frozen=True, kw_only=True)
 class Writer:
-    """Writes under one lease for one placement. ``key`` seals Secrets. ``approved`` is the digest under which it is
+    """Writes under one lease for one placement. ``recorded`` is what was there when it was planned, over which it
+    writes; ``source`` marks where it comes from, ``key`` seals Secrets. ``approved`` is the digest under which it is
     carried out, empty where nobody had to approve it; ``contents`` is kept beside that (see ``contents_under``).
     FleetErrors are those of ``Records``: ``lease-lost``, ``conflict`` and so on."""
 
@@ -69,8 +70,9 @@ class Writer:
     contents: str = ""
 
     def write_spec(self) -> Document:
-        """Writes the placement itself, with our finalizer and marks: the intent that everything else belongs to. Gives
-        the record, with the status that it had."""
+        """Writes the placement itself, with our finalizer and marks: the intent that everything else belongs to. Labels
+        and annotations that are recorded and not wanted any more stay, and so do source and revision where this one has
+        none; an approval of before goes. Gives the record, with the status that it had."""
         old = self.recorded.document
         wanted = encode(self.plan.placement)
         metadata: Document = {
@@ -124,8 +126,9 @@ class Writer:
 
     def write_status(self, placement: Document, status: PlacementStatus) -> Document:
         """Writes the placement's status, and an event for each condition of ``EVENTS`` that has become True, with one
-        more for a rollout that is completed as all is available. Gives the record; labels and the like that somebody
-        has written meanwhile stay. FleetError ``conflict`` where the spec is another by now, ``record-damaged`` too."""
+        more for a rollout that is completed as all is available; these come first, and stay where the write fails.
+        Gives the record; labels and the like that somebody has written meanwhile stay. FleetError ``conflict`` where
+        the spec is another by now, ``record-damaged`` too."""
         new = encode(status)
         before = {each.type for each in placement_of(placement).status.conditions if each.status == "True"}
         for condition in status.conditions:
@@ -157,8 +160,8 @@ class Writer:
             self.records.event(self.plan.key.kinds.placement, self.plan.name, "Normal", reason, message, self.now)
 
     def forget(self, placement: Document) -> None:
-        """Deletes what is left of a placement that has ended: its snapshots, then itself. Finalizers of others keep
-        it. The placement's journal says so."""
+        """Deletes what is left of a placement that has ended: its snapshots, then itself; its bindings are gone by
+        then. Finalizers of others keep it. The placement's journal says so."""
         self.event("PlacementCleanupFinalizerRemoved", "nothing of the placement is left on any member")
         for each in (*self.recorded.resource_snapshots, *self.recorded.policy_snapshots):
             delete_record(self.records, each, self.lease)

@@ -35,7 +35,8 @@ class SeenElsewhere:
 
 @dataclass
 class GivenTask:
-    """A task that a worker has, with the number of the window of the leases under which it is."""
+    """A task that a worker has, with the number of the window of the leases under which it is. ``over`` is set once it
+    has ended, which ``end`` tells, or the worker is lost: then ``end`` is None."""
 
     task: MemberTask
     window: int
@@ -55,9 +56,9 @@ class HiredWorker:
         self._lock = threading.Lock()
 
     def run(self, task: MemberTask, window: int) -> MemberOutcome:
-        """Has it do the task, and waits for the end; what it has written is in the task's ``progress``, also as an
-        error is raised: FleetError as it raised there, or ``worker-lost``. A ``WorkerHearing`` has to hear it
-        meanwhile."""
+        """Has it do the task under the leases of that ``window``, and waits for the end; what it has written is in the
+        task's ``progress``, also as an error is raised: FleetError as it raised there, or ``worker-lost``. A
+        ``WorkerHearing`` has to hear it meanwhile."""
         number, given = next(_NUMBERS), GivenTask(task, window)
         with self._lock:
             if not self.lost:
@@ -81,7 +82,7 @@ class HiredWorker:
         return end.outcome
 
     def given(self, number: int) -> GivenTask | None:
-        """The task of the number, if somebody waits for its end; else None."""
+        """The task of the number, if it was given one of that number here and somebody waits for its end; else None."""
         with self._lock:
             return self._given.get(number)
 
@@ -106,7 +107,7 @@ class HiredWorker:
             each.over.set()
 
     def end(self) -> None:
-        """Tells it to end."""
+        """Tells it to end, by ending the pipe; what it has under way is lost."""
         self.pipe.end()
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A worker's side: it does on members what it is told to, writes only as long as whoever holds the leases may, and says
-every quarter of a second what it has written."""
+every quarter of a second what it has written; an exception that nobody expected there is told as ``member-fault``."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class MemberWorker:
         self._identified: set[str] = set()
 
     def serve(self) -> None:
-        """Does what it is told to, until nobody is at the other end any more. To be called once, in the forked
-        process."""
+        """Does what it is told to, until nobody is at the other end any more; what is under way then is left as it is.
+        To be called once, in the forked process."""
         SHOWN.tell_new_to(lambda forms: self._pipe.send(SecretsLearned(forms)))
         USES.take()  # what is known of connections already is told by the process that this one was forked from
         threading.Thread(target=self._tell, daemon=True).start()

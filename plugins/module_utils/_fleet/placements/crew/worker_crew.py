@@ -118,7 +118,7 @@ def _signs_of_life(page: PermitPage, told: Interrupts | None) -> t.Iterator[None
     over = threading.Event()
 
     def beat() -> None:
-        """Gives a sign of life every tenth of a second until this is over."""
+        """Gives a sign of life every tenth of a second until this is over; stops the page once this run is to end."""
         while not over.wait(BEAT):
             if told and told():
                 page.stop()

@@ -29,8 +29,8 @@ from ..sources import BUDGET, EVICTION, without_manifests
 
 @dataclass(frozen=True, kw_only=True)
 class RequestedEviction:
-    """One eviction, with the record of it, None where there is none yet. ``kept`` says that it is recorded whatever
-    comes of it: an object is tried once, a command may be given again."""
+    """One eviction, with the record of it (``document``), None where there is none yet. ``kept`` says that it is
+    recorded whatever comes of it: an object is tried once, a command may be given again."""
 
     eviction: ClusterResourcePlacementEviction
     document: Document | None

@@ -69,8 +69,8 @@ from .results import failures_of, result_of, result_over
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionRequest:
-    """What a run is asked to do: see ``wanted_evictions``. Without ``write`` it only judges, and looks. ``timeout`` is
-    seconds to connect."""
+    """What a run is asked to do: see ``wanted_evictions`` (no ``placement``: evictions of files and records). Without
+    ``write`` it only judges, and looks. ``timeout`` is seconds to connect."""
 
     src: tuple[str, ...] = ()
     placement: str = ""
@@ -84,7 +84,7 @@ class EvictionRequest:
 class EvictionReport:
     """``changed``: whether anything in the records or on members is another now, or would be; leases, journal and
     evidence do not count. ``results`` are by placement, first those that were over before. ``problems`` name what
-    failed."""
+    failed, ``findings`` are what else is worth a word and stops nothing."""
 
     results: tuple[EvictionResult, ...]
     changed: bool

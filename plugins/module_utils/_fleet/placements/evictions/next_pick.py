@@ -24,9 +24,9 @@ Bindings = t.Sequence[ClusterResourceBinding]
 def next_pick(
     session: Session, members: t.Mapping[str, Member], recorded: RecordedPlacement, bindings: Bindings, cluster: str
 ) -> str:
-    """The clusters that the next apply would pick, in words, by what is recorded of the fleet: one that was evicted
-    may be picked again, as upstream. ``bindings`` are those that are left. Where the placement cannot be scheduled, it
-    says why instead."""
+    """The clusters that the next apply would pick, in words, by what is recorded of the fleet: one that was evicted may
+    be picked again, as upstream. ``bindings`` are those that are left. Where the placement cannot be scheduled, it says
+    why instead, and raises nothing."""
     fleet = tuple(each.cluster for each in members.values())
     before = {each.spec.target_cluster for each in bindings}
     try:

@@ -20,7 +20,7 @@ from .asked import RequestedEviction
 
 
 def result_of(asked: RequestedEviction, state: str, verdict: EvictionVerdict) -> EvictionResult:
-    """The eviction's result, without an outcome."""
+    """The eviction's result, without an outcome. What became of it is ``state``, by that ``verdict``."""
     spec = asked.eviction.spec
     return EvictionResult(
         name=asked.eviction.name,

@@ -15,7 +15,8 @@ from ..recorded import REVISION, RecordedPlacement
 
 
 def unknown_revision(record: RecordedPlacement, revision: str, folder: str) -> t.Iterator[Problem]:
-    """A finding ``revision-unknown`` where the last apply had a revision and the ``folder`` of this one tells none."""
+    """A finding ``revision-unknown`` where the ``record`` has the revision of an apply, the last that had one, and the
+    ``folder`` of this one tells none; nothing without a ``folder``, where nothing comes from files."""
     if _last_revision(record) and folder and not revision:
         message = f"it was applied last from revision {_last_revision(record)[:12]}, and which one this is is not known"
         hint = f"{folder} is no Git checkout, or Git cannot or may not read it"
@@ -23,7 +24,7 @@ def unknown_revision(record: RecordedPlacement, revision: str, folder: str) -> t
 
 
 def _last_revision(record: RecordedPlacement) -> str:
-    """The Git commit that was applied last; empty if there is none."""
+    """The Git commit of the last apply that had one; empty if there is none."""
     annotations = (record.document or {}).get("metadata", {}).get("annotations") or {}
     return str(annotations.get(REVISION, ""))
 
@@ -37,8 +38,9 @@ def older_revision(
     environ: t.Mapping[str, str] | None = None,
 ) -> Brake | None:
     """The brake ``allow_older``, as of ``older_source_brake``: an old checkout undoes newer work. It has not tripped
-    for a ``revision`` that descends from the one applied last, as the checkout in ``folder`` tells; ``environ`` as of
-    ``asked_git``. None where one of the two is not known, or both are the same."""
+    for a ``revision`` that descends from that of the last apply that had one (``record``), as the checkout in
+    ``folder`` tells; it has where that cannot be told. ``allow`` lifts it, ``environ`` is as of ``asked_git``. None
+    where one of the two revisions is not known, or both are the same."""
     last = _last_revision(record)
     if not last or not revision or last == revision:
         return None
@@ -48,8 +50,8 @@ def older_revision(
 
 
 def overrides_lacking(record: RecordedPlacement) -> t.Iterator[Problem]:
-    """A problem ``overrides-missing`` where clusters hold the placement with overrides, which would be taken back
-    unasked."""
+    """A problem ``overrides-missing`` where bindings of the ``record`` name overrides, which a roll back without any
+    would take back unasked; else none. Whether some are given now is for the caller to ask."""
     specs = [each.spec for each in record.known.bindings]
     if any(each.cluster_resource_override_snapshots or each.resource_override_snapshots for each in specs):
         text = "clusters hold the placement with overrides, and none are given now: a roll back would undo them too"
@@ -57,5 +59,6 @@ def overrides_lacking(record: RecordedPlacement) -> t.Iterator[Problem]:
 
 
 def records_moved(name: str, message: str) -> FleetError:
-    """FleetError ``records-moved``, to be raised."""
+    """The FleetError ``records-moved`` at the placement ``name``, given back, not raised; ``message`` says what has
+    changed."""
     return FleetError("records-moved", message, name, "run again")

@@ -43,8 +43,9 @@ LATER = "an apply of the manifests as they are now rolls forward again"
 
 @dataclass(frozen=True, kw_only=True)
 class RollBack:
-    """``to`` is the index of a snapshot, None for the one before the latest. ``checkouts`` are paths in Git checkouts
-    of the resources, of which Secrets are read again."""
+    """``to`` is the index of a snapshot; None for the one before the latest, or, where the latest was made by a roll
+    back, for that one again. ``checkouts`` are paths in Git checkouts of the resources, of which Secrets are read
+    again; without any that is refused as ``no-checkout``."""
 
     to: int | None = None
     checkouts: tuple[str, ...] = ()
@@ -67,8 +68,8 @@ def earlier_placements(session: Session, names: t.Sequence[str], asked: RollBack
 
 
 def forward_again(recorded: RecordedPlacement, objects: t.Iterable[Rendered]) -> t.Iterator[Problem]:
-    """A problem ``rolls-forward`` where the latest snapshot is a roll back and ``objects`` are other content; else
-    none. FleetError as of ``kept_snapshots``."""
+    """A problem ``rolls-forward`` where the latest snapshot that is ``recorded`` is a roll back and ``objects`` are
+    other content; else none. FleetError as of ``kept_snapshots``."""
     kept = kept_snapshots(recorded)
     back = kept[-1].rolled_back if kept else None
     if back is None or resource_hash(each.hash for each in objects) == kept[-1].hash:
@@ -142,8 +143,9 @@ def content_of(
 ) -> tuple[Rendered, ...]:
     """The objects of a snapshot that is whole (``require_whole``), as they are sent, in its order. What Secrets hold is
     looked for in ``present`` (cleaned manifests by key, as of ``add_by_key``) and then in the revision that it came
-    from, in any of the checkouts; only what has the recorded hash counts. FleetError ``no-key``, or ``secret-gone``,
-    ``revision-gone`` and ``no-checkout`` for every one that is not found, ``missing-library``, and of the records."""
+    from, in any of the checkouts that are ``asked`` for; only what has the recorded hash counts. Nothing is looked for
+    where nothing is sealed. FleetError ``no-key``, or ``secret-gone``, ``revision-gone`` and ``no-checkout`` for every
+    one that is not found, ``missing-library``, and of the records."""
     again = _secrets(session, name, kept, asked, present or {})
     out = []
     for each in kept.manifests:

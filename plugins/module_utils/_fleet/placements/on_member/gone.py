@@ -32,9 +32,10 @@ def wait_until_gone(
     say: t.Callable[[str], None],
 ) -> tuple[ObjectFailure, ...]:
     """Looks at once, and again until all are gone; the objects that are still there after ``seconds``, in the order
-    given, each with what holds it; none if all are gone. ``deleted`` gives their uids: one of the same name that was
-    made since is another object. ``keep`` is called before each look but the first, and may raise; ``say`` is told what
-    is waited for, the first three by name, about every 15 s. ApiError as of ``live_object``."""
+    given, each with what holds it; none if all are gone, or nothing was ``deleted``. ``deleted`` gives their uids: one
+    of the same name that was made since is another object. ``keep`` is called before each look but the first, and may
+    raise; ``say`` is told what is waited for, the first three by name, about every 15 s. ApiError as of
+    ``live_object``."""
     end, told, pause = time.monotonic() + seconds, time.monotonic(), FIRST_PAUSE
     left = dict.fromkeys(deleted, "")
     while True:

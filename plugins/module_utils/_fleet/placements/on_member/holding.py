@@ -22,7 +22,8 @@ def identity_with(asked: ApplySet, observed: Observed) -> ApplySet:
 
 
 def inventory_intended(observed: Observed, to_do: t.Sequence[MemberStep]) -> tuple[InventoryEntry, ...]:
-    """What was held, and what is about to be written, with no hash until it is; sorted."""
+    """What was held, with the hash that is recorded, and what is about to be written anew, with an empty hash until it
+    is; sorted."""
     held = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
     for step in to_do:
         if step.manifest is not None and step.id.key not in held:

@@ -73,8 +73,9 @@ class Seen:
 
 @dataclass
 class MemberProgress:
-    """What was seen and written on one member so far, and what is on its way there. ``elsewhere`` stands for what
-    another process has seen, and keeps; ``looked`` is when the look ended, by ``running_time``."""
+    """What was seen and written on one member so far, in the order written, and what is on its way there (``underway``,
+    None for nothing). ``elsewhere`` stands for what another process has seen, and keeps; ``looked`` is when the look
+    ended, by ``running_time``."""
 
     seen: Seen | None = None
     elsewhere: t.Any = None

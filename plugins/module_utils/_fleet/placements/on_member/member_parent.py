@@ -48,8 +48,8 @@ class Parent:
         self._seen, self._version = applyset, str(written["metadata"]["resourceVersion"])
 
     def delete(self, placement: str) -> bool:
-        """Deletes it, if it is there, and our namespace if nothing else is in it; whether that went too. FleetError
-        ``member-moved``, and ApiError of the requests."""
+        """Deletes the parent, if it is there, and our namespace if nothing else is in it; whether the namespace went
+        too. FleetError ``member-moved``, and ApiError of the requests."""
         path = f"{PARENTS}/{parent_name(placement)}"
         self._unmoved(lambda: delete_object(self._client, path, resource_version=self._version))
         namespace = removable_home(self._client, (placement,))

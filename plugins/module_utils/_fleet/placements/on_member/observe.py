@@ -52,8 +52,8 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
     member holds some already. What is not there, what is of a kind that the member does not serve, or desired in a
     version that it does not, is left out; in a namespace that is found not to be there, nothing is looked for.
 
-    FleetError ``foreign-applyset`` when a placement of the same name but of another fleet holds the member,
-    ``applyset-invalid``, or of the request.
+    ``uid`` is that of the placement's record, empty for none. FleetError ``foreign-applyset`` when a placement of the
+    same name but of another fleet holds the member, by its uid, ``applyset-invalid``, or of the request.
     """
     parent = _parent(client, placement)
     recorded = parsed_parent(parent, client) if parent else None

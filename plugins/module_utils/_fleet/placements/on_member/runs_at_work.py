@@ -48,8 +48,8 @@ def with_runs_told(records: Records, report: Report) -> Report:
 
 
 def upgrading(runs: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, str]:
-    """The members that are Running in recorded update runs, each with the name of its run. What is damaged in a record
-    tells of nobody."""
+    """The members that are Running in recorded update runs, each with the name of its run, of several the last given.
+    What is damaged in a record tells of nobody."""
     found: dict[str, str] = {}
     for run in runs:
         for stage in _rows(run.get("status"), "stages"):

@@ -33,7 +33,8 @@ Held = t.Mapping[str, t.Mapping[str, ApplySet]]
 @dataclass(frozen=True, kw_only=True)
 class Ours:
     """What our records know of a placement: its ``uid`` and ``version`` (both empty without a record), whether a
-    recovery of it was ``begun``, whether there are bindings at all, and whether one of them ``holds`` something."""
+    recovery of it was ``begun``, whether there are bindings at all (``bound``), and whether one of them ``holds``
+    something."""
 
     uid: str = ""
     version: str = ""
@@ -58,7 +59,8 @@ def known_of(records: Records, name: str) -> Ours:
 
 def is_lost(ours: Ours, by_cluster: t.Mapping[str, ApplySet]) -> bool:
     """Whether members hold the placement as our records do not know it: these were lost, or it was other records'. An
-    apply that was refused for that has left bindings behind which hold nothing."""
+    apply that was refused for that has left bindings behind which hold nothing. ``by_cluster`` is what members hold of
+    it."""
     return ours.begun or not ours.bound or any(each.uid != ours.uid for each in by_cluster.values())
 
 

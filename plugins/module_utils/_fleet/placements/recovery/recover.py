@@ -52,8 +52,8 @@ EVERY_MEMBER = "records are rebuilt from all members or not at all: from some of
 
 @dataclass(frozen=True, kw_only=True)
 class Recovered:
-    """Clusters by placement: those whose records were rebuilt, or would be without ``write``, and those of placements
-    that no manifest describes."""
+    """Clusters, sorted, by placement: those whose records were rebuilt, or would be without ``write``, and those of
+    placements that no manifest describes (``unknown``)."""
 
     recovered: t.Mapping[str, tuple[str, ...]]
     unknown: t.Mapping[str, tuple[str, ...]]
@@ -61,7 +61,7 @@ class Recovered:
 
 @dataclass(frozen=True, kw_only=True)
 class Described:
-    """A placement as its manifests describe it now."""
+    """A placement as its manifests describe it now, with the objects that it selects as members get them."""
 
     sourced: LoadedPlacement
     objects: tuple[Rendered, ...]
@@ -81,7 +81,7 @@ def recover(
     FleetError with the problems of all that do not, ``mixed-fleets``, ``lease-held``, ``lease-lost``, ``conflict``
     (another run has written the records since they were compared), ``member-held``, ``member-lost``, ``member-moved``,
     ``foreign-applyset``, ``applyset-invalid``, ``record-damaged``, ``interrupted``, ``no-workers``, ApiError of a
-    member, others of the records; placements before that one are rebuilt then.
+    member, others of the records; placements before that one are rebuilt then, and the next recovery goes on with it.
 
     ``former`` are uids that the placement had in records which are given up; ``key_bytes`` seals Secrets.
     """

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The verb's way to a recovery: members, placements as manifests describe them and the key that seals Secrets put
-together, then ``recover``."""
+"""What ``fleet_recover`` does: members, placements as manifests describe them, with the objects that they select, and
+the key that seals Secrets put together, then their lost records rebuilt by ``recover``."""
 
 from __future__ import annotations
 

@@ -26,7 +26,8 @@ KIND = "ClusterResourcePlacementStatus"
 
 @dataclass(frozen=True, kw_only=True)
 class StatusInNamespace:
-    """The copy of one placement's status. ``namespace`` is empty where there is to be none."""
+    """The copy of one placement's status. ``namespace`` is empty where there is to be none. Its ``name`` is the
+    placement's."""
 
     records: Records
     name: str
@@ -41,8 +42,8 @@ class StatusInNamespace:
     def expected(
         self, status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime
     ) -> PlacementStatus:
-        """The placement's status with a condition that says whether the copy is as it should be; without a namespace
-        as it is. Writes nothing. FleetError of the records."""
+        """The placement's status with a condition that says whether the copy is as it should be; without a namespace as
+        it is. ``previous`` and ``generation`` are as of ``with_synced``. Writes nothing. FleetError of the records."""
         if not self.namespace:
             return status
         failed = "" if self._says(status) else "it is another one there"
@@ -52,8 +53,8 @@ class StatusInNamespace:
         self, status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime, lease: Lease
     ) -> tuple[PlacementStatus, FleetError | None]:
         """Writes the copy if it is not as it should be; the placement's status with a condition of that, and why the
-        copy could not be written, None if it could. Without a namespace the status as it is. Only a lost lease is
-        raised."""
+        copy could not be written, None if it could. Without a namespace the status as it is. Arguments are as of
+        ``expected``; ``now`` is noted in the copy, too. Only a lost lease is raised."""
         if not self.namespace:
             return status, None
         failed: FleetError | None = None

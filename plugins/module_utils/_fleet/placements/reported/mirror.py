@@ -24,7 +24,7 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Mirrored:
-    """Objects on the hub that have got another status, and what could not be written."""
+    """Objects on the hub that have got another status, and what could not be written (``status-not-mirrored``)."""
 
     written: tuple[ObjectId, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -39,8 +39,8 @@ def mirror_statuses(
 ) -> Mirrored:
     """Copies the status of objects from the member to the hub, where that is asked for and nothing failed on the
     member; nothing without a hub. ``from_hub`` is whether the objects were selected there; ``hide`` gives, by cluster,
-    what takes its credentials out of a text. Writes nothing where nothing differs; what fails is in ``problems``, not
-    raised."""
+    what takes its credentials out of a text. Writes nothing where nothing differs, nor to an object that is gone from
+    the hub or was seen without a status; what fails is in ``problems``, not raised."""
     if hub is None or plan.deleting or not wants_mirror(plan.placement) or mirror_obstacle(plan.placement, from_hub):
         return Mirrored()
     written: list[ObjectId] = []

@@ -30,8 +30,9 @@ STAGED = tuple(each.run for each in RUN_KINDS)
 
 @dataclass(frozen=True, kw_only=True)
 class WishedApproval:
-    """Which approval of which run is given, and why; what is empty matches all. ``digest`` is that of the run as it was
-    looked at; without ``self_approval`` whoever made or started the run may not give it."""
+    """Which approval of the ``run`` is given: of which ``stage``, ``timing`` ``Before`` or ``After`` it, empty for any;
+    ``reason`` is kept with it. ``digest`` is that of the run as it was looked at, empty where none is to be compared;
+    without ``self_approval`` whoever made or started the run may not give it."""
 
     run: str
     stage: str = ""
@@ -74,7 +75,7 @@ def is_staged(records: Records, run: str, kind: str) -> bool:
 def give_approval(session: Session, asked: WishedApproval, who: str, *, write: bool) -> GivenApproval:
     """Gives the approval as ``who``, which a hub compares with whom it sees, and testifies that; without ``write`` it
     only says what would be. ``useless`` says so where a newer run stands in its way. FleetError as of ``read_run``,
-    ``run_ground``, ``vouched_since`` and ``approve``; ``forbidden`` for another name."""
+    ``run_ground``, ``vouched_since`` and ``approve``; ``forbidden`` by the hub for another name."""
     run = read_run(session.records, asked.run)
     ground = run_ground(session.records, run, StagedManifests())
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))

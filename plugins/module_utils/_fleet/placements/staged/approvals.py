@@ -86,11 +86,11 @@ class UncountedRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class GivenApproval:
-    """What became of an approval. ``state`` is ``Completed``, as that of a gate; ``by`` is who gave it, empty where
-    that is not known; ``changed``: it was not given before. ``verified`` is whether this call gave it and the hub
-    vouches for the name; ``own`` whether the approver made or started the run. ``uncounted`` is why it does not count
-    by the terms that the run keeps, empty if it does, as far as these tell; ``useless`` that a newer run has superseded
-    this one, so that it fails all the same, empty if not."""
+    """What became of an approval. ``state`` is ``Completed``, as that of a gate; ``digest`` is the run's; ``by`` is who
+    gave it, empty where that is not known; ``changed``: it was not given before. ``verified`` is whether this call gave
+    it and the hub vouches for the name; ``own`` whether the approver made or started the run. ``uncounted`` is why it
+    does not count by the terms that the run keeps, empty if it does, as far as these tell; ``useless`` that a newer run
+    has superseded this one, so that it fails all the same, empty if not."""
 
     request: PlacedRequest
     state: str
@@ -153,7 +153,8 @@ def request_approval(
 
 def accept_approval(records: Records, key: RunKey, name: str, now: datetime, lease: Lease) -> None:
     """Says on the request that the run has taken the approval; not where somebody writes it at this moment, nor where
-    it is gone. FleetError ``record-damaged``, ``lease-lost``, and others of the records."""
+    it is gone; in neither case is it an error. FleetError ``record-damaged``, ``lease-lost``, and others of the
+    records."""
     document = records.get(key.kinds.approval, key.record(name))
     if document is not None:
         told = accepted(recorded_request(key, document), now)
@@ -165,8 +166,8 @@ Judge = t.Callable[[ClusterApprovalRequest], str]
 
 
 def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: Terms) -> Judge:
-    """A judge by these terms and those that the run keeps, which asks the hub for what it vouches for only where that
-    is wanted and there is an approval: ApiError then, if it does not answer."""
+    """A judge by these terms and those that the run keeps, for its ``digest``, which asks the hub for what it vouches
+    for only where that is wanted and there is an approval: ApiError then, if it does not answer."""
 
     def judge(request: ClusterApprovalRequest) -> str:
         """As of ``Judge``."""
@@ -180,8 +181,8 @@ def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: 
 
 
 def told_approval(session: Session, run: ClusterStagedUpdateRun, digest: str, request: ClusterApprovalRequest) -> str:
-    """Who gave the approval that the run takes, such as ``before prod: approved by anna``. ApiError as of
-    ``vouched_since``."""
+    """Who gave the approval that the run takes, such as ``before prod: approved by anna``; with its stage alone where
+    the run does not have the ``request``. ApiError as of ``vouched_since``."""
     court = StagedCourt(run=run, digest=digest, since=vouched_since(session.hub, OF_STAGED_RUNS))
     name = run.key.record(request.name)
     where = next((each.position for each in requests_of(run) if each.name == name), request.spec.target_stage)
@@ -269,7 +270,8 @@ def approve(
     write: bool,
     self_approval: bool = True,
 ) -> GivenApproval:
-    """Approves what the run waits for; without ``write`` only says what would be. One that was approved before is left
+    """Approves what the run waits for as ``who``, whose name is signed with the ``reason``; without ``write`` only says
+    what would be, without ``self_approval`` refuses who made or started the run. One that was approved before is left
     as it is; once the run has taken it, ``by`` is empty. An empty ``stage`` or ``timing`` matches all. ``given`` is the
     digest that was looked at, empty for none.
 

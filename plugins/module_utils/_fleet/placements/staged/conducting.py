@@ -55,8 +55,8 @@ def rehearse(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, changed: bool
 ) -> StagedReport:
     """The run as it would begin or go on. Nothing is written, no member is asked. ``changed`` says that recording it is
-    a change already. Brakes that would stop it are its ``problems``. FleetError ``digest-mismatch``, and as of
-    ``recorded_members``, ``run_ground``, ``seen_requests``, ``planned``, ``refuse_other_overrides``."""
+    a change already. Brakes that would stop it are its ``problems``. ``given`` and ``wish`` are as of ``laid_out``.
+    FleetError ``digest-mismatch``, and as of ``recorded_members`` and ``laid_out``."""
     laid = laid_out(session, run, given, wish, recorded_members(session.records), sends=False)
     if laid.plan is not None and not is_over(laid.run):
         check_digest(laid, wish.approved)
@@ -80,8 +80,7 @@ def refuse_unfit(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, members: Members
 ) -> None:
     """Refuses a new run that could not begin before it is recorded: FleetError with the reason it would end with,
-    brakes, ``digest-mismatch``, and as of ``run_ground``, ``seen_requests`` and ``planned``. Nothing is written, no
-    member is asked."""
+    brakes, ``digest-mismatch``, and as of ``laid_out``. Nothing is written, no member is asked."""
     laid = laid_out(session, run, given, wish, members, sends=True)
     failure = laid.decision.state.failure
     if failure is not None:
@@ -104,8 +103,8 @@ def carry_on(
     """Carries a recorded run on until it ends, waits for longer than allowed, is out of time or told to end; one that
     cannot begin is recorded as failed, and decided on anew where somebody else writes it meanwhile. FleetError
     ``lease-held`` where another run, or an apply, works on the placement; ``lease-lost``; ``run-deleted``; brakes;
-    ``digest-mismatch``; ``no-workers``; of the records; and as of ``run_ground``, ``seen_requests``, ``planned`` and
-    ``refuse_other_overrides``."""
+    ``digest-mismatch``; ``interrupted`` where the first look at clusters was broken off, with nothing more begun;
+    ``no-workers``; of the records; and as of ``laid_out``. What clusters were given by then stays."""
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
         journal = _held(session, run, keeper)
         while True:
@@ -124,9 +123,9 @@ def carry_on(
 
 
 def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions) -> StagedReport:
-    """Records the stages of a run that has none yet, and who is in each, anew where somebody else writes it meanwhile;
-    one that has some is only rehearsed. No member is asked. FleetError ``lease-held``, ``lease-lost``, ``run-deleted``,
-    and as of ``rehearse``."""
+    """Records the stages of a run that has none yet, and who is in each, or that it cannot begin, anew where somebody
+    else writes it meanwhile; one that has some is only rehearsed. No member is asked. FleetError ``lease-held``,
+    ``lease-lost``, ``run-deleted``, and as of ``rehearse``."""
     if is_laid_out(run):
         return rehearse(session, run, given, wish, changed=False)
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:

@@ -32,8 +32,9 @@ WAITS = "it waits for a staged update run"
 
 @dataclass(frozen=True, kw_only=True)
 class HandOver:
-    """What an apply came to. ``status`` is None where it could not be recorded; ``ended`` is the code of what cut it
-    short, empty for nothing."""
+    """What an apply came to: ``outcomes`` by cluster, of the look where nothing was repaired, and what failed beside
+    them (``problems``). ``status`` is None where it could not be recorded; ``ended`` is the code of what cut it short,
+    empty for nothing."""
 
     outcomes: Outcomes
     status: PlacementStatus | None = None
@@ -74,7 +75,8 @@ def clusters_to_look_at(plan: PlacementPlan) -> frozenset[str] | None:
 
 def repair_drifted(plan: PlacementPlan, looked: Outcomes, reach: Reach) -> Outcomes:
     """The outcomes of a look, with those of clusters where what a run gave them is applied once more, as it was changed
-    or is missing there. KubeFleet's member agents do so whatever the strategy. The very ``looked`` if there are none.
+    or is missing there. KubeFleet's member agents do so whatever the strategy. The very ``looked`` if there are none,
+    as where no staged runs change the placement.
 
     The look may be older than the ``plan``: a cluster that a run has given something else since is left alone. What
     ``reach`` raises is raised. Members are written.
@@ -96,7 +98,8 @@ def hand_over(
     """Repairs what runs have given; records which clusters are picked and which are to lose the placement, as the next
     run finds them, and the status. ``told`` says why this apply is to end, empty if it is not.
 
-    FleetError ``lease-lost`` and those of the records, if no member was written; and what ``reach`` raises.
+    FleetError ``lease-lost`` and those of the records, if no member was written (else they are among the problems, with
+    no status); and what ``reach`` raises.
     """
     plan = writer.plan
     outcomes = repair_drifted(plan, looked, reach)

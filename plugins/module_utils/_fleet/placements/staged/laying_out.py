@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A staged update run decided on once, with what it gives to clusters; held against the digest that was approved and
-against brakes; its notes, the newer run, and the report of one that is not carried on."""
+"""A staged update run decided on once, with what it gives to clusters; held against the digest that was approved
+(``digest-mismatch``) and against brakes; its notes, the newer run, and the report of one that is not carried on."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ Members = t.Mapping[str, Member]
 @dataclass(frozen=True, kw_only=True)
 class Laid:
     """A run decided on once: what it is decided on, and what it gives to clusters (``plan``, None where it could not
-    begin). ``beside`` warns of others that are open when it begins."""
+    begin). ``digest`` is that of the run as it was decided on, ``beside`` warns of others that are open when it begins,
+    empty without a plan."""
 
     ground: RunGround
     decision: StagedDecision
@@ -66,8 +67,9 @@ def laid_out(
     sends: bool,
 ) -> Laid:
     """The run decided on as it stands, twice: which snapshot it takes is known once it has begun, which overrides act
-    only with the content; once, and without a plan, where it cannot begin. FleetError as of ``run_ground``,
-    ``seen_requests``, ``hubs_among``, ``planned``, ``refuse_other_overrides``."""
+    only with the content; once, and without a plan, where it cannot begin. ``given`` counts before what is recorded;
+    with ``sends`` the content of Secrets must be had, as it goes to clusters. Nothing is written. FleetError as of
+    ``run_ground``, ``seen_requests``, ``hubs_among``, ``planned``, ``refuse_other_overrides``."""
     ground, now = run_ground(session.records, run, given), session.clock()
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
     judge = judge_of(session, run, digest, wish.terms)

@@ -35,8 +35,8 @@ from .approvals import open_requests
 
 @dataclass(frozen=True, kw_only=True)
 class StagedOptions:
-    """How a run is carried on. ``approved`` is the digest of the run that was looked at, empty for none; ``terms`` is
-    what approvals of its stages have to be; ``timeout`` is seconds to connect."""
+    """How a run is carried on. ``approved`` is the digest of the run that was looked at, empty where none is asked for;
+    ``terms`` is what approvals of its stages have to be; ``timeout`` is seconds to connect."""
 
     ways: ApplyOptions = ApplyOptions()
     limits: BrakeLimits = BrakeLimits()
@@ -49,8 +49,10 @@ class StagedOptions:
 class StagedReport:
     """A run as it stands, or would. ``plan`` is None for one that could not be laid out, ``digest`` empty until it is.
     ``why`` and ``resume_at`` are as of ``conductor.loop.Ending``, ``why`` empty where nothing was carried on. ``lines``
-    say who waits for what. ``before`` is the index of the snapshot that its clusters held before, as of
-    ``index_before``; ``newer`` is the run after this one, as of ``newer_run``."""
+    say who waits for what. ``changed``: whether its record or a cluster is another by this, or would be; ``problems``
+    are what failed on clusters, or brakes that would stop it, ``notes`` what stops nothing. ``before`` is the index of
+    the snapshot that its clusters held before, as of ``index_before``; ``newer`` is the run after this one, as of
+    ``newer_run``."""
 
     run: ClusterStagedUpdateRun
     digest: str
@@ -78,7 +80,8 @@ class StagedReport:
 
     @property
     def is_late(self) -> bool:
-        """Whether it waits for clusters that may never come right by themselves."""
+        """Whether something is missing on a cluster (``lacks``) or the run is stuck, so that it may never come right by
+        itself."""
         return bool(self.lacks) or self.state == STUCK
 
     @property
@@ -108,7 +111,8 @@ class StagedReport:
         """What it came to in the words of every verb's result: outcome (``done``, ``partial``, ``failed``,
         ``waiting``), code and message; both are empty for one that is done. Codes are ``run-failed``, that of the first
         problem, or of one that waits ``stopped``, ``time-limit``, ``interrupted``, ``stuck``, ``awaiting-approval``,
-        ``waiting``."""
+        ``waiting``; the first that fits counts: done whatever the problems, then failed, problems, and those of a wait.
+        """
         if self.state == SUCCEEDED:
             return "done", "", ""
         if self.state == FAILED:

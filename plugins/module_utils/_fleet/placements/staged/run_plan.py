@@ -51,8 +51,9 @@ def planned(
     hubs: frozenset[str],
     sends: bool,
 ) -> PlacementPlan:
-    """The plan of a run that has been laid out. What Secrets hold is needed only where it ``sends`` something. ``hubs``
-    are members that are the hub itself, on which its content may have been selected.
+    """The plan of a run that has been laid out. What Secrets hold is needed only where it ``sends`` something; else
+    objects come as they are recorded if it cannot be had. ``hubs`` are members that are the hub itself, on which its
+    content may have been selected.
 
     FleetError where the content is not known any more (``snapshot-gone``, ``snapshot-not-whole``; if it ``sends``,
     those of ``content_of`` and ``read_manifests``), where it holds what a member is reached with by now
@@ -136,9 +137,9 @@ def _secret(hub: KubeClient, one: ObjectId) -> Manifest:
 
 
 def refuse_other_overrides(run: ClusterStagedUpdateRun, plan: PlacementPlan) -> None:
-    """FleetError ``overrides-changed`` if those of clusters that are not done are not what the run began with:
-    overrides are kept by name and hash alone, and a cluster whose turn comes later is to get what the run began
-    with."""
+    """FleetError ``overrides-changed`` if those of clusters that have neither succeeded nor failed are not what the run
+    began with: overrides are kept by name and hash alone, and a cluster whose turn comes later is to get what the run
+    began with."""
     changed = [
         each.cluster_name
         for stage in run.status.stages_status

@@ -75,8 +75,8 @@ class HeldJournal(Journal[StagedState]):
 
 @dataclass(frozen=True, kw_only=True)
 class Commanded:
-    """A run as it is wanted: ``changed`` says that it is to be written; ``before`` is the recorded one that it was made
-    from, None for one that is not recorded yet."""
+    """A run as it is wanted: ``changed`` says that it is to be written, as its spec is another or it is new; ``before``
+    is the recorded one that it was made from, None for one that is not recorded yet."""
 
     run: ClusterStagedUpdateRun
     changed: bool
@@ -238,7 +238,8 @@ def _with_state(run: ClusterStagedUpdateRun, state: str) -> ClusterStagedUpdateR
 
 
 def refuse_stop(run: ClusterStagedUpdateRun) -> None:
-    """FleetError ``run-not-started``: one that was never told to run cannot be told to stop."""
+    """FleetError ``run-not-started``: one that was never told to run (its state is Initialize) cannot be told to stop.
+    Any other passes, one that has ended too."""
     if run.spec.state == INITIALIZE:
         raise FleetError.of(
             [Problem("run-not-started", "it was never started", run.key.title, "state absent takes it away")]

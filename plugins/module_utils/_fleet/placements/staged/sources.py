@@ -22,7 +22,8 @@ from ..sources import without_manifests
 @dataclass(frozen=True, kw_only=True)
 class StagedManifests:
     """What was given, by name, that in a namespace by ``namespace/name``. ``overrides`` are those of the same files,
-    ``resources`` the paths in which the content of Secrets is looked for."""
+    ``resources`` the paths in which the content of Secrets is looked for, ``findings`` repairs, warnings and
+    ``no-manifests``."""
 
     runs: t.Mapping[str, ClusterStagedUpdateRun] = field(default_factory=dict)
     strategies: t.Mapping[str, ClusterStagedUpdateStrategy] = field(default_factory=dict)

@@ -84,7 +84,8 @@ class StagedSteering:
     """Steers one run for the conductor. Clusters that begin together are written at once, in ``wait``.
 
     ``bindings`` are those of the placement, which nobody else writes while its lease is held. ``looked`` is what was
-    seen of the clusters that are to hold the content already; ``told`` says why this run is to end.
+    seen of the clusters that are to hold the content already, and what ``outcomes`` begin with, the last of each
+    cluster; ``told`` says why this run is to end.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class StagedSteering:
         self._run: ClusterStagedUpdateRun | None = None
 
     def lines(self) -> list[str]:
-        """Who waits for whom and what, for people."""
+        """Who waits for whom and what, for people; none before the first ``decide``."""
         return run_lines(self._run, self._waits, self.outcomes, self._ends) if self._run else []
 
     def take_up(self, state: StagedState, now: datetime) -> None:
@@ -160,7 +161,9 @@ class StagedSteering:
         return replace(decision, wake_at=None) if later and self._look_at is not None else decision
 
     def acts_in_flight(self, state: StagedState) -> tuple[Action, ...]:
-        """Clusters whose answer is not there yet. Those that have answered and are not available are waited for."""
+        """Clusters whose answer is not there yet, as they were queued; the conductor stays for them, as of
+        ``Steering``. Those that have answered and are not available are not among them: for these it stays by
+        ``next_look``."""
         stages = {each.cluster: each.stage for each in machine.acts_in_flight(state)}
         return tuple(ClusterInFlight(stage=stages.get(name, what), cluster=name) for name, what in self._queue.items())
 
@@ -179,7 +182,8 @@ class StagedSteering:
 
     def carry_out(self, act: Action, state: StagedState, resumed: bool) -> None:
         """Makes the binding say what its cluster is to hold, and queues the cluster for the ``wait`` after the next
-        ``release``. What is about approvals is done at once. FleetError as of ``Approvals``."""
+        ``release``. What is about approvals is done at once. ``resumed`` counts for nothing. FleetError as of
+        ``Approvals``."""
         now = self._now
         if isinstance(act, BindCluster):
             self._begin(
@@ -213,8 +217,8 @@ class StagedSteering:
 
     def drain_events(self, state: StagedState, now: datetime) -> t.Iterator[Change[StagedState]]:
         """Brings what the clusters have answered into their bindings, where it is seen, and stores these. The changes
-        that it gives, one for each cluster that was written, leave the state as it is. It has to be gone through to its
-        end. FleetError as of ``release``."""
+        that it gives, one for each cluster that was written or removed, leave the state as it is. It has to be gone
+        through to its end. FleetError as of ``release``."""
         news, self._news = self._news, []
         for each in news:
             self._keep(each, now)
@@ -266,7 +270,7 @@ class StagedSteering:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody is to be written or looked at just now, and every answer has been recorded."""
+        """Whether nobody is to be written or looked at just now, and every answer has been taken in."""
         return not (self._queue or self._looks or self._news)
 
     def _begin(

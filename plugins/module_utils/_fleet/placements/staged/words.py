@@ -41,8 +41,9 @@ def run_lines(
     outcomes: t.Mapping[str, MemberOutcome],
     ends: datetime | None = None,
 ) -> list[str]:
-    """Who waits for whom and what, now; nothing of a run that has ended. ``ends`` is when a wait after a stage is over,
-    None where none counts. Of clusters in flight at most NAMED of a stage are named."""
+    """Who waits for whom and what, now: for clusters in flight, for approvals, for a wait after a stage, then who is
+    held back otherwise; nothing of a run that has ended. ``ends`` is when a wait after a stage is over, None where none
+    counts. Of clusters in flight at most NAMED of a stage are named."""
     state = StagedState(run=run)
     if state_of(run) in (SUCCEEDED, FAILED):
         return []
@@ -144,7 +145,8 @@ class StagedTelling:
             self.stays = ""
 
     def end(self, state: StagedState, why: str, now: datetime) -> None:
-        """Says what still waits then, if that is other than what was said last."""
+        """Says what still waits then, if that is other than what was said last; once nothing waits, the same is said
+        anew when it comes back."""
         self._tell_waits()
 
     def _tell_waits(self) -> None:

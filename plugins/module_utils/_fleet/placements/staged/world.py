@@ -60,9 +60,9 @@ class SeenMembers:
 
 @dataclass(frozen=True, kw_only=True)
 class RunGround:
-    """What a run is decided on, as it is recorded. ``policies`` say whether they are fully scheduled, ``snapshots`` are
-    the metadata of all parts of resource snapshots, ``runs`` the other runs of the placement; ``roll`` reads
-    ``members`` again."""
+    """What a run is decided on, as it is recorded; ``placement`` and ``strategy`` are None where there is none.
+    ``policies`` say whether they are fully scheduled, ``snapshots`` are the metadata of all parts of resource
+    snapshots, ``runs`` the other runs of the placement; ``roll`` reads ``members`` again."""
 
     recorded: RecordedPlacement
     placement: ClusterResourcePlacement | None
@@ -98,7 +98,7 @@ class RunGround:
 
     @property
     def policy(self) -> ClusterSchedulingPolicySnapshot | None:
-        """The policy that is marked as the latest; None if there is none."""
+        """The policy that is marked as the latest, of several the one with the highest index; None if there is none."""
         latest = [each for each in self.policies if each.metadata.labels.get(LATEST) == "true"]
         return latest[-1] if latest else None
 
@@ -108,7 +108,8 @@ class RunGround:
         approvals: tuple[ClusterApprovalRequest, ...] = (),
         overrides: OverridesByCluster | None = None,
     ) -> ObservedState:
-        """All that a run is decided on, with the bindings and approvals as they are by now."""
+        """All that a run is decided on, with the bindings and approvals as they are by now; ``overrides`` None: none
+        are known yet."""
         return ObservedState(
             placement=self.placement,
             strategy=self.strategy,
