@@ -76,8 +76,8 @@ def pending(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
 
 
 def held(row: MemberRow, why: MemberBlocker, run: RunState, now: datetime) -> MemberRow:
-    """The member's row, Pending for that reason as of ``pending``, or Skipped once ``Unreachable`` has been its reason
-    for the run's ``unreachable_timeout``."""
+    """The member's row, Pending for that reason as of ``pending``, or Skipped by the system once ``Unreachable`` has
+    been its reason for the run's ``unreachable_timeout``."""
     row = pending(row, why, now)
     if row.reason != UNREACHABLE or row.pending_since is None or now - row.pending_since < run.unreachable_timeout:
         return row
