@@ -121,9 +121,9 @@ def outlooks(
     days: int,
     given: UpdateManifests | None = None,
 ) -> dict[str, Outlook]:
-    """The outlook, by name, of those runs that have not ended; all recorded ones are learned from. An open gate of a
-    run ``with_answers`` that is approved is passed at ``now``. ``given`` are windows and releases that may not be
-    recorded yet. FleetError as of ``outlook`` and ``refuse_days``."""
+    """The outlook, by name, of those ``runs`` that have not ended, in their order; all recorded ones are learned from.
+    An open gate of a run ``with_answers`` that is approved is passed at ``now``. ``given`` are windows and releases
+    that may not be recorded yet. FleetError as of ``outlook`` and ``refuse_days``."""
     refuse_days(days)
     going = [each for each in runs if each.status.status.state not in TERMINAL]
     if not going:

@@ -83,7 +83,8 @@ class UpgradeLeases:
 
     def claim(self, member: str, again: bool = False) -> MemberBlocker | None:
         """Takes the lease. None once it is held or the member goes without, which is said; else what stands against it,
-        in words that stay the same from look to look. A member that goes without is asked only once, or ``again``."""
+        in words that stay the same from look to look. A lease that is held is not asked for again, a member that goes
+        without only once, or ``again``. FleetErrors of the member are not raised."""
         with self._locks[member]:
             return self._claimed(member, again)
 

@@ -95,7 +95,8 @@ class ApprovalRules:
 
 @dataclass(frozen=True, kw_only=True)
 class RunEnding:
-    """How conducting a run ended; ``state``, ``why``, ``changed`` and ``resume_at`` as of ``conductor.loop.Ending``.
+    """How conducting a run ended; ``state``, ``why``, ``changed`` and ``resume_at`` as of ``conductor.loop.Ending``,
+    where all that is in flight stands still as of ``UpdateSteering.resumes``.
 
     ``witnessed`` are members that this conductor saw at the target; ``behind`` has, by name, the versions of those that
     count as done and are not there.
@@ -194,7 +195,8 @@ class UpdateSteering:
         return found
 
     def acts_in_flight(self, state: RunState) -> tuple[UpdateAct, ...]:
-        """Upgrades that were begun and have not ended."""
+        """Upgrades that were begun and have not ended; while there is one the conductor stays, unless all of them stand
+        still (``why_resting``)."""
         return machine.acts_in_flight(state)
 
     def look_before_beginning(
@@ -291,7 +293,8 @@ class UpdateSteering:
         return min((each for each in (*self._turns.instants, self._wake) if each), default=None)
 
     def settled(self, state: RunState) -> bool:
-        """Whether the run has ended, or was stopped."""
+        """Whether the run has ended (Completed, Skipped, Failed), or was stopped; asked where nothing is in flight, and
+        the conductor ends then."""
         return derive(state).state in (*TERMINAL, STOPPED)
 
     def next_look(self) -> datetime | None:

@@ -37,9 +37,9 @@ from .seen_members import SeenMembers
 
 @dataclass(frozen=True, kw_only=True)
 class MemberPlans:
-    """What is to do for ``target`` (``works``), by name of the member. Sorted names: ``without_window`` has no
-    maintenance window, and may begin at any time that no freeze takes, ``unattended_stopped`` does not update its
-    operating system by itself any more once its driver was there."""
+    """What is to do for ``target`` (``works``), by name of the member, in the order of their names. Sorted names:
+    ``without_window`` has no maintenance window, and may begin at any time that no freeze takes, ``unattended_stopped``
+    does not update its operating system by itself any more once its driver was there."""
 
     target: UpgradeTarget
     works: t.Mapping[str, UpgradeWork] = field(default_factory=dict)
