@@ -81,7 +81,8 @@ class Schedule:
 
 @dataclass(frozen=True, kw_only=True)
 class GateRow:
-    """One gate. ``id`` is a lower-case GUID, known from the beginning; the Gate object exists once it is Pending.
+    """One gate. ``schedule`` None: only people complete it. ``id`` is a lower-case GUID, known from the beginning; the
+    Gate object exists once it is Pending.
 
     ``due`` is fixed when a scheduled gate opens. ``by`` is who completed it, empty for the clock; ``verified`` whether
     the hub vouched for that name then. ``refused`` says who refused to open it and why, empty if nobody did.

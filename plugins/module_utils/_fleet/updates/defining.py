@@ -138,8 +138,8 @@ def retried(
 ) -> Outcome:
     """The follow-up run for the members that a finished one, called ``name``, left behind (``follow_up``), by
     ``define_run``: made and not started where there is none. One that is there and was not started is laid out anew
-    where that makes it another; one that was started, or has ended, is given as it is, not ``changed``: that nothing of
-    it is begun again is for the caller to see.
+    where that makes it another; one that was started, or has ended, is given as it is, not ``changed``, and its members
+    are not tried once more. ``write``, ``approved``, ``who`` and ``now`` as of ``define_run``.
 
     FleetError: those of ``read_run``, ``follow_up`` and ``define_run``, and ``name-taken`` where the name is that of
     another run.
@@ -174,8 +174,8 @@ def candidates(records: Records) -> tuple[Candidate, ...]:
 
 
 def run_strategy(records: Records, name: str, where: str, given: UpdateManifests) -> UpdateRunStrategy | None:
-    """The sequence of that name, given or else recorded; None for an empty name. FleetError ``no-such-strategy``,
-    ``record-damaged``."""
+    """The sequence of that name, given or else recorded; None for an empty name. ``where`` tells in the error who names
+    it. FleetError ``no-such-strategy``, ``record-damaged``."""
     if not name:
         return None
     if name in given.strategies:

@@ -59,8 +59,9 @@ class Outlook:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetSight:
-    """What forecasts look at, read once for many runs: FleetMembers as they are recorded, the operations that are in
-    flight there, and runs to learn from. Windows and releases that are ``given`` go before those recorded."""
+    """What forecasts look at, read once for many runs: FleetMembers as they are recorded (``documents``, and read as
+    ``fleet``), the operations that are ``in_flight`` there, all by name of the member, and ``runs`` to learn from.
+    Windows and releases that are ``given`` go before those recorded."""
 
     records: Records
     documents: t.Mapping[str, Record]

@@ -122,8 +122,8 @@ def complete(
 
     One that was completed before, or skipped with what it guards, is left as it is; one that was refused is approved
     all the same, and the refusal counts no more. ``digest`` is the one that the run must have; an empty one fits any
-    run. Without ``self_approval`` who made or started the run is refused, by the names that the run has, vouched for or
-    not. Without ``write`` nothing is recorded.
+    run. The ``reason`` is kept in the Gate, none if it is empty. Without ``self_approval`` who made or started the run
+    is refused, by the names that the run has, vouched for or not. Without ``write`` nothing is recorded.
 
     FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``digest-mismatch``,
     ``self-approval``, ``record-damaged``; ``record-altered`` and ``gate-unproven`` if somebody else wrote the run or
@@ -160,8 +160,8 @@ def refuse(
     session: Session, run: str, which: Which, who: Approver, digest: str, reason: str, *, write: bool
 ) -> Completed:
     """Refuses to open the gate: whoever conducts the run stops it there. A refusal stands until the gate is approved;
-    one that was refused before is left as it is, with its reason, and ``by`` is who did. Without ``write`` nothing is
-    recorded.
+    one that was refused before is left as it is, with its reason, and ``by`` is who did. ``digest`` as of ``complete``.
+    Without ``write`` nothing is recorded.
 
     FleetError: those of ``complete`` but ``self-approval``; ``no-reason`` for a blank ``reason``, ``gate-passed`` where
     it was approved or skipped before.

@@ -51,8 +51,8 @@ FINAL = ("forbidden", *WRONG)
 
 
 def obstacle(error: FleetError) -> MemberBlocker:
-    """Why a member cannot be looked at, or held: PreconditionFailed, with the way out, if nobody but people can help;
-    else Unreachable."""
+    """Why a member cannot be looked at, or held, by the ``error`` of that: PreconditionFailed, with the way out, if
+    nobody but people can help; else Unreachable."""
     if error.code in FINAL:
         return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{error.message} ({error.hint})")
     return MemberBlocker(reason=UNREACHABLE, message=error.message)

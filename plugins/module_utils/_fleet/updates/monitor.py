@@ -230,7 +230,8 @@ class MemberMonitor:
 
     def forget_claim(self, member: str) -> None:
         """Forgets that the member is claimed, because its attempt is put back: it is looked at and claimed anew when
-        its turn comes. Its leases and mark are given up by the next ``keep_only``, as what earlier conductors left."""
+        its turn comes. Nothing if it is not. Its leases and mark are given up by the next ``keep_only``, as what
+        earlier conductors left."""
         claimed = self._claims.pop(member, None)
         if claimed:
             self._left[member] = claimed

@@ -98,8 +98,8 @@ class RunProgress:
         self.journal("Warning", "ApprovalRefused", text)
 
     def said(self, operation: str, message: str) -> None:
-        """Tells people a word from an upgrade in flight, by its member; one that is empty, or the same as its last, is
-        passed over."""
+        """Tells people a word from an upgrade in flight, by its member, or its name where none has it; one that is
+        empty, or the same as its last, is passed over."""
         if message and self._words.get(operation) != message:
             self._words[operation] = message
             rows = self._told.members if self._told else ()
@@ -108,7 +108,8 @@ class RunProgress:
             self.say(f"  {who} {words}" if words.startswith("pool ") else f"    {who}: {words}")
 
     def waiting(self, run: RunState, until: datetime | None, now: datetime) -> None:
-        """Tells people, at most once a minute, the first time a minute after ``begin``, that it still waits."""
+        """Tells people, at most once a minute, the first time a minute after ``begin``, that it still waits; ``until``
+        as of ``Telling``."""
         if self._reminded is None or is_over(self._reminded, REMIND, now):
             self._reminded = now
             till = f" until {write_time(until)}" if until else ""

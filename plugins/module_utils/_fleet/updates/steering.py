@@ -128,8 +128,9 @@ def conduct_run(
     telling: Telling[RunState] | None = None,
 ) -> RunEnding:
     """Conducts the run as ``conduct`` does, and ends also (``waiting``) when all that is in flight waits for later by
-    itself. ``here`` says where operations are begun, as in ``drivers.host``; it is asked when one is about to be.
-    ``telling`` is what tells of it, where that is more than ``progress``. ``behind`` of the ending is empty.
+    itself. ``sight`` looks at members and claims them, ``works`` begins their upgrades and follows them, ``rules``
+    judge approvals. ``here`` says where operations are begun, as in ``drivers.host``; it is asked when one is about to
+    be. ``telling`` is what tells of it, where that is more than ``progress``. ``behind`` of the ending is empty.
 
     FleetError ``run-deleted``, also where another than that of ``progress`` has its name by now, and those of
     ``conduct``.

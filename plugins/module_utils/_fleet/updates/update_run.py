@@ -95,9 +95,10 @@ def restarted(session: Session, run: UpdateRun, write: bool, who: str = "") -> O
 
 
 def keep_terms(session: Session, run: UpdateRun, given: Terms) -> UpdateRun:
-    """As ``kept_terms.keep_terms``, of an update run. Nothing is recorded, and no error raised, where a gate that was
-    passed does not meet the new terms, for whoever conducts by them is refused later (``gate-unproven``), nor in a run
-    that has ended. FleetError as of ``read_run`` and ``vouched_since``, and ``conflict``."""
+    """As ``kept_terms.keep_terms``, of an update run and the ``given`` terms of who conducts it. Nothing is recorded,
+    and no error raised, where a gate that was passed does not meet the new terms, for whoever conducts by them is
+    refused later (``gate-unproven``), nor in a run that has ended. FleetError as of ``read_run`` and ``vouched_since``,
+    and ``conflict``."""
     keeper = GateKeeper(session.records, lambda: vouched_since(session.hub), given)
 
     def may_keep(run: UpdateRun) -> bool:

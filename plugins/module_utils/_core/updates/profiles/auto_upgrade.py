@@ -119,9 +119,9 @@ def evaluate(
     now: datetime,
 ) -> Evaluation:
     """The run to create and start now, or why there is none; a disabled profile makes none. One that was made and whose
-    start did not come about is given again. ``members`` are those that its strategy takes, ``runs`` all that are
-    recorded; none of them is touched, nothing is written. A FleetError of ``goal`` is the reason ``NoSuchRelease``, its
-    ValueError is raised."""
+    start did not come about is given again. ``known`` is what catalogues say, ``members`` are those that its strategy
+    takes, ``runs`` all that are recorded; none of them is touched, nothing is written. A FleetError of ``goal`` is the
+    reason ``NoSuchRelease``, its ValueError is raised."""
     if profile.spec.disabled:
         return Evaluation(profile=profile.name, reasons=(Reason(DISABLED, "the profile is disabled"),))
     return _evaluated(profile, known, members, runs, now, start=True)

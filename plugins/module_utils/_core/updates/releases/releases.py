@@ -74,8 +74,8 @@ class Release:
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """A node image in one place; ``version`` without its family. ``available_from`` None: always available;
-    ``security``: it only brings security fixes."""
+    """A node image in one place; ``version`` without its family. ``published`` None: not known, and never too old;
+    ``available_from`` None: always available; ``security``: it only brings security fixes."""
 
     family: str
     version: str

@@ -112,8 +112,9 @@ class UpgradeWork:
 
 def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> UpgradeWork:
     """What the member has to do for the target at ``now``, to be asked when its turn comes; a skip counts before a
-    failure, and both before obstacles. Nothing is asked of a cluster: ``cluster`` is as it was read last. ValueError
-    for a malformed version, of a pool too; KeyError as of ``choose``."""
+    failure, and both before obstacles. Nothing is asked of a cluster: ``cluster`` is the member as it was read last, or
+    just seen, ``known`` what catalogues say. ValueError for a malformed version, of a pool too; KeyError as of
+    ``choose``."""
     place = known.at(cluster.provider, cluster.location)
     choices = _choices(cluster, target, known, now)
     skip = next((each.skip for _pool, each in choices if each.skip), None)

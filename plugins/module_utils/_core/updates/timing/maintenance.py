@@ -125,9 +125,9 @@ class Calendar:
     freezes: tuple[_Frozen, ...] = ()
 
     def startable_spans(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
-        """When upgrades of this type (Full, ControlPlaneOnly, NodeImageOnly) may start on the member between two
-        instants, in order of time, as ``MemberView.windows`` has it; a window that reaches beyond them is not cut, the
-        time around freezes of a member without windows is. What a freeze leaves of a window and lies wholly beyond
+        """When upgrades of this type (Full, ControlPlaneOnly, NodeImageOnly) may start on the member (``site``) between
+        two instants, in order of time, as ``MemberView.windows`` has it; a window that reaches beyond them is not cut,
+        the time around freezes of a member without windows is. What a freeze leaves of a window and lies wholly beyond
         them is left out. None: at any time; empty: never.
 
         KeyError for another type. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there,
