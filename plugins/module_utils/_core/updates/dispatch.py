@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which members of a stage begin their upgrade now: slots (``maxConcurrency``) of stage and groups, order of members,
-round robin of the groups, who is skipped or fails when its turn comes; and the names of operations."""
+round robin of the groups, who is skipped or fails when its turn comes, who waits for a slot (``WaitingForSlot``); and
+the names of operations."""
 
 from __future__ import annotations
 

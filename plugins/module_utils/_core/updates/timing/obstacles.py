@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What keeps a member of an update run from starting when its turn comes (closed window, unreachable, others, no slot:
-``WaitingForSlot``), and what becomes of it: Pending with a reason, Failed, or Skipped when it was unreachable for too
-long; when time alone changes that."""
+"""What keeps a member of an update run from starting when its turn comes (closed window, unreachable, others), and what
+becomes of it: Pending with a reason, Failed, or Skipped when it was unreachable for too long; when time alone changes
+that."""
 
 from __future__ import annotations
 
