@@ -35,7 +35,7 @@ MADE_BY = "gitops.fleet/made-by"
 @dataclass(frozen=True, kw_only=True)
 class Court:
     """What approvals of one update run are judged by. ``given`` are the terms of who conducts it. The hub vouches for
-    names in objects that were made after ``since``; None: it vouches for nothing."""
+    names in objects that were made after ``since``; None: for no name, as where it has no such policies."""
 
     run: UpdateRun
     given: Terms = Terms()
@@ -43,11 +43,11 @@ class Court:
 
     @property
     def terms(self) -> Terms:
-        """The given terms, and those that the run keeps."""
+        """The stricter of the given terms and those that the run keeps, one by one, as of ``stricter``."""
         return stricter(self.given, kept_terms(self.run.metadata.annotations))
 
     def vouches(self, created: datetime | None) -> bool:
-        """Whether names in an object that was made then are true."""
+        """Whether names in an object that was ``created`` then are true, as of ``is_vouched_for``."""
         return is_vouched_for(created, self.since)
 
     @property
@@ -59,7 +59,7 @@ class Court:
 
 def is_vouched_for(created: datetime | None, since: datetime | None) -> bool:
     """Whether names in an object that was ``created`` then are true, on a hub that refuses others ``since`` then:
-    whether it was made later. They are not if one of the two is not known."""
+    whether it was made later, and not at that very instant. They are not if one of the two is not known (None)."""
     return since is not None and created is not None and created > since
 
 
@@ -87,7 +87,8 @@ def proven_makers(names: tuple[str, str], vouched: bool) -> frozenset[str]:
 
 def self_approval_words(by: str, makers: t.Collection[str]) -> str:
     """Why an approval of ``by`` does not count where self-approval is not allowed, for runs of either kind; ``makers``
-    as of ``proven_makers``. Empty if it counts."""
+    as of ``proven_makers``. Empty if it counts; an empty ``by`` is none of them, and it is for the caller to see that
+    somebody is named."""
     if not makers:
         return "nothing proves who made and who started the run, and self-approval is not allowed"
     return f"{by} made or started the run, and self-approval is not allowed" if by in makers else ""
@@ -103,10 +104,11 @@ class RefusedApproval:
 def judged_approval(
     gate: Gate, place: UpdateRunGateTarget, court: Court, now: datetime, used: bool = False
 ) -> Approval | RefusedApproval:
-    """The approval of a Gate, or why it does not count: its ``place`` in the run, the digests, who gave it and when are
-    judged by the ``court``, the first fault counts. That the Gate is Completed is for the caller to see. One that was
-    ``used`` before does not expire any more. Where the Gate does not say who gave it, that is ``unverified``; when,
-    ``now``."""
+    """The approval of a Gate, or why it does not count: its ``place`` in the run, the digests (an approval without one
+    passes), who gave it and when are judged by the ``court``, in this order; the first fault counts. That the Gate is
+    Completed is for the caller to see. One that was ``used`` before does not expire any more. Where the Gate does not
+    say who gave it, and that need not be proven, ``by`` is ``unverified``; where it does not say when, and no expiry is
+    looked at, ``at`` is ``now``."""
     digest, approval = recorded_digest(court.run), gate.status.approval
     other = why_another_gate(gate, place, court.run)
     if other:
@@ -139,7 +141,8 @@ def why_another_gate(gate: Gate, place: UpdateRunGateTarget, run: UpdateRun) -> 
 def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court: Court, now: datetime) -> str:
     """Why a gate that the run says is Completed was not, by its Gate object (None: there is none); empty if it was. One
     that nobody completed must be due, by a clock five minutes ahead of ``now``; of another the Gate must be Completed,
-    by an approval that counts, whatever its age, and is of whom the ``row`` names."""
+    by an approval that counts, whatever its age, and is of whom the ``row`` names. That the ``row`` is Completed is not
+    looked at."""
     if gate is None:
         return "there is no Gate of it"
     other = why_another_gate(gate, place, court.run)
@@ -170,7 +173,8 @@ def as_shown(row: GateRow, gate: Gate | None, court: Court | None = None) -> Gat
 def as_answered(run: UpdateRun, answers: t.Mapping[str, Approval | str]) -> UpdateRun:
     """The run as people are to see it, never for records. ``answers``, by the id of an open gate, are what was answered
     since the run was conducted: an approval, whose giver the gate names though it is Pending still, or the words of a
-    refusal. Whoever conducts the run takes them up."""
+    refusal; of gates that are not open they are passed over. The same run if that changes none of its gates. Whoever
+    conducts the run takes the answers up."""
 
     def answered(row: GateRow) -> GateRow:
         """An open gate with its answer; without one it names nobody who has approved it, and keeps its refusal. Others

@@ -14,8 +14,9 @@ def batches(stage: StageRow) -> tuple[tuple[str, ...], ...]:
     update run.
 
     A batch has at most ``max_concurrency`` members of each group and of the stage, of which the first groups take
-    theirs first; a limit of 0 counts as 1. Gates, waits, windows and limits of failures are not looked at. An update
-    run does not wait for the slowest of a batch, so that this is never faster than one.
+    theirs first; a limit of 0 counts as 1. All members are in it, whatever their states; gates, waits, windows and
+    limits of failures are not looked at. An update run does not wait for the slowest of a batch, so that this is never
+    faster than one.
     """
     waiting = [[member.name for member in group.members] for group in stage.groups]
     out = []

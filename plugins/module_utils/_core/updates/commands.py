@@ -53,8 +53,10 @@ _RESULTS = {COMPLETED: "", FAILED: UPGRADE_FAILED, SKIPPED: ALREADY_AT_TARGET}
 
 
 def start(run: RunState, now: datetime) -> RunState:
-    """The run once a new one (NotStarted) is begun, or a Stopped or Failed one goes on: what ended well stays, members
-    that failed or were stopped are NotStarted again, breaches of limits of failures are lifted.
+    """The run once a new one (NotStarted) is begun, or a Stopped or Failed one goes on: what is Completed or Skipped
+    stays, members that failed or were stopped are NotStarted again and keep the number of their attempt and their first
+    start, breaches of limits of failures are lifted. Gates and waits of what is Skipped by then are Skipped at ``now``;
+    nothing begins here.
 
     Failures in stages that are done, and in segments that the user skipped, are left as they are. FleetError
     ``conflict-state`` in any other state.
@@ -75,9 +77,9 @@ def start(run: RunState, now: datetime) -> RunState:
 
 
 def stop(run: RunState) -> RunState:
-    """The run told to stop: nothing new starts, Pending members become Stopped; what is in flight goes on to its end.
-    The same run where nothing is left to stop (Stopping, Stopped, Skipped). FleetError ``conflict-state`` for one that
-    is NotStarted, Failed or Completed."""
+    """The run told to stop: nothing new starts, Pending members become Stopped, open gates and waits stay as they are;
+    what is in flight goes on to its end. The same run where nothing is left to stop (Stopping, Stopped, Skipped).
+    FleetError ``conflict-state`` for one that is NotStarted, Failed or Completed."""
     state = derive(run).state
     if state in STOPPED_ALREADY:
         return run
@@ -128,8 +130,9 @@ def with_attempt_end(
 
 
 def with_reference(run: RunState, operation: str, reference: str, version_before: str = "") -> RunState:
-    """The run with the ``reference`` by which the driver finds the operation again, and the version at which it began
-    (empty: that stays as it is); the same run if the operation is not in flight."""
+    """The run with the ``reference`` by which the driver finds the operation again, in place of an earlier one (an
+    empty one takes that away), and the version at which it began (empty: that stays as it is); the same run if the
+    operation is not in flight."""
     return _in_flight(
         run,
         operation,
@@ -146,8 +149,9 @@ def held_up(run: RunState, operation: str, message: str) -> RunState:
 def put_back(run: RunState, operation: str, why: MemberBlocker, now: datetime) -> RunState:
     """The run with an attempt taken back that was meant, was surely not begun, and may not begin now: its member is
     Pending for the reason ``why``, without a slot. Its next attempt has the same number, and so the same name: should
-    anything of this one come up after all, it is found. As people have said meanwhile it is Stopped, or Skipped with
-    its group or stage. The same run if the operation is not in flight."""
+    anything of this one come up after all, it is found. Where people have stopped the run meanwhile it is Stopped,
+    where they have skipped its group or stage Skipped. Versions, images and the reference that stood there are gone.
+    The same run if the operation is not in flight."""
 
     def back(row: MemberRow) -> MemberRow:
         """The row as before the attempt, Pending or Stopped."""

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which members of a stage begin their upgrade now: slots (``maxConcurrency``) of stage and groups, order of members,
-round robin of the groups, who is skipped or fails when its turn comes; and the names of operations."""
+round robin of the groups, who is skipped or fails when its turn comes, who waits for a slot (``WaitingForSlot``); and
+the names of operations."""
 
 from __future__ import annotations
 
@@ -70,7 +71,7 @@ class GroupSlots:
 def dispatch(turn: DispatchContext, seen: StageLook) -> StageRow:
     """The stage after giving out its free slots to members that can start, the same one if nothing changes; attempts to
     begin are added to ``turn.begun``. ``seen`` is ``turn.stage`` as it is, of one group at least; each member that has
-    not ended has a view.
+    not ended has a view (without one KeyError can be raised).
 
     Groups take turns for the slots of the stage, and the next decision goes on after the group that was served last;
     members of a group are tried in the order of ``order_key``. One that cannot start takes no slot: it becomes Pending,
@@ -177,8 +178,8 @@ def _after_turn(turn: DispatchContext, group: GroupRow, row: MemberRow) -> Membe
 
 
 def operation_name(run: RunState, member: str, attempt: int) -> str:
-    """What the operation is called that upgrades the member in this attempt (from 1), ``<run>-<start of its
-    uid>.<member>.<attempt>``: the same for every conductor that begins it, so that it is begun once."""
+    """What the operation is called that upgrades the member in this attempt (from 1), ``<run>-<first 8 characters of
+    its uid>.<member>.<attempt>``: the same for every conductor that begins it, so that it is begun once."""
     return f"{operation_prefix(run)}{member}.{attempt}"
 
 

@@ -71,8 +71,8 @@ def tally(members: t.Sequence[MemberRow]) -> Tally:
 class GroupFacts:
     """What the state of a group follows from. ``count`` are its members; ``user_skipped``: itself or with its stage;
     ``breached``, ``stage_breached``: it or its stage has more failures than allowed, now or latched earlier; ``stop``:
-    the run was told to; ``reached`` as of ``GroupRow``. Of its gates one before or after it is Pending
-    (``..._pending``), or one after it NotStarted (``after_unopened``)."""
+    the run was told to; ``reached`` as of ``GroupRow``, ``stage_reached`` as of its stage. Of its gates one before or
+    after it is Pending (``..._pending``), or one after it NotStarted (``after_unopened``)."""
 
     count: Tally
     user_skipped: bool
@@ -89,8 +89,9 @@ class GroupFacts:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StageFacts:
     """What the state of a stage follows from. ``groups`` are derived states, ``breached_groups`` says of each whether
-    its own limit is breached; ``new`` and ``stop`` are of the run: never started, told to stop. The rest is as of a
-    group; the wait after it is Running (``wait_running``) or NotStarted (``wait_unopened``)."""
+    its own limit is breached; ``new`` and ``stop`` are of the run: never started, told to stop. ``in_flight`` and
+    ``failed`` count members of all its groups. The rest is as of a group; the wait after it is Running
+    (``wait_running``) or NotStarted (``wait_unopened``)."""
 
     new: bool
     stop: bool
@@ -114,24 +115,27 @@ class StageFacts:
 
     @property
     def groups_done(self) -> bool:
-        """Whether each group is Completed or Skipped."""
+        """Whether each group is Completed or Skipped, as it is without any."""
         return all(state in DONE for state in self.groups)
 
     @property
     def groups_ended(self) -> bool:
-        """Whether each group is Completed, Skipped or Failed."""
+        """Whether each group is Completed, Skipped or Failed, as it is without any."""
         return all(state in _ENDED for state in self.groups)
 
     @property
     def drained(self) -> bool:
-        """Whether a group is breached and each other one is finished: then nothing new may start in the stage."""
+        """Whether a group is breached and each other one is breached, Completed or Skipped: then nothing new may start
+        in the stage."""
         sides = zip(self.groups, self.breached_groups, strict=True)
         return any(self.breached_groups) and all(breached or state in DONE for state, breached in sides)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFacts:
-    """``stages`` are derived states; ``latched`` says that a limit of failures is breached in one of them."""
+    """What the state of a run follows from. ``stages`` are derived states, in order; ``new``: never started, ``stop``:
+    told to stop; ``in_flight`` counts members of all stages that are Running; ``latched`` says that a limit of failures
+    is breached in one stage or group."""
 
     new: bool
     stop: bool
@@ -141,7 +145,7 @@ class RunFacts:
 
     @property
     def current(self) -> str:
-        """State of the first stage that is not done, empty if there is none."""
+        """State of the first stage that is neither Completed nor Skipped, empty if there is none."""
         return next((state for state in self.stages if state not in DONE), "")
 
 

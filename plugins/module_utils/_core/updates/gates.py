@@ -52,7 +52,8 @@ class GateContext:
     _looks: dict[int, tuple[StageRow, StageLook]] = field(default_factory=dict)
 
     def look(self, stage: StageRow) -> StageLook:
-        """What follows from the stage, worked out once as long as it is the same."""
+        """What follows from the stage, worked out once as long as it is the same object, by phase and stop of this
+        ``run``."""
         found = self._looks.get(id(stage))
         if found is None:
             found = self._looks[id(stage)] = (stage, stage_look(stage, self.run))
@@ -73,7 +74,8 @@ def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
 def with_passed_gates(stage: StageRow, desk: GateContext) -> StageRow:
     """The stage with those open (Pending) gates Completed that were approved, refused or not, or are due and were not
     refused, and its wait if that is over; clocks go on while a run is stopped. A gate or wait of the clock is completed
-    at its own time, not at ``now``. A stage that was not reached stays as it is."""
+    at its own time, not at ``now``; one that was approved, due or not, at the instant of its approval, by whom that
+    names, and its refusal is taken off. A stage that was not reached stays as it is."""
     if not stage.reached:
         return stage
     groups = tuple(_with_both_changed(group, lambda gates: _completed(gates, desk)) for group in stage.groups)
@@ -137,7 +139,9 @@ def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
 def with_skipped_gates(stage: StageRow, desk: GateContext) -> StageRow:
     """The stage with gates and wait Skipped of what a user skipped, and of what is Skipped by now, reached or not.
 
-    What was passed before stays as it is. A skipped segment that still drains opens nothing any more either.
+    Open gates and a wait that runs are Skipped, too; what was passed before stays as it is. The ``reason`` of the wait
+    is RequestedByUser where a user skipped the stage, else empty. A skipped segment that still drains opens nothing any
+    more either.
     """
     seen = desk.look(stage)
     groups = tuple(
@@ -159,12 +163,13 @@ def with_skipped_gates(stage: StageRow, desk: GateContext) -> StageRow:
 
 
 def skipped_wait(wait: WaitRow, reason: str, now: datetime) -> WaitRow:
-    """The wait after a stage, Skipped at ``now`` for ``reason``."""
+    """The wait after a stage, whatever its state, Skipped at ``now`` for ``reason`` (empty: its stage came to be
+    Skipped of itself)."""
     return replace(wait, state=SKIPPED, reason=reason, completed=now)
 
 
 def cleared(gates: Gates) -> bool:
-    """Whether none of the gates holds anything up: each is Completed or Skipped."""
+    """Whether none of the gates holds anything up: each is Completed or Skipped, or there is none."""
     return not gates or all(gate.state in DONE for gate in gates)
 
 

@@ -62,7 +62,8 @@ def is_recorded_strategy(run: UpdateRun) -> bool:
 
 def problems_of(run: UpdateRun) -> list[Problem]:
     """What of the record of an update run cannot have come of decisions and commands, or goes against its recorded
-    digests, each as a Problem ``record-altered``; empty for a run that was never started and has no stages yet."""
+    digests, each as a Problem ``record-altered``, digests first, then as of ``oddities``; empty for a run that was
+    never started and has no stages yet."""
     status = run.status
     if status.phase == NEW and not status.stages:
         return []
@@ -75,7 +76,7 @@ def problems_of(run: UpdateRun) -> list[Problem]:
 
 def oddities(state: RunState) -> list[str]:
     """What of a run's rows cannot have come about by decisions and commands (names of operations and gates, states, the
-    order of stages, waits), each as a sentence; digests are not looked at. Empty if all can."""
+    order of stages, waits), each as a sentence, in this order; digests are not looked at. Empty if all can."""
     return [*_names(state), *_order(state), *_waits(state)]
 
 

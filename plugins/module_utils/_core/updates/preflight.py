@@ -65,7 +65,8 @@ class ProtectedNode:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberLook:
-    """What a member showed. ``busy`` is what its platform does there, ``not_ready`` are nodes, ``blocking`` disruption
+    """What a member showed when it was looked at. ``version`` is that of its control plane, empty if it was not told;
+    ``busy`` is what its platform does there, empty for nothing, ``not_ready`` are nodes, ``blocking`` disruption
     budgets that allow nothing now, ``protected`` nodes that are to be replaced and may not be, ``removed`` APIs in use
     with the minor that has them no more, ``unread`` what could not be read, with the reason. ``driver`` is what asking
     its driver has brought up, as code, message and whether that blocks. ``unreachable`` says why nothing could be
@@ -129,7 +130,7 @@ def left_fleet_finding(member: str) -> PreflightFinding:
 def deprecated_apis(metrics: str) -> tuple[tuple[str, str], ...]:
     """From an API server's ``/metrics`` (``apiserver_requested_deprecated_apis``): each API (``resource of
     group/version``) that was asked for since it started and that a later minor removes, with that minor; by name, each
-    once."""
+    once. Lines of another form are passed over; empty if nothing was."""
     found = set()
     for row in _DEPRECATED.finditer(metrics):
         labels = dict(_LABEL.findall(row["labels"]))

@@ -46,8 +46,8 @@ LEFT_BEHIND = (FAILED, SKIPPED)
 
 def follow_up(before: UpdateRun, name: str) -> UpdateRun:
     """The follow-up run, not started: target, sequence and conflict rules of the first, versions and images as they
-    were fixed then, all its failed and skipped members (those skipped by a user or at the target among them), and the
-    terms of approvals that it keeps.
+    were fixed then, all its failed and skipped members, in its order (those skipped by a user or at the target among
+    them, and those that have left the fleet since), and the terms of approvals that it keeps. Nothing is recorded.
 
     FleetError ``conflict-state`` unless the first is Completed or Skipped (a Stopped or Failed run is started again),
     ``nothing-to-retry`` if no member failed or was skipped, ``strategy-unproven`` if no digest proves the strategy in
@@ -91,7 +91,8 @@ def follow_up(before: UpdateRun, name: str) -> UpdateRun:
 
 def retry_name(before: UpdateRun) -> str:
     """What the follow-up run is called: that of ``web`` is ``web-retry``, that of this, if its ``retryOf`` says that it
-    is a retry, ``web-retry-2`` and so on, cut to 50 characters."""
+    is a retry, ``web-retry-2`` and so on, cut to 50 characters. Whether there is a run of that name is not looked
+    at."""
     stem, number = before.name, 1
     if before.spec.retry_of and (found := _RETRY.fullmatch(before.name)):
         stem, number = found[1], int(found[2] or 1) + 1
@@ -108,7 +109,8 @@ def is_left_behind(member: MemberUpdateStatus) -> bool:
 def made_good_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> str:
     """Name of the finished retry, or of a retry of that and so on, after which none of those that the run left behind
     is left; empty without one, and if it left nobody behind. ``runs`` are all that are recorded, and of several retries
-    of one run the one that was made last counts; one that was made before what it retries is none of its retries."""
+    of one run the one that was made last counts, of equally old ones the last by name; one that was made before what it
+    retries is none of its retries."""
     retries: dict[str, list[UpdateRun]] = {}
     for each in runs:
         if each.spec.retry_of and each.status.status.state in DONE:
@@ -125,10 +127,10 @@ def made_good_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> str:
 
 
 def superseded_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> UpdateRun | None:
-    """The last run that was made after this one, which has failed, and that was started and takes all whom this one
-    would try again at least as far: to the same version or a newer one, by the same type of upgrade or a full one. None
-    without one, for a run in another state than Failed, and where it is not known when it was made. ``runs`` are all
-    that are recorded."""
+    """The last run, of equally old ones the last by name, that was made after this one, which has failed, and that was
+    started and takes all whom this one would try again at least as far: to the same version or a newer one, by the same
+    type of upgrade or a full one. None without one, for a run in another state than Failed, and where it is not known
+    when it was made. ``runs`` are all that are recorded."""
     made = run.metadata.creation_timestamp
     if made is None or run.status.status.state != FAILED:
         return None

@@ -34,8 +34,9 @@ class MemberRow:
     ``attempt`` is 0 until it is first dispatched, then counts from 1; ``operation`` names the latest attempt, and
     ``reference`` is what its driver gave back to find it again. Versions are those observed before and after it,
     ``node_images`` those of its pools after it, ``family-version``, each once and in order; empty where none were seen.
-    ``skipped_by`` is user or system; ``skipped_via`` the kind of target that the user named. ``started`` is the first
-    dispatch, whatever attempt this is; ``pending_since`` the instant since which the present obstacle holds.
+    ``skipped_by`` is user or system, empty if it was not skipped; ``skipped_via`` the kind of target that the user
+    named. ``completed`` is when it ended: Completed, Failed or Skipped. ``started`` is the first dispatch, whatever
+    attempt this is; ``pending_since`` the instant since which the present obstacle holds.
     """
 
     name: str
@@ -71,7 +72,7 @@ class MemberRow:
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
     """When a scheduled gate completes itself: the next such weekday (``Monday``) and time (``HH:MM``), at the offset
-    ``+HH:MM``."""
+    ``+HH:MM`` (empty: UTC), as of ``gates.next_occurrence``."""
 
     day: str
     time: str
@@ -80,7 +81,8 @@ class Schedule:
 
 @dataclass(frozen=True, kw_only=True)
 class GateRow:
-    """One gate. ``id`` is a lower-case GUID, known from the beginning; the Gate object exists once it is Pending.
+    """One gate. ``schedule`` None: only people complete it. ``id`` is a lower-case GUID, known from the beginning; the
+    Gate object exists once it is Pending.
 
     ``due`` is fixed when a scheduled gate opens. ``by`` is who completed it, empty for the clock; ``verified`` whether
     the hub vouched for that name then. ``refused`` says who refused to open it and why, empty if nobody did.
@@ -100,7 +102,8 @@ class GateRow:
 
 @dataclass(frozen=True, kw_only=True)
 class WaitRow:
-    """The wait after a stage. ``ends`` is fixed when it begins; ``reason`` says why it was Skipped."""
+    """The wait after a stage. ``ends`` is fixed when it begins; ``reason`` says why it was Skipped, empty where its
+    stage came to be Skipped of itself."""
 
     seconds: int
     state: str = NOT_STARTED
@@ -176,12 +179,13 @@ class RunState:
 
     @property
     def members(self) -> tuple[MemberRow, ...]:
-        """Those of all stages, in order."""
+        """The members of all stages and groups, in order."""
         return tuple(row for stage in self.stages for group in stage.groups for row in group.members)
 
     @property
     def refused_gates(self) -> tuple[GateRow, ...]:
-        """Open gates that somebody refused to pass, in no order."""
+        """Open gates that somebody refused to pass, by stages in order, in each the stage's own before those of its
+        groups. One that was passed or skipped since is none."""
         gates: list[GateRow] = []
         for stage in self.stages:
             gates += (*stage.before_gates, *stage.after_gates)
@@ -197,8 +201,8 @@ class RunState:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberBlocker:
-    """Why a member cannot start now, or ever, as a reason code with a message. ``until`` is when it is known to end,
-    None where that is not known."""
+    """Why a member cannot start now, or ever, as a reason code with a message, which may be empty: then the code is
+    told. ``until`` is when it is known to end, None where that is not known."""
 
     reason: str
     message: str = ""
@@ -242,7 +246,8 @@ Members = t.Mapping[str, MemberView]
 
 @dataclass(frozen=True, kw_only=True)
 class Approval:
-    """A gate that somebody completed, by its id. ``by`` names who; ``verified`` is whether the hub vouches for that."""
+    """An approval that counts, for the ``gate`` of that id, given ``at`` that instant. ``by`` names who; ``verified``
+    is whether the hub vouches for that."""
 
     gate: str
     by: str

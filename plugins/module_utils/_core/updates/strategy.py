@@ -48,7 +48,7 @@ NAMED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A member of the fleet, as far as strategies look at it."""
+    """A member of the fleet, as far as strategies look at it: its update group (empty: it has none) and its labels."""
 
     name: str
     group: str = ""
@@ -85,8 +85,9 @@ def candidates_of_run(candidates: t.Sequence[Candidate], members: t.Collection[s
 
 def resolve(strategy: UpdateRunStrategy | None, candidates: t.Sequence[Candidate], uid: str) -> Resolved:
     """The rows of a new run, as the strategy groups its members, which keep the order of ``candidates``, with limits as
-    numbers: slots round down, 1 at least (a group without members has 0), failures up. None: all of them, one after
-    another, in one stage, and no failure is allowed.
+    numbers: slots round down, 1 at least (a group without members has 0) and ``MAX_CONCURRENCY`` at most, failures up.
+    None: all of them, one after another, in one stage and group ``default``, and no failure is allowed. Groups stay
+    though they have no members.
 
     ``uid`` of the run makes the ids of its gates, the same each time. FleetError with all problems at once:
     ``overlapping-groups`` (a member that two groups take), ``invalid-label-selector``, ``invalid-count-or-percentage``.

@@ -26,7 +26,7 @@ Annotations = t.Mapping[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What an approval has to be. ``expires``: not older than that when it is used, None: of any age. Without
+    """What an approval has to be. ``expires``: at most that old when it is used, None: of any age. Without
     ``self_approval`` it comes from somebody who neither made nor started the run; that and ``verified`` want names that
     the hub vouches for."""
 
@@ -69,8 +69,8 @@ def terms_to_keep(annotations: Annotations, given: Terms) -> dict[str, str]:
 
 
 def as_annotations(terms: Terms) -> dict[str, str]:
-    """The terms as annotations of a run: ``"false"``, ``"true"`` and whole seconds; none for what is asked of no
-    approval."""
+    """The terms as annotations of a run: ``"false"``, ``"true"`` and whole seconds, a fraction cut off; none for what
+    is asked of no approval."""
     return {
         **({} if terms.self_approval else {SELF_APPROVAL: "false"}),
         **({VERIFIED: "true"} if terms.verified else {}),

@@ -28,8 +28,8 @@ _ATTEMPTS = 5
 def claim(records: Records, member: str, operation: str, holder: str) -> Lease | MemberBlocker:
     """Takes the records' lease on the member, for ``LEASE_SECONDS``, and marks its FleetMember as worked on by this
     operation. The lease; or, with nothing held, the obstacle (OperationInProgress): another one has it, it is leaving
-    the fleet, or others keep writing it. Repeating is harmless, as the same ``holder``. FleetErrors of the records,
-    after which the lease may be held."""
+    the fleet, or others keep writing it. A mark of an operation that is over is replaced. Repeating is harmless, as the
+    same ``holder``. FleetErrors of the records, after which the lease may be held."""
     try:
         lease = records.acquire(lease_name(member), holder, LEASE_SECONDS)
     except FleetError as error:
@@ -115,7 +115,8 @@ def lease_name(member: str) -> str:
 
 
 def mark_of(document: Record) -> str:
-    """The operation that a FleetMember's record is marked with; empty if it bears no mark."""
+    """The operation that a FleetMember's record is marked with; empty if it bears no mark, or its status is no map.
+    Whether it is in flight is not looked at."""
     status = document.get("status")
     return str(status.get("operation", "")) if isinstance(status, dict) else ""
 

@@ -86,7 +86,8 @@ DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
 class ConductOptions:
     """How to conduct. ``drivers``: options by driver; ``operations``: folder, empty for the usual; ``time_limit`` and
     ``max_idle`` as of ``RunLimits``; ``timeout``: seconds to connect; ``threads``: members looked at at once, before
-    and afterwards; ``events``: file for lines of JSON, or empty; ``approved`` (digest), ``src``: for the evidence."""
+    and afterwards; ``events``: file for lines of JSON, or empty; ``terms``: of approvals; ``pace``: how often
+    operations are looked at, and when one is lost; ``approved`` (digest), ``src``: for the evidence alone."""
 
     drivers: t.Mapping[str, t.Any] = field(default_factory=dict)
     operations: str = ""
@@ -120,10 +121,10 @@ class Rehearsed(Outcome):
 
 
 def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = "") -> RunEnding:
-    """Starts the run if it never was, as ``who``, and conducts it; then looks whether members that count as done are at
-    the target. FleetError of ``keep_terms``, ``started``, ``conduct_run``, ``drivers_from``, ``refuse_target``,
-    ``refuse_pools_without_driver``, ``members_to_write``, ``events_file``, ``vouched_since``, ``intent_reference`` and
-    ``observed_versions``."""
+    """Starts the run if it never was, as ``who``, not one that was stopped or failed, and conducts it; then looks
+    whether members that count as done are at the target. FleetError of ``keep_terms``, ``started``, ``conduct_run``,
+    ``drivers_from``, ``refuse_target``, ``refuse_pools_without_driver``, ``members_to_write``, ``events_file``,
+    ``vouched_since``, ``intent_reference`` and ``observed_versions``."""
     records, say = session.records, session.say
     members_to_write(session)
     with _drivers(session, run, wish, strict=True) as (drivers, clients):
@@ -356,8 +357,7 @@ def _drivers(
     session: Session, run: UpdateRun, wish: ConductOptions, strict: bool = False
 ) -> t.Iterator[tuple[dict[str, Driver], Clients]]:
     """Drivers of ``_members_of`` the run by name, and connections, while entered. With ``strict`` members are to be
-    upgraded, and where pools are, all of the fleet can be reached. FleetError as of ``drivers_from``, and
-    ``record-damaged``."""
+    upgraded, and with pools all of the fleet can be reached. FleetError as of ``drivers_from``, ``record-damaged``."""
     members, timeout = _members_of(session.records, run), Timeouts.connecting(wish.timeout)
     operations = operations_folder(wish.operations, session.environ)
     # Budgets of node pools may be over members that are not in the run.

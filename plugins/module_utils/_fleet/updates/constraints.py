@@ -43,10 +43,10 @@ class StartConstraints:
     given: UpdateManifests = UpdateManifests()
 
     def views(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberView]:
-        """One view for each FleetMember, by name: when it may begin (``windows``, from the start of yesterday for
-        ``AHEAD``; None: at any time), and freezes and releases that keep it from beginning, whatever its version. Where
-        it is not known when it may begin, its windows are empty, and an obstacle says why. FleetError as of the
-        class."""
+        """One view for each FleetMember, by name, in their order: when it may begin (``windows``, from the start of
+        yesterday for ``AHEAD``; None: at any time), and freezes and releases that keep it from beginning, whatever its
+        version. Where it is not known when it may begin, its windows are empty, and an obstacle says why. FleetError as
+        of the class."""
         times, known = self._read()
         labels = self._labels() if times.windows or times.freezes else {}
         sites = [(each, _known(each, labels.get(each["metadata"]["name"]))) for each in members]
@@ -97,7 +97,8 @@ class StartConstraints:
 
     def without_window(self, names: t.Container[str], now: datetime) -> tuple[str, ...]:
         """Those of these members that have no maintenance window, sorted: outside freezes they may begin at any time.
-        One of which that is not known is not among them. FleetError as of the class."""
+        One of which that is not known, or that is in the fleet no more, is not among them. FleetError as of the
+        class."""
         members = [each for each in self.records.list("FleetMember") if each["metadata"]["name"] in names]
         return tuple(sorted(name for name, spans in self.permitted(members, now).items() if spans is None))
 

@@ -60,8 +60,8 @@ def define_run(
     now: datetime | None = None,
 ) -> Outcome:
     """The run as it is defined, or as it is recorded where ``given`` does not have it, with its sequence and members
-    fixed; with ``write`` it is recorded, if that makes it another, and the given strategies with it. What was skipped
-    of it stays so (``with_skips_of``). One that was started stands as it is.
+    fixed; with ``write`` it is recorded, if that makes it another (else it is not ``changed``), and before it the given
+    strategies. What was skipped of it stays so (``with_skips_of``). One that was started stands as it is.
 
     ``approved`` is the digest that it must have, if not empty. ``who`` is recorded as its maker if its spec is new or
     another. Images that are the same for all members are chosen ``now`` (None: the present), and stand in the digest.
@@ -69,7 +69,7 @@ def define_run(
     FleetError: ``no-such-run``, ``no-such-strategy``, ``run-started`` (its definition has changed since),
     ``digest-mismatch``, ``upgrade-type-not-supported``, ``record-damaged``, ``duplicate-location``, those of
     ``proven``, and of ``resolve``; with ``write`` those of ``read``, and ``conflict`` or ``already-exists`` if others
-    write.
+    write, after which strategies, or the run without its sequence, may be recorded: the next call completes that.
     """
     defined, stored = given.runs.get(name), records.get(KIND, name)
     if defined is None and stored is None:
@@ -136,10 +136,13 @@ def _not_evaluated(given: UpdateManifests) -> t.Iterator[Problem]:
 def retried(
     records: Records, name: str, write: bool, approved: str = "", who: str = "", now: datetime | None = None
 ) -> Outcome:
-    """The run that repeats what a finished one left behind, made as ``define_run`` does and not started; the same
-    each time it is asked for.
+    """The follow-up run for the members that a finished one, called ``name``, left behind (``follow_up``), by
+    ``define_run``: made and not started where there is none. One that is there and was not started is laid out anew
+    where that makes it another; one that was started, or has ended, is given as it is, not ``changed``, and its members
+    are not tried once more. ``write``, ``approved``, ``who`` and ``now`` as of ``define_run``.
 
-    FleetError: those of ``follow_up`` and of ``define_run``, and ``name-taken``.
+    FleetError: those of ``read_run``, ``follow_up`` and ``define_run``, and ``name-taken`` where the name is that of
+    another run.
     """
     before = read_run(records, name)
     wanted = follow_up(before, retry_name(before))
@@ -157,8 +160,8 @@ def _repeats(run: UpdateRun, before: UpdateRun) -> bool:
 
 
 def candidates(records: Records) -> tuple[Candidate, ...]:
-    """The members of the fleet in the order of their names, with what groups and selectors look at; FleetMembers are
-    not judged. FleetErrors of the records."""
+    """The members of the fleet in the order of their names, with what groups and selectors look at (no labels where
+    there is no MemberCluster); FleetMembers are not judged. FleetErrors of the records."""
     labels = {each["metadata"]["name"]: each["metadata"].get("labels") or {} for each in records.list("MemberCluster")}
     return tuple(
         Candidate(
@@ -171,8 +174,8 @@ def candidates(records: Records) -> tuple[Candidate, ...]:
 
 
 def run_strategy(records: Records, name: str, where: str, given: UpdateManifests) -> UpdateRunStrategy | None:
-    """The sequence of that name, given or else recorded; None for an empty name. FleetError ``no-such-strategy``,
-    ``record-damaged``."""
+    """The sequence of that name, given or else recorded; None for an empty name. ``where`` tells in the error who names
+    it. FleetError ``no-such-strategy``, ``record-damaged``."""
     if not name:
         return None
     if name in given.strategies:

@@ -59,8 +59,9 @@ class Outlook:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetSight:
-    """What forecasts look at, read once for many runs: FleetMembers as they are recorded, the operations that are in
-    flight there, and runs to learn from. Windows and releases that are ``given`` go before those recorded."""
+    """What forecasts look at, read once for many runs: FleetMembers as they are recorded (``documents``, and read as
+    ``fleet``), the operations that are ``in_flight`` there, all by name of the member, and ``runs`` to learn from.
+    Windows and releases that are ``given`` go before those recorded."""
 
     records: Records
     documents: t.Mapping[str, Record]
@@ -121,9 +122,9 @@ def outlooks(
     days: int,
     given: UpdateManifests | None = None,
 ) -> dict[str, Outlook]:
-    """The outlook, by name, of those runs that have not ended; all recorded ones are learned from. An open gate of a
-    run ``with_answers`` that is approved is passed at ``now``. ``given`` are windows and releases that may not be
-    recorded yet. FleetError as of ``outlook`` and ``refuse_days``."""
+    """The outlook, by name, of those ``runs`` that have not ended, in their order; all recorded ones are learned from.
+    An open gate of a run ``with_answers`` that is approved is passed at ``now``. ``given`` are windows and releases
+    that may not be recorded yet. FleetError as of ``outlook`` and ``refuse_days``."""
     refuse_days(days)
     going = [each for each in runs if each.status.status.state not in TERMINAL]
     if not going:

@@ -54,7 +54,8 @@ _ATTEMPTS = 5
 @dataclass(frozen=True, kw_only=True)
 class Which:
     """The gate that is meant: by its id, or by where it stands (``timing``: Before or After) and what it is called; all
-    that is not empty has to match."""
+    that is not empty has to match, an empty ``group`` fits those of a stage and of its groups. Of several that match
+    the only open one is meant."""
 
     id: str = ""
     stage: str = ""
@@ -119,9 +120,10 @@ def complete(
 ) -> Completed:
     """Completes the gate for this very run: an approval counts only while the run's digest is the approved one.
 
-    One that was completed before, or skipped with what it guards, is left as it is. ``digest`` is the one that the run
-    must have; an empty one fits any run. Without ``self_approval`` who made or started the run is refused. Without
-    ``write`` nothing is recorded.
+    One that was completed before, or skipped with what it guards, is left as it is; one that was refused is approved
+    all the same, and the refusal counts no more. ``digest`` is the one that the run must have; an empty one fits any
+    run. The ``reason`` is kept in the Gate, none if it is empty. Without ``self_approval`` who made or started the run
+    is refused, by the names that the run has, vouched for or not. Without ``write`` nothing is recorded.
 
     FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``digest-mismatch``,
     ``self-approval``, ``record-damaged``; ``record-altered`` and ``gate-unproven`` if somebody else wrote the run or
@@ -158,9 +160,11 @@ def refuse(
     session: Session, run: str, which: Which, who: Approver, digest: str, reason: str, *, write: bool
 ) -> Completed:
     """Refuses to open the gate: whoever conducts the run stops it there. A refusal stands until the gate is approved;
-    one that was refused before is left as it is. Without ``write`` nothing is recorded.
+    one that was refused before is left as it is, with its reason, and ``by`` is who did. ``digest`` as of ``complete``.
+    Without ``write`` nothing is recorded.
 
-    FleetError: those of ``complete`` but ``self-approval``; ``no-reason``, ``gate-passed``.
+    FleetError: those of ``complete`` but ``self-approval``; ``no-reason`` for a blank ``reason``, ``gate-passed`` where
+    it was approved or skipped before.
     """
     if not reason.strip():
         raise FleetError("no-reason", "a refusal says why", f"{RUN}/{run}", "give reason")

@@ -62,8 +62,8 @@ class PlacedGate:
 
 @dataclass(frozen=True, kw_only=True)
 class UncountedGate:
-    """A Gate that counts for nothing, in ``words``, and only ``why``. ``by`` is who approved it, empty where nobody is
-    named or it cannot be read; None: nobody has."""
+    """A Gate that counts for nothing. ``words`` tell that with who approved it, ``why`` has the cause alone. ``by`` is
+    who approved it, empty where nobody is named or it cannot be read; None: nobody has."""
 
     placed: PlacedGate
     words: str
@@ -121,7 +121,8 @@ class GateKeeper:
     def judge_open_gates(
         self, run: UpdateRun, state: RunState, now: datetime
     ) -> tuple[tuple[Approval, ...], dict[str, GateRow]]:
-        """The approvals that count, and open gates by id as their objects have them.
+        """The approvals that count, in the order of ``gates_of``, and all open gates by id as their objects have them,
+        as of ``as_shown``.
 
         A Gate with one that does not count, that stands elsewhere, or that cannot be read, is deleted, so that somebody
         else can approve it: it opens again. People are told of that, and of refusals. FleetError ``conflict`` if others
@@ -142,8 +143,8 @@ class GateKeeper:
 
     def publish(self, run: UpdateRun, state: RunState, lease: Lease) -> None:
         """Makes the Gate objects say what the run says: makes one for each gate that is open, and writes the state of
-        those that have closed, but not over an approval; nothing for what was shown before. FleetError ``lease-lost``,
-        others of the records."""
+        those that have closed, but not over an approval; nothing for the state that was shown last, and no Gate for one
+        that was skipped unopened. What has closed keeps its Gate. FleetError ``lease-lost``, others of the records."""
         for placed in gates_of(state):
             gate = placed.gate
             if gate.state == self._shown.get(gate.id, NOT_STARTED):
@@ -243,8 +244,8 @@ def _create(records: Records, gate: Record, lease: Lease) -> None:
 
 
 def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
-    """A problem ``gate-refused`` for each open gate that somebody refused to pass, and nobody has approved since.
-    FleetError ``record-damaged``, as it is iterated over."""
+    """A problem ``gate-refused``, in the order of ``gates_of``, for each open gate that has a Gate which somebody
+    refused to pass, and nobody has approved since. FleetError ``record-damaged``, as it is iterated over."""
     for placed in gates_of(run_of(run)):
         document = records.get(KIND, placed.gate.id) if placed.gate.state == PENDING else None
         words = refusal_words(recorded(Gate, document)) if document is not None else ""

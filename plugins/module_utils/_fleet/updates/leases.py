@@ -51,8 +51,8 @@ FINAL = ("forbidden", *WRONG)
 
 
 def obstacle(error: FleetError) -> MemberBlocker:
-    """Why a member cannot be looked at, or held: PreconditionFailed, with the way out, if nobody but people can help;
-    else Unreachable."""
+    """Why a member cannot be looked at, or held, by the ``error`` of that: PreconditionFailed, with the way out, if
+    nobody but people can help; else Unreachable."""
     if error.code in FINAL:
         return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{error.message} ({error.hint})")
     return MemberBlocker(reason=UNREACHABLE, message=error.message)
@@ -83,7 +83,8 @@ class UpgradeLeases:
 
     def claim(self, member: str, again: bool = False) -> MemberBlocker | None:
         """Takes the lease. None once it is held or the member goes without, which is said; else what stands against it,
-        in words that stay the same from look to look. A member that goes without is asked only once, or ``again``."""
+        in words that stay the same from look to look. A lease that is held is not asked for again, a member that goes
+        without only once, or ``again``. FleetErrors of the member are not raised."""
         with self._locks[member]:
             return self._claimed(member, again)
 

@@ -165,13 +165,15 @@ class MemberMonitor:
 
     def next_look(self) -> datetime | None:
         """When the first of the members with an obstacle of their own (such as no answer, a busy platform, a lease of
-        others) is looked at again; None if there are none. Windows and freezes do not count."""
+        others) is looked at again; None if there are none. It may be past, until the next ``refresh``. Windows and
+        freezes do not count."""
         return min(self._again.values(), default=None)
 
     def claim_or_look(self, begins: t.Sequence[Begin], now: datetime) -> bool:
         """Whether all of them are claimed already. If not, the others are looked at, and those that may begin are
-        claimed; decide anew then, by ``views``. After ``refresh``; each must be of a member that has a view.
-        FleetErrors of the records, ``no-workers``, and what ``judge`` raises."""
+        claimed; decide anew then, by ``views``, which say of the others what holds them, or that they are to be skipped
+        or fail. After ``refresh``; each must be of a member that has a view. FleetErrors of the records,
+        ``no-workers``, and what ``judge`` raises."""
         unclear = [each for each in begins if self._claims.get(each.member, ("",))[0] != each.operation]
         looked = self._look(unclear, now)
         claimed: dict[str, Lease] = {}
@@ -228,7 +230,8 @@ class MemberMonitor:
 
     def forget_claim(self, member: str) -> None:
         """Forgets that the member is claimed, because its attempt is put back: it is looked at and claimed anew when
-        its turn comes. Its leases and mark are given up by the next ``keep_only``, as what earlier conductors left."""
+        its turn comes. Nothing if it is not. Its leases and mark are given up by the next ``keep_only``, as what
+        earlier conductors left."""
         claimed = self._claims.pop(member, None)
         if claimed:
             self._left[member] = claimed
@@ -245,7 +248,7 @@ class MemberMonitor:
     def keep_only(self, in_flight: t.Mapping[str, str], ours: str) -> None:
         """Gives up every claim but those of operations in flight (``in_flight``: operation by member). ``ours`` begins
         the name of each operation of the run: what its earlier conductors did not live to give up goes too. A lease on
-        a member that cannot be given up there runs out. FleetErrors of the records."""
+        a member that cannot be given up there, or of who has left in flight, runs out. FleetErrors of the records."""
         over = {member: each for member, each in self._claims.items() if in_flight.get(member) != each[0]}
         if self.leases:
             self.leases.release_all([member for member in over if member in self.views])

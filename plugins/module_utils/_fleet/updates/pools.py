@@ -123,8 +123,9 @@ def _clusters_of(records: Records, run: UpdateRun) -> list[Cluster]:
 
 
 def images_of_no_pool(records: Records, run: UpdateRun) -> tuple[Problem, ...]:
-    """A warning ``image-of-no-pool`` for each image that the run names and no pool of its members can get, as they were
-    read last: pools of other families are left alone, and nothing else would tell. FleetError ``record-damaged``."""
+    """A warning ``image-of-no-pool``, in the order of the run, for each image that it names and no pool of its members
+    can get, as they were read last: pools of other families are left alone, and nothing else would tell. FleetError
+    ``record-damaged``."""
     selection = run.spec.managed_cluster_update.node_image_selection
     named = [each.version for each in selection.custom_node_image_versions] if selection else []
     if not named:
@@ -165,9 +166,9 @@ def cluster_as(member: FleetMember, version: str, pools: tuple[NodePoolStatus, .
 
 
 def skew_problems(records: Records, run: UpdateRun, known: Releases, now: datetime) -> list[Problem]:
-    """A problem ``kubelet-skew`` for each unfinished member whose kubelets, as they were read last, would be too old
-    for the target. None in a run without a version, or that a profile made, where these fail when their turn comes,
-    alone; nor for members that cannot be read. FleetErrors of the records."""
+    """A problem ``kubelet-skew``, by name, for each unfinished member whose kubelets, as they were read last, would be
+    too old for the target. None in a run without a version, or that a profile made, where these fail when their turn
+    comes, alone; nor for members that cannot be read. FleetErrors of the records."""
     if run.spec.auto_upgrade_profile_id or not run.target:
         return []
     names = run_of(run).unfinished

@@ -66,8 +66,9 @@ class RunProgress:
         self._emit(now, "conducting", state=self._status.state, message=f"{goal}; {counted(state)}")
 
     def stored(self, state: RunState, now: datetime) -> None:
-        """Tells what is new of members, gates, stages and the run since the last time: to people, as events, and, but
-        for gates, the journal (of members those that began, ended or were put back). Nothing before ``begin``."""
+        """As of ``Telling``: tells what is new of members, gates, stages and the run since the last time, in this
+        order: to people, as events, and, but for gates, the journal (of members those that began, ended or were put
+        back). Nothing before ``begin``, nor for the same state. Nothing is stored here."""
         before, told = self._told, self._status
         if before is None or state is before:
             return
@@ -91,13 +92,14 @@ class RunProgress:
         self.journal("Normal", "GateOpened", f"gate {action.gate.id} {place}")
 
     def approval_refused(self, text: str) -> None:
-        """Tells people, and the journal, of an approval that does not count, or of a gate that was refused."""
+        """Tells people, and the journal, not as an event, of an approval that does not count, or of a gate that was
+        refused, in the words of ``text``."""
         self.say(f"  {text}")
         self.journal("Warning", "ApprovalRefused", text)
 
     def said(self, operation: str, message: str) -> None:
-        """Tells people a word from an upgrade in flight, by its member; one that is empty, or the same as its last, is
-        passed over."""
+        """Tells people a word from an upgrade in flight, by its member, or its name where none has it; one that is
+        empty, or the same as its last, is passed over."""
         if message and self._words.get(operation) != message:
             self._words[operation] = message
             rows = self._told.members if self._told else ()
@@ -106,14 +108,15 @@ class RunProgress:
             self.say(f"  {who} {words}" if words.startswith("pool ") else f"    {who}: {words}")
 
     def waiting(self, run: RunState, until: datetime | None, now: datetime) -> None:
-        """Tells people, at most once a minute, that it still waits."""
+        """Tells people, at most once a minute, the first time a minute after ``begin``, that it still waits; ``until``
+        as of ``Telling``."""
         if self._reminded is None or is_over(self._reminded, REMIND, now):
             self._reminded = now
             till = f" until {write_time(until)}" if until else ""
             self.say(f"  still waiting{till}: {self._status.message or self._status.state}; {counted(run)}")
 
     def end(self, state: RunState, why: str, now: datetime) -> None:
-        """Tells people, and as an event, how it stands; ``why`` as in ``conductor.loop.Ending``."""
+        """Tells people, and as an event, not the journal, how it stands; ``why`` as in ``conductor.loop.Ending``."""
         status = derive(state)
         self.say(f"run {self.run.name} {status.state}: {counted(state)}" + ("" if why == "settled" else f" ({why})"))
         self._emit(now, "ended", state=status.state, message=why)

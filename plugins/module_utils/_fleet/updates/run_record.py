@@ -34,7 +34,8 @@ class RunBook:
         self.name, self.uid = name, uid
 
     def read(self, document: Record) -> RunState:
-        """The state in the document, whose run is remembered. FleetError as of ``proven``."""
+        """The state in the document, whose run is remembered; whether it has ``uid`` is not looked at here. FleetError
+        as of ``proven``."""
         self.run = proven(document)
         return run_of(self.run)
 
@@ -54,7 +55,8 @@ class RunBook:
         return self.run.status.epoch
 
     def gone(self) -> FleetError:
-        """The FleetError ``run-deleted``, given back."""
+        """The FleetError ``run-deleted``, given back and not raised, for a record that is gone, is being deleted or is
+        of another run."""
         message = "the run was deleted while it was conducted; upgrades in flight go on unobserved"
         return FleetError("run-deleted", message, self.name)
 

@@ -42,7 +42,8 @@ def update_manifests(
 ) -> UpdateManifests:
     """Every object of these kinds in the files ``src``, where others are passed over, and all definitions; ``strict``
     as of ``read``. FleetError with all problems at once: those of reading the files, else ``not-an-update-run`` for a
-    definition of another kind, ``duplicate-object``, those of ``read``. The records are not looked at."""
+    definition of another kind, ``duplicate-object``, those of ``read``. The records are not looked at; of neither files
+    nor definitions nothing comes."""
     manifests = read_manifests(src) if src else ()
     given = given_objects(KINDS, manifests, definitions, strict, "not-an-update-run")
     runs, strategies, maintenance, catalogues, profiles = given.objects.values()

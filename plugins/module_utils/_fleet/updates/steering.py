@@ -95,7 +95,8 @@ class ApprovalRules:
 
 @dataclass(frozen=True, kw_only=True)
 class RunEnding:
-    """How conducting a run ended; ``state``, ``why``, ``changed`` and ``resume_at`` as of ``conductor.loop.Ending``.
+    """How conducting a run ended; ``state``, ``why``, ``changed`` and ``resume_at`` as of ``conductor.loop.Ending``,
+    where all that is in flight stands still as of ``UpdateSteering.resumes``.
 
     ``witnessed`` are members that this conductor saw at the target; ``behind`` has, by name, the versions of those that
     count as done and are not there.
@@ -127,8 +128,9 @@ def conduct_run(
     telling: Telling[RunState] | None = None,
 ) -> RunEnding:
     """Conducts the run as ``conduct`` does, and ends also (``waiting``) when all that is in flight waits for later by
-    itself. ``here`` says where operations are begun, as in ``drivers.host``; it is asked when one is about to be.
-    ``telling`` is what tells of it, where that is more than ``progress``. ``behind`` of the ending is empty.
+    itself. ``sight`` looks at members and claims them, ``works`` begins their upgrades and follows them, ``rules``
+    judge approvals. ``here`` says where operations are begun, as in ``drivers.host``; it is asked when one is about to
+    be. ``telling`` is what tells of it, where that is more than ``progress``. ``behind`` of the ending is empty.
 
     FleetError ``run-deleted``, also where another than that of ``progress`` has its name by now, and those of
     ``conduct``.
@@ -194,7 +196,8 @@ class UpdateSteering:
         return found
 
     def acts_in_flight(self, state: RunState) -> tuple[UpdateAct, ...]:
-        """Upgrades that were begun and have not ended."""
+        """Upgrades that were begun and have not ended; while there is one the conductor stays, unless all of them stand
+        still (``why_resting``)."""
         return machine.acts_in_flight(state)
 
     def look_before_beginning(
@@ -291,7 +294,8 @@ class UpdateSteering:
         return min((each for each in (*self._turns.instants, self._wake) if each), default=None)
 
     def settled(self, state: RunState) -> bool:
-        """Whether the run has ended, or was stopped."""
+        """Whether the run has ended (Completed, Skipped, Failed), or was stopped; asked where nothing is in flight, and
+        the conductor ends then."""
         return derive(state).state in (*TERMINAL, STOPPED)
 
     def next_look(self) -> datetime | None:

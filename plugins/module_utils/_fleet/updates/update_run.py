@@ -95,9 +95,10 @@ def restarted(session: Session, run: UpdateRun, write: bool, who: str = "") -> O
 
 
 def keep_terms(session: Session, run: UpdateRun, given: Terms) -> UpdateRun:
-    """As ``kept_terms.keep_terms``, of an update run. Nothing is recorded, and no error raised, where a gate that was
-    passed does not meet the new terms, for whoever conducts by them is refused later (``gate-unproven``), nor in a run
-    that has ended. FleetError as of ``read_run`` and ``vouched_since``, and ``conflict``."""
+    """As ``kept_terms.keep_terms``, of an update run and the ``given`` terms of who conducts it. Nothing is recorded,
+    and no error raised, where a gate that was passed does not meet the new terms, for whoever conducts by them is
+    refused later (``gate-unproven``), nor in a run that has ended. FleetError as of ``read_run`` and ``vouched_since``,
+    and ``conflict``."""
     keeper = GateKeeper(session.records, lambda: vouched_since(session.hub), given)
 
     def may_keep(run: UpdateRun) -> bool:
@@ -138,8 +139,9 @@ def skipped(
 
 
 def targets_of(texts: t.Sequence[str], wanted: bool) -> tuple[commands.SkipTarget, ...]:
-    """``Type:name`` as targets of a skip, in their order. FleetError ``bad-target`` with every wrong one,
-    ``nothing-asked`` where some are ``wanted`` and there are none. Whether a run has them is not asked."""
+    """``Type:name`` as targets of a skip, in their order, one that is there twice too. FleetError ``bad-target`` with
+    every wrong one, ``nothing-asked`` where some are ``wanted`` and there are none. Whether a run has them is not
+    asked."""
     if wanted and not texts:
         hint = "such as Member:c-1, Group:eu, Stage:prod or AfterStageWait:canary"
         raise FleetError("nothing-asked", "state skipped needs targets", "targets", hint)
@@ -264,8 +266,9 @@ def delete_run(session: Session, name: str, *, force: bool, write: bool) -> bool
     flight goes on unobserved, and nodes that are cordoned stay so, which ``force`` has to say is meant; so has it of a
     run that cannot be read, or is being conducted.
 
-    The run itself goes last. FleetError ``run-in-flight``, ``record-damaged``, ``lease-held``, ``lease-lost``. Without
-    ``write`` nothing is deleted.
+    The run itself goes last. Its operations' marks on members stay, and count for nothing then; its leases on members
+    run out. FleetError ``run-in-flight``, ``record-damaged``, ``lease-held``, ``lease-lost``. Without ``write`` nothing
+    is deleted.
     """
     records = session.records
     there = _deletable(records, name, force) is not None

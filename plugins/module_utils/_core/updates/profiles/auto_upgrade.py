@@ -95,8 +95,8 @@ class Reason:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What a profile comes to. ``run`` is to be created unless it is there, and started if ``start``; ``existing`` is
-    there already, and left as it is.
+    """What a profile comes to. ``target`` is None where none was found, or none was looked for. ``run`` is to be
+    created unless it is there, and started if ``start``; ``existing`` is there already, and left as it is.
 
     ``behind`` are the members that the run is for, or that are behind where there is none; ``reasons`` tell of the
     others, and why there is no run.
@@ -119,9 +119,9 @@ def evaluate(
     now: datetime,
 ) -> Evaluation:
     """The run to create and start now, or why there is none; a disabled profile makes none. One that was made and whose
-    start did not come about is given again. ``members`` are those that its strategy takes, ``runs`` all that are
-    recorded; none of them is touched, nothing is written. A FleetError of ``goal`` is the reason ``NoSuchRelease``, its
-    ValueError is raised."""
+    start did not come about is given again. ``known`` is what catalogues say, ``members`` are those that its strategy
+    takes, ``runs`` all that are recorded; none of them is touched, nothing is written. A FleetError of ``goal`` is the
+    reason ``NoSuchRelease``, its ValueError is raised."""
     if profile.spec.disabled:
         return Evaluation(profile=profile.name, reasons=(Reason(DISABLED, "the profile is disabled"),))
     return _evaluated(profile, known, members, runs, now, start=True)
@@ -135,15 +135,15 @@ def run_for_review(
     now: datetime,
 ) -> Evaluation:
     """The run to create for review, not started; the name of the latest that exists if there is one, finished or not;
-    or why there is none. Disabled profiles do it too. ``members`` and ``runs`` as of ``evaluate``; nothing is written.
-    ValueError as of ``goal``."""
+    or why there is none. Disabled profiles do it too. ``members`` and ``runs`` as of ``evaluate``, errors of ``goal``
+    too; nothing is written."""
     return _evaluated(profile, known, members, runs, now, start=False)
 
 
 def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
-    """The name of the run that a profile makes for a goal, cut to fit: the same for the same goal, out of the profile,
-    the version, and a digest of all that the run will do. Images count where they are the goal: with a version a newer
-    one makes no other run."""
+    """The name of the run that a profile makes for a goal, cut to fit 50 characters: the same for the same goal, out of
+    the profile, the version, and a digest of all that the run will do. Images count where they are the goal: with a
+    version a newer one makes no other run."""
     images = {} if target.version else dict(target.images)
     upgrade = [profile.spec.update_strategy_id, target.type, target.version, target.selection, images]
     upgrade += ["longTermSupport"] if target.long_term_support else []
@@ -153,9 +153,9 @@ def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
 
 
 def status_after(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> AutoUpgradeProfileStatus:
-    """The status to record after an evaluation was carried out: failed for a reason that is a failure, or else
-    succeeded if there is a run. Without either only the message is new, and what was triggered last stays; after a
-    failure it is ``now``, without versions."""
+    """The status to record after an evaluation was carried out: failed for the first reason that is a failure, or else
+    succeeded if there is a run to make or start; both at ``now``, a failure without versions. Without either only the
+    message is new, and what was triggered last stays."""
     told = listed([_told(each) for each in found.reasons], _TOLD, "; ")
     versions: tuple[str, ...] = ()
     failed = next((each for each in found.reasons if each.code not in _NOT_FAILED), None)
@@ -175,8 +175,9 @@ def status_after(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) 
 
 
 def reason_to_mend(found: Evaluation) -> Reason | None:
-    """The first reason why the profile's run is not made or not started that is for people to mend; None without one,
-    and for what passes by itself (``NoSuchRelease``, ``lease-held``, ``lease-lost``, ``member-busy``, ``conflict``)."""
+    """The first reason why the profile's run is not made or not started that is for people to mend, such as an error on
+    the way. None without one, as where no run is wanted or members are left out, and for what passes by itself
+    (``NoSuchRelease``, ``lease-held``, ``lease-lost``, ``member-busy``, ``conflict``)."""
     return next((each for each in found.reasons if each.code not in (*_NOT_FAILED, *_PASSES)), None)
 
 

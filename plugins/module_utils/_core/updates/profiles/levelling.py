@@ -27,7 +27,8 @@ class ProposedRun:
 
 
 def levelling(members: t.Sequence[Cluster], version: str, known: Releases, now: datetime) -> tuple[ProposedRun, ...]:
-    """The runs that leave no member more than one minor below ``version``, the lowest first.
+    """The runs that leave no member more than one minor below ``version``, the lowest first; none where all are so near
+    already. Nothing is recorded.
 
     Each goes to the newest patch of its minor; to the minor as such where nothing is known of the providers. Members
     without a version, or of another major, are left out. FleetError ``no-such-release`` if a minor on the way is not

@@ -63,7 +63,8 @@ def status_of(state: RunState, status: RunStatus, before: UpdateRunStatus) -> Up
     """The status to store: rows and what is derived of them (states, messages, counts, progress, outcome); all that
     neither knows, such as conditions and images, stays as it was ``before``.
 
-    ``status`` is that of these very rows (``status.derive``); ValueError if their numbers differ.
+    ``status`` is that of these very rows (``status.derive``); ValueError if their numbers differ. It may be larger than
+    an API server takes: see ``trimmed``.
     """
     ids = _resource_ids(before)
     return replace(

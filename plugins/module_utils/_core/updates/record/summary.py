@@ -116,7 +116,8 @@ def of_run(run: RunState, state: str, stages: t.Sequence[tuple[str, str]]) -> st
 
 
 def refusal_of(run: RunState) -> str:
-    """The first gate that somebody refused to pass, with who and why; empty if there is none."""
+    """The first open gate that somebody refused to pass, as of ``RunState.refused_gates``, with who and why; empty if
+    there is none."""
     return next((f"gate {gate.name or gate.id} was refused by {gate.refused}" for gate in run.refused_gates), "")
 
 

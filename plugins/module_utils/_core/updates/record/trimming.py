@@ -33,7 +33,8 @@ def trimmed(status: UpdateRunStatus, limit: int = LIMIT) -> tuple[UpdateRunStatu
 
     First the errors that repeat a message go, then long messages are cut, then messages of stages that are done, then
     all; it ends as soon as it fits. What a resume needs (states, attempts, operations, references, times) and versions
-    stay. A status that was too large has the condition StatusTrimmed.
+    stay. A status that was too large has the condition StatusTrimmed; one that fits is given back as it is, with that
+    condition if it was trimmed before. One that is too large still is given as it is then, and nothing is raised.
     """
     encoded = encode(status)
     if size_of_json(encoded) <= limit:

@@ -34,9 +34,9 @@ _STANDARD = ("STANDARD_SUPPORT", "standard-support")
 
 
 def versions_in(feed: Feed, where: str, now: datetime) -> tuple[KubernetesRelease, ...]:
-    """Every version of the feed, once, the oldest first, without ``v``; a minor alone is its patch 0 in plain lists, in
-    the release schedule and for EKS. What is out of support at ``now`` is deprecated, what is no release a preview. An
-    empty text has none.
+    """Every version of the feed, once, as the last entry of it has it, the oldest first, without ``v``; a minor alone
+    is its patch 0 in plain lists, in the release schedule and for EKS. What is out of support at ``now`` is deprecated,
+    what is no release a preview. An empty text has none.
 
     FleetError ``unknown-feed`` for another form, and for an empty list, ``bad-feed`` for a version or another entry
     that cannot be read, and elsewhere for a version without its patch; ``where`` names the feed.
@@ -69,7 +69,8 @@ def with_versions(
 ) -> tuple[CatalogLocation, ...]:
     """The locations of a ReleaseCatalog, in order, with the versions ``told``, sorted, in the one of that ``name``,
     which is added last where there is none. Versions known before stay, unless ``told`` has them too or it is
-    ``exact``; images stay. ValueError for what is no version."""
+    ``exact``; of one that is told twice the last counts. Images and other locations stay. ValueError for what is no
+    version."""
     old = next((each for each in before if each.name == name), CatalogLocation(name=name))
     versions = {} if exact else {KubeVersion.parse(each.version): each for each in old.versions}
     versions |= {KubeVersion.parse(each.version): each for each in told}

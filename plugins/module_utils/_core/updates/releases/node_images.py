@@ -65,7 +65,8 @@ class Choice:
     stays.
 
     ``unknown``: nothing tells which image it could get. ``stays``: the pool is left alone. ``drops_snapshot``: it is
-    held by a snapshot, which the image takes the place of. ``skip`` ends the member's turn; an obstacle is waited for.
+    held by a snapshot, which the image takes the place of. ``skip`` says why the whole member is skipped, ``obstacle``
+    what it waits for.
     """
 
     version: str = ""
@@ -91,7 +92,8 @@ def cluster_of(member: FleetMember) -> Cluster:
 
 
 def node_images(cluster: Cluster) -> tuple[str, ...]:
-    """The images of its pools, ``family-version``, each once and sorted; without those that are not known."""
+    """The images of its pools, ``family-version``, each once and sorted; without those of which family or version is
+    not known."""
     return tuple(sorted({f"{each.family}-{each.image}" for each in cluster.pools if each.family and each.image}))
 
 

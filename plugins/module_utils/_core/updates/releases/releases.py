@@ -57,7 +57,8 @@ class Release:
         return self.available_from is None or self.available_from <= now
 
     def is_generally_available(self, now: datetime) -> bool:
-        """Whether it is generally available by now. Previews never are, whatever the catalogue calls them."""
+        """Whether its status is that it is generally available, and it can be had by ``now``. Previews never are,
+        whatever the catalogue calls them."""
         return self.status == GA and not self.version.is_prerelease and self.offered(now)
 
     def is_of(self, wanted: str) -> bool:
@@ -73,8 +74,8 @@ class Release:
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """A node image in one place; ``version`` without its family. ``available_from`` None: always available;
-    ``security``: it only brings security fixes."""
+    """A node image in one place; ``version`` without its family. ``published`` None: not known, and never too old;
+    ``available_from`` None: always available; ``security``: it only brings security fixes."""
 
     family: str
     version: str
@@ -148,7 +149,8 @@ class Releases:
         return LocationReleases(location=location, told_by=told)
 
     def of(self, provider: str) -> tuple[LocationReleases, ...]:
-        """All locations of the provider, ``*`` among them; none if no catalogue describes it."""
+        """All locations of the provider, ``*`` among them, in the order of the catalogues; none if no catalogue
+        describes it."""
         return tuple(place for (each, _location), place in self.places.items() if each == provider)
 
     def general(self, provider: str, now: datetime) -> tuple[Release, ...]:
@@ -202,8 +204,9 @@ def releases(catalogues: t.Iterable[ReleaseCatalog]) -> Releases:
 
 
 def version_obstacle(place: LocationReleases | None, wanted: str, location: str, now: datetime) -> MemberBlocker | None:
-    """Why the version cannot be had there yet, and until when if that is known; None if it can, or if nothing is known
-    of the provider (``place`` None). ValueError for what is no version."""
+    """Why the version cannot be had there yet, and until when if that is known; None if it can, a preview or deprecated
+    one too, or if nothing is known of the provider (``place`` None). ``location`` is for the words alone. ValueError
+    for what is no version."""
     if place is None:
         return None
     found = [each for each in place.versions if each.is_of(wanted)]

@@ -79,7 +79,8 @@ class UpgradeTarget:
 class UpgradeStep:
     """One thing to do to ``what``, ControlPlane or NodePool (``pool``). ``version`` and ``image`` are what comes, empty
     where it stays; ``from_version`` and ``before`` are the version and the image that are there then, empty where that
-    is not known, and are not compared; ``why`` is said of an image, or of a pool that goes before its control plane."""
+    is not known, and are not compared; ``why`` is said of an image, or of a pool that goes before its control plane;
+    ``drops_snapshot`` as of ``Choice``."""
 
     what: str
     pool: str = ""
@@ -104,14 +105,16 @@ class UpgradeWork:
     undone: bool = False
 
     def view(self, name: str) -> MemberView:
-        """The same for ``decide``, of a member in the fleet that has no windows."""
+        """Skip, failure and obstacles for ``decide``, of a member in the fleet that has no windows; the steps are left
+        out."""
         return MemberView(name=name, skip=self.skip, fail=self.fail, obstacles=self.obstacles)
 
 
 def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> UpgradeWork:
     """What the member has to do for the target at ``now``, to be asked when its turn comes; a skip counts before a
-    failure, and both before obstacles. Nothing is asked of a cluster: ``cluster`` is as it was read last. ValueError
-    for a malformed version, of a pool too."""
+    failure, and both before obstacles. Nothing is asked of a cluster: ``cluster`` is the member as it was read last, or
+    just seen, ``known`` what catalogues say. ValueError for a malformed version, of a pool too; KeyError as of
+    ``choose``."""
     place = known.at(cluster.provider, cluster.location)
     choices = _choices(cluster, target, known, now)
     skip = next((each.skip for _pool, each in choices if each.skip), None)
@@ -141,8 +144,9 @@ def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
 def fixed_images(
     run: UpdateRun, clusters: t.Iterable[Cluster], known: Releases, now: datetime
 ) -> NodeImageSelectionStatus | None:
-    """The images of a run with selection Consistent or Custom; None for Latest, which fixes none, and where the
-    control plane alone is upgraded.
+    """The images of a run with selection Consistent, as of ``common_images``, or those that it names (Custom), sorted
+    by family; of one family one. None for Latest, which fixes none, and where the control plane alone is upgraded; no
+    image in it where members have none in common.
 
     To be recorded as a preview when the run is created, and for good when it is first started.
     """
@@ -158,7 +162,7 @@ def fixed_images(
 
 def target_of(run: UpdateRun) -> UpgradeTarget:
     """The goal that is written in a run, its version and images resolved as far as its status says (Custom names its
-    own); see ``fixed_images`` for Consistent."""
+    own), of two images of a family the last; see ``fixed_images`` for Consistent."""
     update, status = run.spec.managed_cluster_update, run.status
     selection = update.node_image_selection
     named = [each.version for each in selection.custom_node_image_versions] if selection else []

@@ -92,11 +92,11 @@ def too_old_for(kubelet: str, server: str) -> bool:
 
 
 def kubelet_skew_blocker(kubelets: t.Mapping[str, str], server: str) -> MemberBlocker | None:
-    """Why an API server of that version may not be there yet: the first pool with kubelets that are too old for it;
-    None if there is none.
+    """Why an API server of that version may not be there yet: the first pool, in their order, with kubelets that are
+    too old for it; None if there is none.
 
-    ``kubelets`` are the oldest versions by pool; what is no version tells nothing. ValueError if ``server`` is no
-    version, and a kubelet is one.
+    ``kubelets`` are the oldest versions by pool (an empty name: of nodes without one); what is no version tells
+    nothing. ValueError if ``server`` is no version, and a kubelet is one.
     """
     for pool, kubelet in kubelets.items():
         if is_version(kubelet) and too_old_for(kubelet, server):

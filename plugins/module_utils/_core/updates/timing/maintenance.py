@@ -44,8 +44,8 @@ _Dated = tuple[MaintenanceConfiguration, date | None]  # pylint: disable=unsuppo
 @dataclass(frozen=True, kw_only=True)
 class MaintainedMember:
     """A member, as far as maintenance looks at it. ``labels`` None: they are not known, as of a member without a
-    MemberCluster. ``maintenance`` is the FleetMaintenance that it names, ``own`` what the cluster says itself: it may
-    be upgraded when both permit it."""
+    MemberCluster. ``maintenance`` is the FleetMaintenance that it names, empty: those that choose it by labels; ``own``
+    what the cluster says itself, None: nothing. It may be upgraded when both permit it."""
 
     name: str
     labels: Mapping[str, str] | None = field(default_factory=dict, hash=False)
@@ -125,9 +125,9 @@ class Calendar:
     freezes: tuple[_Frozen, ...] = ()
 
     def startable_spans(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
-        """When upgrades of this type (Full, ControlPlaneOnly, NodeImageOnly) may start on the member between two
-        instants, in order of time, as ``MemberView.windows`` has it; a window that reaches beyond them is not cut, the
-        time around freezes of a member without windows is. What a freeze leaves of a window and lies wholly beyond
+        """When upgrades of this type (Full, ControlPlaneOnly, NodeImageOnly) may start on the member (``site``) between
+        two instants, in order of time, as ``MemberView.windows`` has it; a window that reaches beyond them is not cut,
+        the time around freezes of a member without windows is. What a freeze leaves of a window and lies wholly beyond
         them is left out. None: at any time; empty: never.
 
         KeyError for another type. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there,
@@ -172,8 +172,8 @@ class Calendar:
         return tuple(whose for whose, found in sides if not _open_at(found, now))
 
     def sides(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[Side, ...]:
-        """Who has windows for the member in runs of this type, each with the objects by name; none: there are no
-        windows. Errors as of ``startable_spans``."""
+        """Who has windows for the member in runs of this type, each with the objects by name; the fleet first, then the
+        cluster itself; none: there are no windows. Errors as of ``startable_spans``."""
         owners = dict.fromkeys(each.owner for each in self._windows_of(site, GOVERNED_BY[run_type]))
         named = f"FleetMaintenance {' and '.join(owners)}"
         return tuple(
@@ -192,7 +192,8 @@ class Calendar:
 
     def freeze_blocker(self, site: MaintainedMember, now: datetime) -> MemberBlocker | None:
         """The freeze that holds for the member at ``now``, as a ``WindowClosed`` in words for people; of several the
-        one that ends last, None without one. FleetError ``labels-unknown`` as of ``startable_spans``."""
+        one that ends last, of those the first; None without one. FleetError ``labels-unknown`` as of
+        ``startable_spans``."""
         found = [each for each in self._frozen(site) if each.span[0] <= now < each.span[1]]
         if not found:
             return None

@@ -54,8 +54,8 @@ def closed_until(view: MemberView, now: datetime) -> datetime | None:
 
 
 def changes_at(view: MemberView, now: datetime) -> datetime | None:
-    """The next instant at which a window opens or closes; None without one, or if none comes in the time that the view
-    has."""
+    """The next instant at which a window opens or closes; None without one, or if none comes in the time for which the
+    view has its windows."""
     window = _next(view.windows or (), now)
     if window is None:
         return None

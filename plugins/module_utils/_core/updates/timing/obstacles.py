@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What keeps a member of an update run from starting when its turn comes (closed window, unreachable, others, no slot:
-``WaitingForSlot``), and what becomes of it: Pending with a reason, Failed, or Skipped when it was unreachable for too
-long; when time alone changes that."""
+"""What keeps a member of an update run from starting when its turn comes (closed window, unreachable, others), and what
+becomes of it: Pending with a reason, Failed, or Skipped when it was unreachable for too long; when time alone changes
+that."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def pending(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
 
 
 def held(row: MemberRow, why: MemberBlocker, run: RunState, now: datetime) -> MemberRow:
-    """The member's row, Pending for that reason as of ``pending``, or Skipped once ``Unreachable`` has been its reason
-    for the run's ``unreachable_timeout``."""
+    """The member's row, Pending for that reason as of ``pending``, or Skipped by the system once ``Unreachable`` has
+    been its reason for the run's ``unreachable_timeout``."""
     row = pending(row, why, now)
     if row.reason != UNREACHABLE or row.pending_since is None or now - row.pending_since < run.unreachable_timeout:
         return row
@@ -114,9 +114,9 @@ def _may_start(view: MemberView, now: datetime) -> datetime | None:
 
 
 def wakes_at(row: MemberRow, view: MemberView, run: RunState, now: datetime) -> list[datetime]:
-    """Instants later than ``now`` at which time alone changes something for a Pending member, in no order: when all
-    that keeps it is over and a window is open, if time brings that; else when some of it is over, or a window opens or
-    closes."""
+    """Instants later than ``now`` at which time alone changes something for a member whose ``row`` is Pending, in no
+    order: when all that keeps it is over and a window is open, if time brings that; else when some of it is over, or a
+    window opens or closes."""
     until = [each.until for each in view.obstacles if each.until is not None]
     starts = _may_start(view, now) if len(until) == len(view.obstacles) else None
     change = starts or changes_at(view, now)

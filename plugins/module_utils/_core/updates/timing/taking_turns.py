@@ -33,8 +33,9 @@ class TakingTurns:
         self._tries.pop(operation, None)
 
     def due(self, flying: t.Iterable[str], now: datetime) -> list[str]:
-        """Those that stand still whose instant has come, to be taken up now; they count as trying. Empty as long as no
-        other operation of the run comes on. ``flying`` are all operations that have not ended."""
+        """Those that stand still whose instant has come, to be taken up now; they count as trying; one that has ended
+        since is among them. Empty as long as no other operation of the run comes on. ``flying`` are all operations that
+        have not ended."""
         found = [one for one, at in self._until.items() if at and now >= at]
         if not found or not any(self._fresh(one, now) for one in flying):
             return []
@@ -49,7 +50,8 @@ class TakingTurns:
 
     @property
     def instants(self) -> list[datetime]:
-        """When those that stand still go on, where that is known, in no order."""
+        """When those that stand still go on, where that is known, in no order; one that has ended since counts on until
+        ``due`` gives it."""
         return [each for each in self._until.values() if each]
 
     def _fresh(self, operation: str, now: datetime) -> bool:

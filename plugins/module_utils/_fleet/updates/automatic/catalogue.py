@@ -60,14 +60,15 @@ class CatalogSources:
 
     @property
     def any(self) -> bool:
-        """Whether anything is said of what is in the catalogue."""
+        """Whether anything is said of what is in the catalogue; ``name``, ``location`` and ``exact`` alone say nothing
+        of it."""
         return self.tells_versions or bool(self.provider) or self.supported_minors is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogued:
-    """The catalogues that were given or made, as they are now, or would be: no others. ``changed`` is whether any was
-    new or another; ``notes`` are worth a word."""
+    """The catalogues that were given or made, as they are now, or would be: no others; as they were given, then one
+    that was made anew. ``changed`` is whether any was new or another; ``notes`` are worth a word."""
 
     catalogues: tuple[ReleaseCatalog, ...]
     changed: bool

@@ -40,15 +40,16 @@ class UnfinishedPlacement:
     deleting: bool = False
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it: ``name``, ``why``, and ``since`` in RFC 3339, empty where it is not known."""
+        """As results have it: ``name``, ``why``, and ``since`` in RFC 3339, empty where it is not known; without
+        ``src`` and ``deleting``."""
         return {"name": self.name, "why": self.why, "since": write_time(self.since, SECONDS) if self.since else ""}
 
 
 @dataclass(frozen=True, kw_only=True)
 class WaitingWork:
     """Work that was begun and has not ended: names of staged update runs and of rotations, and placements, each sorted
-    by name; ``unread`` are kinds that the account may not list, ``problems`` what is wrong with records of placements
-    that cannot be read: some may be missing then."""
+    by name; ``unread`` are kinds that the account may not list, as they were asked for, ``problems`` what is wrong with
+    records of placements that cannot be read: some may be missing then."""
 
     staged: tuple[str, ...] = ()
     rotations: tuple[str, ...] = ()
@@ -57,7 +58,8 @@ class WaitingWork:
     problems: tuple[Problem, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``staged_runs``, ``rotations`` and ``unread`` as names, ``placements`` as mappings."""
+        """As results have it: ``staged_runs``, ``rotations`` and ``unread`` as names, then ``placements`` as mappings,
+        each in the order that it has here; without ``problems``."""
         names = {"staged_runs": self.staged, "rotations": self.rotations, "unread": self.unread}
         found = {"placements": [each.as_dict() for each in self.placements]}
         return {**{name: list(each) for name, each in names.items()}, **found}

@@ -37,9 +37,9 @@ from .seen_members import SeenMembers
 
 @dataclass(frozen=True, kw_only=True)
 class MemberPlans:
-    """What is to do for ``target`` (``works``), by name of the member. Sorted names: ``without_window`` has no
-    maintenance window, and may begin at any time that no freeze takes, ``unattended_stopped`` does not update its
-    operating system by itself any more once its driver was there."""
+    """What is to do for ``target`` (``works``), by name of the member, in the order of their names. Sorted names:
+    ``without_window`` has no maintenance window, and may begin at any time that no freeze takes, ``unattended_stopped``
+    does not update its operating system by itself any more once its driver was there."""
 
     target: UpgradeTarget
     works: t.Mapping[str, UpgradeWork] = field(default_factory=dict)
@@ -57,8 +57,8 @@ def member_plans(
     """What would be done to the members that have not ended, as they were ``seen`` just now, the others as they were
     read last. Where control planes alone are upgraded, in one step each, members that were not seen are left out, and
     it is None where none was. Nothing is written or asked of members. A run that was not started has the images that
-    would be fixed now. ``drivers`` are options of drivers, by name. FleetError ``record-damaged``,
-    ``duplicate-location``, ``bad-option``."""
+    would be fixed now. ``drivers`` are options of drivers, by name; windows and catalogues that are ``given`` go before
+    those recorded. FleetError ``record-damaged``, ``duplicate-location``, ``bad-option``."""
     records, now, names = session.records, session.clock(), run_of(run).unfinished
     alone = not by_steps(run)
     if alone:

@@ -32,8 +32,7 @@ from .pool_rotation import PoolEnd, PoolTask, pool_step_name
 @dataclass
 class PoolSubject:
     """A pool as what an operation acts on, by the member's ``driver``, and the goal of that: what ``step`` brings.
-    ``cluster`` as in ``WholeParts``; ``last`` is the pool
-    as it was seen last, None if it was not, or is gone."""
+    ``cluster`` as in ``WholeParts``; ``last`` is the pool as it was seen last, None if it was not, or is gone."""
 
     driver: Driver
     cluster: t.Callable[[str, Observation], Cluster]
