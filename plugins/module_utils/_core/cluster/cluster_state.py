@@ -143,7 +143,8 @@ def assemble(
     Node are nodes as well.
 
     A Node and a NodeClaim belong together if they name the same machine; where one does not tell, by the Node's name.
-    Pods of a node that is not given are left out. Nodes that Karpenter does not look at yet are ``overlooked``.
+    Pods of a node that is not given are left out, and of pools with one name the last counts. Nodes that Karpenter does
+    not look at yet are ``overlooked``; their NodeClaims are nodes without a Node.
     """
     by_node: dict[str, list[Pod]] = defaultdict(list)
     for pod in sorted(pods, key=lambda one: one.key):

@@ -63,8 +63,8 @@ STRATEGY_FRAMES = ("properties", "spec", "strategy")
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A document and its remarks. ``object`` is ``kind/name``, as far as they are there; ``checked`` tells whether
-    there are rules for it here.
+    """A document and its remarks, in the order in which they were found. ``object`` is ``kind/name``, as far as they
+    are there; ``checked`` tells whether there are rules for it here.
 
     ``inside`` is what the paths of the remarks begin with and the document lacks: a fragment starts further in.
     ``whole`` is the document in the place where it belongs, not mended.

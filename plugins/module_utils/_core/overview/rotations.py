@@ -24,7 +24,7 @@ NOT_BEGUN = "not begun"
 def rotation_chart(rotation: NodeRotation, state: RotationState) -> RunChart:
     """The rotation by its record alone: its waves in order, each with its nodes, then those that have not begun. What
     holds a node back now is told as far as the record has it. ``over`` only once it has a state and all nodes have
-    ended."""
+    ended, though ended ones may still have to be let go."""
     status, counts = rotation.status, state.counts
     phase = status.phase or NOT_STARTED
     waves = sorted({each.wave for each in state.nodes if each.wave})

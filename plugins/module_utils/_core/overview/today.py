@@ -180,7 +180,7 @@ class FleetToday:
 
     @property
     def images(self) -> dict[str, int]:
-        """Nodes of all clusters by image, as far as pools tell it, the most first."""
+        """Nodes of all clusters by image, as far as pools tell it, the most first, of equal ones by image."""
         return images_in_all(each.images for each in self.members)
 
     @property
@@ -195,12 +195,13 @@ class FleetToday:
 
     @property
     def is_unlooked(self) -> bool:
-        """Whether something is placed and nobody has looked for drift."""
+        """Whether something is placed, and nowhere has anybody looked for drift since the last apply there."""
         return bool(self.drift.places and not self.drift.looked)
 
     @property
     def objects_drifted(self) -> dict[str, list[str]]:
-        """By cluster, the objects that are not as placed, each once; clusters without any are left out."""
+        """By cluster, the objects that are not as placed, in the order of ``drifted``, each once, of whichever
+        placement; clusters without any are left out."""
         found: dict[str, dict[str, None]] = {}
         for each in self.drifted:
             found.setdefault(each.cluster, {})[each.object] = None
@@ -252,8 +253,9 @@ def member_today(
     seen: SeenByRun | None = None,
 ) -> MemberToday:
     """The row of one cluster at ``now``, an aware instant. ``runs`` name what is in flight there, as people call it;
-    without any, the operation that is recorded counts. What a run has ``seen`` counts if it is newer than what was
-    read, but not of a cluster that was never read or is leaving. A heartbeat from the future has age 0."""
+    without any, the operation that is recorded counts. What a run has ``seen`` counts if it is newer than the last
+    read, or the last that failed (``last_tried_at``); where neither is recorded, and of a cluster that is leaving, it
+    does not. A heartbeat from the future has age 0."""
     row = cluster_row(cluster, member, now=now)
     state, why = _state(cluster, member, row.state, row.why)
     last = last_tried_at(cluster, member)

@@ -96,5 +96,6 @@ def is_namespace(each: ObjectId) -> bool:
 
 
 def is_being_deleted(manifest: Manifest) -> bool:
-    """Whether its server has begun to delete it."""
+    """Whether its server has begun to delete it, by ``metadata.deletionTimestamp`` of whatever value but an empty
+    one."""
     return bool(metadata_of(manifest).get("deletionTimestamp"))

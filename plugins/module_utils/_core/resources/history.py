@@ -98,9 +98,10 @@ class SnapshotRow:
 
 
 def history(snapshots: t.Sequence[KeptSnapshot]) -> tuple[Step, ...]:
-    """What each resource snapshot changed: a step for each of ``snapshots``, which come in ascending order of index. An
-    object of which one of two neighbours knows the name alone counts as changed. FleetError as of ``identify`` and
-    ``object_hash``."""
+    """What each resource snapshot changed: a step for each of ``snapshots``, which come in ascending order of index.
+    Objects are in the order of the snapshot that has them, those ``removed`` in that of the one before. An object in
+    another version of its API is the same one; one of which one of two neighbours knows the name alone counts as
+    changed. FleetError as of ``identify`` and ``object_hash``."""
     steps: list[Step] = []
     before: dict[t.Any, tuple[ObjectId, str]] | None = None
     for each in snapshots:

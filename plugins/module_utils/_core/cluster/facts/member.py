@@ -109,7 +109,8 @@ def after_failed_read(previous: MemberClusterStatus, at: datetime, code: str, me
 
 def fleet_member_status(reading: MemberReading, before: t.Sequence[NodePoolStatus] = ()) -> FleetMemberStatus:
     """The FleetMember's status after a read: its version, the instant, its certificates, and node pools as of
-    ``pools_of``, or those that were there ``before`` if nodes could not be read."""
+    ``pools_of``, or those that were there ``before`` if nodes could not be read; the rest of it is empty, and its
+    caller's to keep."""
     return FleetMemberStatus(
         version=reading.version,
         node_pools=tuple(before) if reading.nodes is None else pools_of(reading.nodes),

@@ -46,7 +46,7 @@ class PriceSource:
 
 @dataclass(frozen=True, kw_only=True)
 class PriceList:
-    """What one node of an instance type costs an hour, in US dollars."""
+    """What one node of an instance type costs an hour, in US dollars, by type, and whose list that is (``origin``)."""
 
     prices: Mapping[str, float] = field(default_factory=dict)
     origin: PriceSource = PriceSource()
@@ -98,7 +98,7 @@ def read_prices(document: t.Any, where: str = "") -> PriceList:
 
 def merged_prices(lists: t.Sequence[PriceList]) -> PriceList:
     """All the lists as one; where two have a price for the same type, the later one counts. Its source and version are
-    those of all, each once, with commas between them."""
+    those of all, each once, with commas between them, in the order of the lists; of no lists, none."""
     prices = {key: price for each in lists for key, price in each.prices.items()}
     sources = (each.origin.source for each in lists if each.origin.source)
     versions = (each.origin.version for each in lists if each.origin.version)

@@ -72,6 +72,7 @@ class PlacementKey(ScopedName):
         return {PARENT: self.name}
 
     def kept_metadata(self, name: str) -> dict[str, t.Any]:
-        """``metadata`` of a record of that ``name`` that tells what members hold. One in a namespace bears our
-        finalizer, and outlives the deletion of its namespace until nothing is left to be taken from members."""
+        """``metadata`` for writing a new record of that ``name`` that tells what members hold (a binding, a snapshot),
+        in a new dict. One in a namespace bears our finalizer ``gitops.fleet/cleanup``, and outlives the deletion of its
+        namespace until nothing is left to be taken from members."""
         return {**self.metadata(name), **({"finalizers": [CLEANUP]} if self.namespace else {})}

@@ -57,7 +57,8 @@ class Acting:
 def attached(
     overrides: t.Iterable[Override], placement: ClusterResourcePlacement, objects: t.Iterable[ObjectId]
 ) -> tuple[Override, ...]:
-    """The overrides that concern a placement, in order of precedence, the strongest last.
+    """The overrides that concern a placement, in order of precedence, the strongest last; one that is given twice stays
+    twice.
 
     They belong to this placement or to none, and name at least one of its ``objects`` (those inside its envelopes
     included), or the namespace of one. All ClusterResourceOverrides come by name before all ResourceOverrides by
