@@ -59,7 +59,8 @@ def protected(pod: Pod, now: datetime) -> bool:
 
 
 def disruptable(pod: Pod, now: datetime) -> bool:
-    """Whether a node may be disrupted with it on it: it is not active, or nothing protects it."""
+    """Whether a node may be disrupted with it on it: it is not active, or the annotation
+    ``karpenter.sh/do-not-disrupt`` does not protect it. PodDisruptionBudgets are not asked."""
     return not (pod.active and protected(pod, now))
 
 

@@ -18,7 +18,7 @@ FIRST = ("topology.kubernetes.io/region", "region", "topology.kubernetes.io/zone
 
 @dataclass(frozen=True, kw_only=True)
 class SilentGroup:
-    """All clusters with the label's value, and none of them answers."""
+    """All clusters with the label's value, by name, and none of them answers."""
 
     label: str
     value: str

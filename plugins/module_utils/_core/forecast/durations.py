@@ -55,7 +55,8 @@ class Durations:
     members: Mapping[str, Duration] = field(default_factory=dict, hash=False)
 
     def of(self, member: str) -> Duration:
-        """How long upgrades of this member take; as those of all others, if nothing is known of its own."""
+        """How long upgrades of this member take; as those of all others, if nothing is known of its own. Whether there
+        is such a member is not asked."""
         return self.members.get(member, self.others)
 
 

@@ -77,7 +77,8 @@ class GroupPart:
             self.ended.setdefault(row.state, at)
 
     def whole(self, group: GroupRow) -> GroupRow:
-        """The group with what is known of those behind others, too: they wait for what the first of them waits for."""
+        """The group with what is known of those behind others, too: they wait for what the first of them waits for. In
+        a new row; the part stays as it is."""
         rows, slots = list(group.members), group.max_concurrency
         for queue in self.alike:
             if len(queue) > slots:

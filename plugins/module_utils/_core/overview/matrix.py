@@ -134,7 +134,7 @@ def undecided_column(
     placement: ClusterResourcePlacement, clusters: int, problems: t.Sequence[Problem], status: PlacementStatus | None
 ) -> PlacementColumn:
     """A placement that cannot be decided, on so many ``clusters``; the first of the problems is told in every cell, all
-    of them are findings."""
+    of them are findings. It has no digest, waves and stops, and ``wanted`` and ``count`` are 0."""
     why = f"is undecided: {problems[0].message}" if problems else "is undecided"
     return PlacementColumn(
         name=str(placement.key),

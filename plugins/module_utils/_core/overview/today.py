@@ -190,7 +190,8 @@ class FleetToday:
 
     @property
     def is_behind(self) -> bool:
-        """Whether runs have seen more of some clusters than the last read of these."""
+        """Whether runs have seen something of any cluster (an upgrade, or that it does not answer) that is newer than
+        its last read."""
         return any(SEEN_SINCE in each.concerns for each in self.members)
 
     @property

@@ -70,7 +70,8 @@ def snapshot_index(name: str) -> int:
 
 
 def is_snapshot_of(placement: str, name: str) -> bool:
-    """Whether a policy snapshot or a master resource snapshot of the placement may be called so."""
+    """Whether a policy snapshot or a master resource snapshot of the placement may be called so; ``placement`` is its
+    name alone, and further parts of a resource snapshot are none."""
     index = snapshot_index(name)
     return name in (policy_snapshot_name(placement, index), resource_snapshot_name(placement, index)) and index >= 0
 

@@ -76,7 +76,8 @@ class Cost:
 
 
 def read_prices(document: t.Any, where: str = "") -> PriceList:
-    """A price list: prices by instance type, alone or under ``prices`` beside ``source`` and ``version``.
+    """A price list: prices by instance type, alone or under ``prices`` beside ``source`` and ``version``; ``where`` is
+    its file, for errors.
 
     ``currency`` and ``period`` may be stated, and are USD and hour: the properties have no others, and what placements
     compare has to be of one unit in the whole fleet. FleetError ``prices-invalid`` with all problems, other fields too.

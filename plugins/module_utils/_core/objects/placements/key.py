@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which placement is meant, by namespace and name, of which KubeFleet kinds the records are that belong to it, and by
-which label and finalizer."""
+which label (``parent-CRP``) and finalizer (``gitops.fleet/cleanup``)."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class PlacementKey(ScopedName):
 
     @classmethod
     def of_record(cls, document: t.Mapping[str, t.Any]) -> PlacementKey:
-        """The placement whose own manifest or record this is, of whatever kind; KeyError if that has no metadata with a
-        name."""
+        """The placement whose own manifest or record this is, of whatever kind, by the namespace and name in its
+        metadata alone; KeyError if that has no metadata with a name."""
         metadata = document["metadata"]
         return cls(str(metadata.get("namespace") or ""), str(metadata["name"]))
 

@@ -88,7 +88,8 @@ def _of_entries(path: Path) -> Path:
 
 
 def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Problem]:
-    """A Problem ``bad-ignore`` for each object whose annotation ``ignored_paths`` refuses."""
+    """A Problem ``bad-ignore`` for each of the objects, in their order, whose annotation ``gitops.fleet/ignore`` is
+    refused by ``ignored_paths``."""
     for each, manifest in chosen:
         try:
             ignored_paths(manifest)

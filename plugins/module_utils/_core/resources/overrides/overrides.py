@@ -50,7 +50,8 @@ class Acting:
         return any(VARIABLE_START in repr(patch.value) for patch in patches)
 
     def rule(self, number: int) -> t.Any:
-        """One of the override's rules."""
+        """The rule of the override at that place, from 0, an ``OverrideRule``, whether it acts or not; IndexError
+        behind the last."""
         return self.override.spec.policy.override_rules[number]
 
 
@@ -75,7 +76,7 @@ def attached(
 
 def acts_on(rule: OverrideRule, cluster: MemberCluster) -> bool:
     """Whether the rule acts on the cluster: on none without a selector, on all without terms, else where one of the
-    terms matches its labels."""
+    terms matches its labels; a term without a label selector matches none."""
     if rule.cluster_selector is None:
         return False
     terms = rule.cluster_selector.cluster_selector_terms
@@ -83,7 +84,8 @@ def acts_on(rule: OverrideRule, cluster: MemberCluster) -> bool:
 
 
 def acting(overrides: t.Iterable[Override], cluster: MemberCluster) -> tuple[Acting, ...]:
-    """Those of the attached overrides of which any rule acts on the cluster, in their order."""
+    """Those of the attached overrides of which any rule acts on the cluster, in their order. Which objects they reach
+    is not asked (``reaches``)."""
     found = []
     for each in overrides:
         rules = enumerate(each.spec.policy.override_rules)
