@@ -52,7 +52,7 @@ HORIZON = timedelta(days=366)
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
     """``approvals``: how long after its opening a person opens a gate; None: never. ``samples`` is how often the run is
-    played, at least once; ``horizon`` how far."""
+    played, at least once; ``horizon`` how far; with the same ``seed`` lengths are drawn in the same way."""
 
     durations: Durations = Durations()
     approvals: Duration | None = APPROVAL

@@ -87,8 +87,8 @@ class GroupPart:
 
 
 def part_of(group: GroupRow, views: t.Mapping[str, MemberView]) -> GroupPart:
-    """The part of a group that decisions need, as it is when its stage begins. Windows that are the same object are the
-    same windows."""
+    """The part of a group that decisions need, as it is when its stage begins. ``views`` are members by name; one
+    without a view is always needed. Windows that are the same object are the same windows."""
     made = GroupPart()
     alike: dict[int | None, list[int]] = {}
     for at, row in enumerate(group.members):

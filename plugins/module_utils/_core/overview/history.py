@@ -61,11 +61,12 @@ class HistoryFilter:
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryRow:
-    """One act. ``name`` is the object's as records have it; ``ended`` is None for an act of a single write, and for one
-    of which no end is known. ``source`` says what tells of it: an entry, another record, or the journal.
-    ``member_count`` may be more than ``members`` names. ``outcome`` is the one recorded, or that the act goes on, was
-    not ended, was taken up, or does not count; ``holder`` is who had the lease, ``entry`` the name of the AuditEntry:
-    empty where there is none. ``marks`` are words by which an entry is known to tell the same as another record."""
+    """One act; what is not told here is as of ``AuditEntrySpec``. ``name`` is the object's as records have it;
+    ``ended`` is None for an act of a single write, and for one of which no end is known. ``source`` says what tells of
+    it: an entry, another record, or the journal. ``member_count`` may be more than ``members`` names. ``outcome`` is
+    the one recorded, or that the act goes on, was not ended, was taken up, or does not count; ``holder`` is who had the
+    lease, ``entry`` the name of the AuditEntry: empty where there is none. ``marks`` are words by which an entry is
+    known to tell the same as another record."""
 
     at: datetime
     by: str

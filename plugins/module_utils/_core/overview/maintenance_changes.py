@@ -67,9 +67,9 @@ class MaintenanceChange:
 def maintenance_change(
     name: str, before: FleetMaintenanceSpec | None, after: FleetMaintenanceSpec | None
 ) -> MaintenanceChange:
-    """What becomes other, windows first, then freezes and budgets, of each those that come or change in the order of
-    ``after``, then those that go. ``before`` None: it comes, else ``after`` None: it goes. Without parts both say the
-    same, but for the order of their parts, and parts that stand twice."""
+    """What becomes other in the FleetMaintenance of that ``name``, windows first, then freezes and budgets, of each
+    those that come or change in the order of ``after``, then those that go. ``before`` None: it comes, else ``after``
+    None: it goes. Without parts both say the same, but for the order of their parts, and parts that stand twice."""
     old, new = before or FleetMaintenanceSpec(), after or FleetMaintenanceSpec()
     parts = (
         *_parts(old.windows, new.windows, "window", _window_key, _window),

@@ -41,10 +41,11 @@ class Cell:
 class PlacementColumn:
     """A placement on every cluster, in the order of the fleet.
 
-    ``count`` of ``wanted`` clusters are found; ``objects`` is how many objects it selects, None where that is not
-    known; ``digest`` is the plan's, empty without one.
-    ``waves`` are the clusters that change, in order, where a plan tells them. ``standing`` is what is recorded of
-    clusters that are not as they should be: condition and message. ``stops`` are brakes that would stop an apply.
+    ``policy`` is the placement type. ``count`` of ``wanted`` clusters are found, and ``fulfilled`` says whether that is
+    enough; ``objects`` is how many objects it selects, None where that is not known; ``digest`` is the plan's, empty
+    without one. ``waves`` are the clusters that change, in order, where a plan tells them. ``standing`` is what is
+    recorded of clusters that are not as they should be: condition and message. ``stops`` are brakes that would stop an
+    apply, ``findings`` what else is to be told.
     """
 
     name: str
@@ -134,7 +135,8 @@ def undecided_column(
     placement: ClusterResourcePlacement, clusters: int, problems: t.Sequence[Problem], status: PlacementStatus | None
 ) -> PlacementColumn:
     """A placement that cannot be decided, on so many ``clusters``; the first of the problems is told in every cell, all
-    of them are findings. It has no digest, waves and stops, and ``wanted`` and ``count`` are 0."""
+    of them are findings. ``status`` is the recorded one, None without. It has no digest, waves and stops, and
+    ``wanted`` and ``count`` are 0."""
     why = f"is undecided: {problems[0].message}" if problems else "is undecided"
     return PlacementColumn(
         name=str(placement.key),

@@ -69,7 +69,8 @@ class ClosedSpan:
 
 @dataclass(frozen=True, kw_only=True)
 class Permission:
-    """One kind of work on one member. ``why`` says what is against it now, or what permits it.
+    """One kind of work on one member. ``state`` is open, closed, held or unknown; ``why`` says what is against it now,
+    or what permits it; ``clock`` is the one for people.
 
     ``next`` is the opening that is now, or the next one; None if none is known. One that is HELD may be in it by the
     windows. ``openings`` are those that meet the days asked for; ``closed`` is what freezes close in these days, or

@@ -56,7 +56,8 @@ def seen_by_runs(charts: t.Iterable[RunChart]) -> dict[str, SeenByRun]:
 
 def last_tried_at(cluster: MemberCluster, member: FleetMember | None) -> datetime | None:
     """The last instant at which facts of the cluster were read, or could not be, as far as that is recorded: of reads
-    that failed one after another only the first. None where neither is recorded."""
+    that failed one after another only the first. None where neither is recorded. ``member`` None: there is no
+    FleetMember."""
     agent = next((each for each in cluster.status.agent_status if each.type == AGENT), None)
     told = [
         find_condition(agent.conditions, "Healthy") if agent else None,

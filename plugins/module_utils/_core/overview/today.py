@@ -106,9 +106,10 @@ HOLDS_NOTHING, NOTHING_PLACED = PlacementsHeld(), DriftKnown()
 @dataclass(frozen=True, kw_only=True)
 class MemberToday:
     """One cluster. ``state`` is ready, not ready, silent, not reached, never read, to be read (a run has upgraded it
-    since) or leaving, ``why`` a sentence about one that is not ready; ``age`` is that of the heartbeat; ``images`` are
-    nodes by image, as far as pools tell it, and ``uncounted`` the nodes of pools that do not; ``runs`` is what is in
-    flight there; ``concerns`` are of ``CONCERNS``, the worst first."""
+    since) or leaving, ``why`` a sentence about one that is not ready; ``group`` is that of update runs, ``age`` that of
+    the heartbeat, both heartbeat and age None if it was never read; ``images`` are nodes by image, as far as pools tell
+    it, and ``uncounted`` the nodes of pools that do not; ``runs`` is what is in flight there; ``concerns`` are of
+    ``CONCERNS``, the worst first."""
 
     name: str
     group: str
@@ -253,10 +254,11 @@ def member_today(
     runs: t.Sequence[str] = (),
     seen: SeenByRun | None = None,
 ) -> MemberToday:
-    """The row of one cluster at ``now``, an aware instant. ``runs`` name what is in flight there, as people call it;
-    without any, the operation that is recorded counts. What a run has ``seen`` counts if it is newer than the last
-    read, or the last that failed (``last_tried_at``); where neither is recorded, and of a cluster that is leaving, it
-    does not. A heartbeat from the future has age 0."""
+    """The row of one cluster at ``now``, an aware instant; without a ``member`` (its FleetMember) what that alone tells
+    is empty. ``runs`` name what is in flight there, as people call it; without any, the operation that is recorded
+    counts. What a run has ``seen`` counts if it is newer than the last read, or the last that failed
+    (``last_tried_at``); where neither is recorded, and of a cluster that is leaving, it does not. A heartbeat from the
+    future has age 0."""
     row = cluster_row(cluster, member, now=now)
     state, why = _state(cluster, member, row.state, row.why)
     last = last_tried_at(cluster, member)

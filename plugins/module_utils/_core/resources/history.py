@@ -28,8 +28,9 @@ class RolledBack:
 
 @dataclass(frozen=True, kw_only=True)
 class KeptSnapshot:
-    """A resource snapshot with all its parts. ``hash`` is the recorded one, ``rolled_back`` says that it was made by a
-    roll back; ``created`` is None, and the Git ``revision`` empty, where that is not known."""
+    """A resource snapshot with all its parts; ``manifests`` are as recorded, Secrets sealed. ``hash`` is the recorded
+    one, ``rolled_back`` says that it was made by a roll back; ``created`` is None, and the Git ``revision`` empty,
+    where that is not known."""
 
     name: str
     index: int
@@ -65,8 +66,8 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class SnapshotRow:
-    """One snapshot of one placement as it is told. ``clusters`` are those that hold it; ``age`` is in seconds, None
-    where nobody knows when it was recorded."""
+    """One snapshot of one placement as it is told. ``latest``: it is the newest of its placement. ``clusters`` are
+    those that hold it; ``age`` is in seconds, None where nobody knows when it was recorded."""
 
     placement: str
     step: Step

@@ -49,7 +49,7 @@ class MemberReading:
     address. ``requests`` are summed over scheduled pods; None means that pods were not read. ``missing`` says by part
     (NODES, PODS, NAMESPACES, MAINTENANCE) why it could not be read; ``nodes``, ``requests`` or ``namespaces`` is None
     then for the first three. ``namespaces`` are names; None means that they were not read. ``prices`` of an hour are by
-    instance type."""
+    instance type; ``certificates`` None: it is not known when any ends."""
 
     at: datetime
     ready: bool

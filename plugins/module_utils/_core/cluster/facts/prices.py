@@ -57,7 +57,8 @@ NO_PRICES = PriceList()
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """``value`` with three decimals, for one ``unit``: a core, or a GiB of memory. ``origin`` None: it is not known."""
+    """The property ``name`` of a cluster and its ``value`` as recorded, with three decimals where it is ours, for one
+    ``unit``: a core, or a GiB of memory. ``origin`` None: it is not known."""
 
     name: str
     value: str
