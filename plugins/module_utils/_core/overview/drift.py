@@ -138,7 +138,7 @@ def drift_known(
     """What is known of every place in ``applied``, which tells when an apply was there last (None: not known), and of
     those that the look has seen. Of a place that both know, the newer counts, the look if the instants are equal or
     that of the apply is not known; what the other has found there is left out. Rows are by placement and cluster;
-    ``recorded`` ones of other places are kept among them, and count."""
+    ``recorded`` ones of other places are kept among them, and their objects count."""
     places = {**dict.fromkeys(sorted(look.looked) if look else ()), **applied}
     seen = frozenset(each for each in look.looked if _is_newer(look.at, applied.get(each))) if look else frozenset()
     kept = [each for each in recorded if (each.placement, each.cluster) not in seen]

@@ -154,7 +154,8 @@ def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
     """By cluster, the first recorded condition that is not True, but for ``Synchronized``, in words and with its
     message: (``not Applied``, ``2 of 3 objects could not be applied``); of one that is Unknown ``not known to be ...``,
     as of one that ``is_late``, whose time is told too. Where there is no such condition, ``drifted`` with the number of
-    objects, if any. Clusters that are as they should be, and places without a cluster, are left out."""
+    objects, if any. In the order of the status; clusters that are as they should be, and places without a cluster, are
+    left out."""
     found: dict[str, tuple[str, str]] = {}
     for each in status.placement_statuses:
         lacking = next((one for one in each.conditions if one.status != "True" and one.type != "Synchronized"), None)
@@ -173,8 +174,8 @@ def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
 
 def failing(status: PlacementStatus) -> dict[str, str]:
     """By cluster, what is recorded to have failed there, such as ``not Applied: 2 of 3 objects could not be applied``,
-    by the first condition that is False; what only has its turn later has not, nor what is ``late``. Other clusters are
-    left out."""
+    by the first condition that is False; what only has its turn later has not, nor what is ``late``. In the order of
+    the status; other clusters are left out."""
     return {
         cluster: ": ".join(filter(None, (f"not {wrong.type}", wrong.message)))
         for cluster, wrong in _wrong(status)

@@ -79,11 +79,11 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class RunChart:
-    """A run, of one of ``KINDS``; its ``bars`` begin with the run itself. ``state`` is that of its record, ``outcome``
-    how an update run ended, ``target`` what it brings, ``progress`` how much of it is done, in words; empty where there
-    is nothing to tell. ``over``: nothing of it is left to do, which is never so of an update run that is Failed.
-    ``forecast``: what is not over yet was forecast. ``of`` is the placement of a staged run; it is ``overridden`` if
-    clusters have overrides that are not done with it."""
+    """A run, of one of ``KINDS``; its ``bars`` begin with the run itself. ``state`` is the one that its record comes
+    to, ``outcome`` how an update run ended, ``target`` what it brings, ``progress`` how much of it is done, in words;
+    empty where there is nothing to tell. ``over``: nothing of it is left to do, which is never so of an update run that
+    is Failed. ``forecast``: what is not over yet was forecast. ``of`` is the placement of a staged run; it is
+    ``overridden`` if clusters have overrides that are not done with it."""
 
     kind: str
     name: str

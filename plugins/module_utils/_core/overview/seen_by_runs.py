@@ -42,7 +42,8 @@ class SeenByRun:
 
 def seen_by_runs(charts: t.Iterable[RunChart]) -> dict[str, SeenByRun]:
     """By member, what the update run saw that was there last, the first of the charts where instants are equal; members
-    that none has upgraded or missed are left out. Only a run that is Pending or Running waits for a member."""
+    that none has upgraded or missed are left out; in the order of the charts. Only a run that is Pending or Running
+    waits for a member."""
     found: dict[str, SeenByRun] = {}
     for chart in charts:
         for line in chart.bars if chart.kind == UPDATE_RUN else ():

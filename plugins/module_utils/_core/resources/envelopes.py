@@ -174,9 +174,9 @@ SHOWN = 3
 
 
 def side_effects(selected: t.Iterable[ObjectId], where: str = "") -> tuple[Problem, ...]:
-    """One finding ``acts-on-hub`` for each way in which objects selected without an envelope act on the hub itself, at
-    ``where``, with the first three of them by group, version, kind and name, and the number of the others; empty if
-    none does."""
+    """One finding ``acts-on-hub`` for each way, in the order of ``SIDE_EFFECTS``, in which objects selected without an
+    envelope act on the hub itself, at ``where``, with the first three of them by group, version, kind and name, and the
+    number of the others; empty if none does."""
     objects = sorted(selected)
     found = []
     for effect, kinds in SIDE_EFFECTS.items():

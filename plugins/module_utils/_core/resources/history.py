@@ -48,8 +48,8 @@ class KeptSnapshot:
 
     @property
     def sealed(self) -> dict[ObjectId, str]:
-        """The Secrets, and envelopes with Secrets, whose content is kept elsewhere, and where, of an envelope the first
-        source. FleetError as of ``identify``."""
+        """The Secrets, and envelopes with Secrets, in the order of ``manifests``, whose content is kept elsewhere, and
+        where, of an envelope the first source. FleetError as of ``identify``."""
         found = ((identify(each), _source(each)) for each in self.manifests)
         return {each: source for each, source in found if source}
 
