@@ -54,7 +54,7 @@ class StatePool:
 
     @property
     def static(self) -> bool:
-        """Whether it has ``replicas``, and so keeps a fixed number of nodes."""
+        """Whether it has ``replicas``, 0 too, and so keeps a fixed number of nodes."""
         return (self.pool.manifest.get("spec") or {}).get("replicas") is not None
 
     @property
@@ -73,7 +73,7 @@ class StatePool:
 
     def instance_type(self, name: str) -> InstanceType | None:
         """The first instance type of that name that the pool may make; None if there is none, and where the catalogue
-        is not known."""
+        is not known. What can be had now is not asked."""
         return next((each for each in self.instance_types or () if each.name == name), None)
 
 
@@ -102,7 +102,7 @@ class ClusterState:
 
     @cached_property
     def limits(self) -> PodDisruptionBudgets:
-        """The PodDisruptionBudgets, to be asked pod by pod."""
+        """The PodDisruptionBudgets, to be asked pod by pod; not ``spec.limits`` of pools."""
         return PodDisruptionBudgets(self.pod_disruption_budgets)
 
     def price(self, node: StateNode) -> float | None:
@@ -126,7 +126,8 @@ class ClusterState:
         return self.pools.get(claim.metadata.labels.get(POOL, ""))
 
     def foreign(self, node: StateNode) -> bool:
-        """Whether the class of its NodeClaim is another provider's, as far as pools tell; False without a NodeClaim."""
+        """Whether the class of its NodeClaim is another provider's, as far as pools tell: its group and kind are named
+        by pools that are not ``managed``, and by no other. False without a NodeClaim."""
         ref = node.claim.spec.node_class_ref if node.claim is not None else None
         return ref is not None and (ref.group, ref.kind) in self._foreign_classes
 
@@ -143,7 +144,8 @@ def assemble(
     Node are nodes as well.
 
     A Node and a NodeClaim belong together if they name the same machine; where one does not tell, by the Node's name.
-    Pods of a node that is not given are left out. Nodes that Karpenter does not look at yet are ``overlooked``.
+    Pods of a node that is not given are left out, and of pools with one name the last counts. Nodes that Karpenter does
+    not look at yet are ``overlooked``; their NodeClaims are nodes without a Node.
     """
     by_node: dict[str, list[Pod]] = defaultdict(list)
     for pod in sorted(pods, key=lambda one: one.key):

@@ -39,8 +39,8 @@ class Eligibility:
 
 
 def consolidation_eligibility(pool: NodePool, node: StateNode, now: datetime) -> Eligibility:
-    """Whether ``consolidateAfter`` has passed at an aware instant, and since when it runs. ValueError if that is no
-    duration."""
+    """Whether ``consolidateAfter`` has passed at an aware instant, its very end included, and since when it runs.
+    ValueError if that is no duration."""
     wait = consolidate_after(pool)
     if wait is None:
         return Eligibility(False, "never", f"consolidateAfter of pool {pool.name} is Never")

@@ -23,7 +23,8 @@ DELETION_COST_UNIT, PRIORITY_UNIT = 2.0**27, 2.0**25
 
 @dataclass(frozen=True, kw_only=True)
 class PodCost:
-    """What the cost of a pod depends on: the text of its annotation, its priority, whether a DaemonSet owns it."""
+    """What the cost of a pod depends on: the text of its annotation and its priority (None: it has none), whether a
+    DaemonSet owns it."""
 
     deletion_cost: str | None = None
     priority: int | None = None
@@ -65,8 +66,8 @@ def savings_ratio(price: float, cost: float) -> float:
 
 
 def lifetime_remaining(created: datetime, now: datetime, expire_after: int | None) -> float:
-    """The part of a node's life that is left, 0 to 1, for a lifetime in nanoseconds, 0 or more; 1 for None, which is
-    ``Never``.
+    """The part of a node's life that is left, 0 to 1, for a lifetime (``expire_after``) in nanoseconds, 0 or more; 1
+    for None, which is ``Never``.
 
     A lifetime of 0 is over once any time has passed; at the very instant it is NaN, as upstream.
     """

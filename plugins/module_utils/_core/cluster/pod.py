@@ -120,5 +120,6 @@ def provisionable(pod: Pod) -> bool:
 
 
 def tolerates(pod: Pod, taint: Taint) -> bool:
-    """Whether any of its tolerations covers the taint."""
+    """Whether any of its tolerations covers the taint (``covers``), one that only prefers other nodes
+    (PreferNoSchedule) too."""
     return any(covers(each, taint) for each in pod.tolerations)

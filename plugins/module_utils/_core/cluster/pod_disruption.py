@@ -59,13 +59,14 @@ def protected(pod: Pod, now: datetime) -> bool:
 
 
 def disruptable(pod: Pod, now: datetime) -> bool:
-    """Whether a node may be disrupted with it on it: it is not active, or nothing protects it."""
+    """Whether a node may be disrupted with it on it: it is not active, or the annotation
+    ``karpenter.sh/do-not-disrupt`` does not protect it. PodDisruptionBudgets are not asked."""
     return not (pod.active and protected(pod, now))
 
 
 def drainable(pod: Pod) -> bool:
     """Whether a drain has anything to do with it: mirror pods and those that tolerate Karpenter's taint
-    ``karpenter.sh/disrupted`` stay."""
+    ``karpenter.sh/disrupted`` stay. Whether it has ended is not asked (``evictable``)."""
     return not (pod.mirror or tolerates(pod, DISRUPTED))
 
 

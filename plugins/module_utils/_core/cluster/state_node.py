@@ -126,7 +126,8 @@ class StateNode:
 
     @property
     def terminating(self) -> bool:
-        """Whether its NodeClaim says that the machine ends."""
+        """Whether its NodeClaim says that the machine ends (condition ``InstanceTerminating`` True); False without
+        one."""
         return self.claim is not None and self.claim.holds("InstanceTerminating")
 
     @property
@@ -136,8 +137,8 @@ class StateNode:
 
     @property
     def marked(self) -> bool:
-        """Whether a command has it: it is ``queued``, or both the Node has the taint and the NodeClaim its
-        condition."""
+        """Whether a command of Karpenter's has it: it is ``queued``, or both the Node has the taint and the NodeClaim
+        its condition."""
         tainted = self.node is not None and any(
             (each.key, each.effect) == (DISRUPTED.key, DISRUPTED.effect) for each in self.node.taints
         )
@@ -203,7 +204,7 @@ def age(node: Node, now: datetime) -> timedelta | None:
 
 def free_of(allocatable: t.Mapping[str, int], pods: t.Iterable[Pod]) -> dict[str, int]:
     """What pods that have not ended leave of a node, in 10^-9 of each resource's unit, negative where they ask for
-    more."""
+    more, or for what the node has none of."""
     free = dict(allocatable)
     for pod in pods:
         if not pod.ended:

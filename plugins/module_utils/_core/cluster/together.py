@@ -18,7 +18,7 @@ FIRST = ("topology.kubernetes.io/region", "region", "topology.kubernetes.io/zone
 
 @dataclass(frozen=True, kw_only=True)
 class SilentGroup:
-    """All clusters with the label's value, and none of them answers."""
+    """All clusters with the label's value, by name, and none of them answers."""
 
     label: str
     value: str
@@ -43,7 +43,7 @@ class SilentGroup:
 def silent_together(silent: t.Collection[str], fleet: t.Iterable[MemberCluster]) -> tuple[SilentGroup, ...]:
     """The groups of at least ``FEWEST`` clusters with one value of a label, of which none answers, the largest first
     (then by ``FIRST``, label and value) and each cluster in one at most; labels that all clusters of the fleet share
-    say nothing. ``silent`` are the names of those that do not answer."""
+    say nothing. ``silent`` are the names of those that do not answer; clusters of a group are by name."""
     members = tuple(fleet)
     groups: dict[tuple[str, str], list[str]] = {}
     for each in members:

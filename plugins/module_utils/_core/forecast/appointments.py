@@ -72,7 +72,7 @@ def appointments(
     ``until``, two aware instants, by start, then kind and text, told whole; one for all members that share it, in the
     order of the run. ``freezes`` are those of each member by their names. ``permitted`` says by member when its windows
     are open, whatever freezes say; None for one without windows. Members without windows are open at any time, from
-    ``now`` to ``until``; those that have ended, are in flight or not known have nothing of their own."""
+    ``now`` to ``until``; those that have ended or failed, are in flight or not known have nothing of their own."""
     waiting = [row.name for row in run.members if row.state not in (*DONE, FAILED, RUNNING)]
     found: dict[_Key, list[str]] = {}
     for name in waiting:

@@ -46,8 +46,9 @@ FOLLOWING = StageRow(
 
 @dataclass(frozen=True)
 class Plan:
-    """What is assumed: how long the upgrade of a member (by name) takes, how long after its opening a gate (by id)
-    without a time of its own is approved (None: never), and the instant, aware, up to which to look."""
+    """What is assumed of one course of a run: how long the upgrade of a member (by name) takes, how long after its
+    opening a gate (by id) without a time of its own is approved (None: never), and the instant, aware, up to which to
+    look."""
 
     upgrade: t.Callable[[str], timedelta]
     approval: t.Callable[[str], timedelta] | None
@@ -111,8 +112,8 @@ class Course:
             self._enter(0)
 
     def play(self) -> Course:
-        """Goes on to the end of the run, to a wait that nothing ends, or to the end of the plan; the course itself. A
-        run that was not laid out has nothing to play."""
+        """Goes on to the end of the run, to a wait that nothing ends, or to the end of the plan; the course itself, to
+        be called once. A run that was not laid out has nothing to play."""
         while self.run.stages:
             self._decide()
             following = self._next()

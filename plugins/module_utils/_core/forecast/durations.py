@@ -55,7 +55,8 @@ class Durations:
     members: Mapping[str, Duration] = field(default_factory=dict, hash=False)
 
     def of(self, member: str) -> Duration:
-        """How long upgrades of this member take; as those of all others, if nothing is known of its own."""
+        """How long upgrades of this member take; as those of all others, if nothing is known of its own. Whether there
+        is such a member is not asked."""
         return self.members.get(member, self.others)
 
 
@@ -80,8 +81,8 @@ def learned(runs: t.Iterable[UpdateRun], run_type: str, given: Duration = UPGRAD
 
 
 def share(seed: int, sample: int, name: str) -> float:
-    """A number from 0 to 1 that looks random, by which a length is drawn: always the same for the same three, whatever
-    else is asked."""
+    """A number from 0 to 1 that looks random, by which a length is drawn: always the same for the same ``seed``,
+    ``sample`` and ``name``, whatever else is asked."""
     digest = hashlib.blake2b(f"{seed}/{sample}/{name}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") / _LARGEST
 

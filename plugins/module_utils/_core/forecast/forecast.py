@@ -52,7 +52,7 @@ HORIZON = timedelta(days=366)
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
     """``approvals``: how long after its opening a person opens a gate; None: never. ``samples`` is how often the run is
-    played, at least once; ``horizon`` how far."""
+    played, at least once; ``horizon`` how far; with the same ``seed`` lengths are drawn in the same way."""
 
     durations: Durations = Durations()
     approvals: Duration | None = APPROVAL
@@ -88,9 +88,9 @@ class Expected:
 @dataclass(frozen=True, kw_only=True)
 class PartForecast:
     """A member, a stage or the run. ``expected`` is of one course, that in the middle, so that these instants fit each
-    other, and the waits; ``start`` and ``end`` are of all courses. ``state`` is the one at the end; ``reason`` and
-    ``blocker`` say what it waits for before it starts (a member), or what nothing goes on for the longest (a stage, the
-    run); empty for nothing."""
+    other, and the waits; ``start`` and ``end`` are of all courses. ``state`` is the one at the end. ``reason``, a code,
+    and ``blocker``, in words, say what a member waits for before it starts; of a stage and the run ``reason`` is empty,
+    and ``blocker`` the message of their first wait without an end, else of the longest. Empty for nothing."""
 
     name: str
     state: str

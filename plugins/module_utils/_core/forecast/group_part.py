@@ -77,7 +77,8 @@ class GroupPart:
             self.ended.setdefault(row.state, at)
 
     def whole(self, group: GroupRow) -> GroupRow:
-        """The group with what is known of those behind others, too: they wait for what the first of them waits for."""
+        """The group with what is known of those behind others, too: they wait for what the first of them waits for. In
+        a new row; the part stays as it is."""
         rows, slots = list(group.members), group.max_concurrency
         for queue in self.alike:
             if len(queue) > slots:
@@ -86,8 +87,8 @@ class GroupPart:
 
 
 def part_of(group: GroupRow, views: t.Mapping[str, MemberView]) -> GroupPart:
-    """The part of a group that decisions need, as it is when its stage begins. Windows that are the same object are the
-    same windows."""
+    """The part of a group that decisions need, as it is when its stage begins. ``views`` are members by name; one
+    without a view is always needed. Windows that are the same object are the same windows."""
     made = GroupPart()
     alike: dict[int | None, list[int]] = {}
     for at, row in enumerate(group.members):

@@ -63,8 +63,8 @@ STRATEGY_FRAMES = ("properties", "spec", "strategy")
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A document and its remarks. ``object`` is ``kind/name``, as far as they are there; ``checked`` tells whether
-    there are rules for it here.
+    """A document and its remarks, in the order in which they were found. ``object`` is ``kind/name``, as far as they
+    are there; ``checked`` tells whether there are rules for it here.
 
     ``inside`` is what the paths of the remarks begin with and the document lacks: a fragment starts further in.
     ``whole`` is the document in the place where it belongs, not mended.
@@ -79,8 +79,9 @@ class Judged:
 
 def judge_document(document: t.Any, start: datetime, holes: bool = False, written: Written = no_written_text) -> Judged:
     """All remarks on a document, whatever it is; no cluster is asked. Errors and warnings about a value that stands for
-    another one (``$NAME``, ``<name>``) become one note ``stand-in`` for each path. Statements about budgets are proved
-    over the year after ``start``, an aware instant.
+    another one (``$NAME``, ``<name>``) become one note ``stand-in`` for each path, but for those that hold whatever the
+    value is (``without_stand_ins``). Statements about budgets are proved over the year after ``start``, an aware
+    instant.
 
     ``holes`` makes a note of every literal ``...``, which is an error otherwise. ``written`` gives what is written at a
     field path of the document where YAML reads another value. File and line are filled in by who read it.

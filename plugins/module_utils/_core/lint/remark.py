@@ -75,8 +75,8 @@ def of_lint(lint: Lint) -> LintProblem:
 
 
 def of_found(found: Found) -> LintProblem:
-    """A broken rule as an error, for the document would be refused; mended where it is known what was meant. Object,
-    file and line are filled in later."""
+    """A broken rule as an error, for the document would be refused; mended, at its own path alone, where it is known
+    what was meant. Object, file and line are filled in later."""
     mended = {} if found.meant is None else {found.path: found.meant}
     return LintProblem(
         code=found.code, level=ERROR, message=_with_hint(found.message, found.hint), path=found.path, mended=mended

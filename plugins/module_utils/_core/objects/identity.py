@@ -68,8 +68,9 @@ class ObjectId:
 
 @dataclass(frozen=True, order=True)
 class ScopedName:
-    """The name of a placement, a staged update run or another record; ``namespace`` is empty for what lies in none. As
-    text it is ``namespace/name`` or the name: no name has a slash, so that no two objects of a kind have one text."""
+    """The name of a placement, a staged update run or another record; ``namespace`` is empty for what lies in none.
+    Ordered by namespace, then name. As text it is ``namespace/name`` or the name: no name has a slash, so that no two
+    objects of a kind have one text."""
 
     namespace: str
     name: str

@@ -175,8 +175,9 @@ def judge(
 ) -> JudgedObject:
     """All problems and findings of a manifest, which is not changed; nothing is raised. If its kind or version is none
     of those read here, only that is told. Problems of single fields come first, rules over several say nothing at,
-    below or around their paths, and nor do warnings. Options as of ``read``; where ``holes`` lets all problems pass,
-    they are findings, before the others, and selectors with a hole are left out of the placement."""
+    below or around their paths, and nor do warnings. What is wrong in the ``status`` of a kind of KubeFleet's is no
+    problem: the status is left out then. Options as of ``read``; where ``holes`` lets all problems pass, they are
+    findings, before the others, and selectors with a hole are left out of the placement."""
     kind = _kind(document)
     if isinstance(kind, tuple):
         about = str(document.get("kind") or "") if isinstance(document, Mapping) else ""

@@ -70,7 +70,8 @@ def likely_scopes(manifests: t.Collection[Manifest], discovered: Scopes | None =
     is not in it.
 
     What is said later wins: whether any manifest of the kind names a namespace, which is a guess, and False where none
-    does; CustomResourceDefinitions among the manifests; Kubernetes' own kinds; what an API server's discovery said.
+    does; CustomResourceDefinitions among the manifests; Kubernetes' own kinds; what an API server's discovery said
+    (``discovered``; None: nothing).
     """
     scopes: dict[GroupKind, bool] = {}
     for manifest in manifests:

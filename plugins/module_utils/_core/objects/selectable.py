@@ -102,8 +102,8 @@ def refusal(
 
 
 def malformed_metadata(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
-    """The problems ``malformed-metadata`` of labels and annotations of an object to be placed that no API server reads:
-    they map keys to texts, or to null. Form and length of these are not judged, and no value is repeated."""
+    """The problems ``malformed-metadata`` of labels, then annotations, of an object to be placed that no API server
+    reads: they map keys to texts, or to null. Form and length of these are not judged, and no value is repeated."""
     for key, found in (("labels", labels_of(manifest)), ("annotations", annotations_of(manifest))):
         where = f"{each} metadata.{key}"
         if not isinstance(metadata_of(manifest).get(key), (t.Mapping, type(None))):

@@ -108,10 +108,10 @@ class ServiceResource:
         return bool(_name_of(self.owner) if self.kind == MAINTENANCE else self.name)
 
     def manifest(self) -> dict[str, t.Any]:
-        """A manifest of our kind with the same fields, not judged, without what the service or a template adds; a name
-        that is not known is made up, and so is the connection of a member. A maintenance configuration is one window of
-        a FleetMaintenance with the name of its cluster; the window has the name in its id if it has none, or else AKS'
-        usual one."""
+        """A manifest of our kind with the same fields, in new maps whose values are shared, not judged, without what
+        the service or a template adds; a name that is not known is made up, and so is the connection of a member. A
+        maintenance configuration is one window of a FleetMaintenance with the name of its cluster; the window has the
+        name in its id if it has none, or else AKS' usual one."""
         apart = _AROUND | _ELSEWHERE.get(self.kind, frozenset())
         spec = {key: each for key, each in self.body.items() if key not in apart}
         metadata: dict[str, t.Any] = {"name": self.name or (_SOME_ID if self.kind == GATE else _SOME_NAME)}
@@ -161,7 +161,8 @@ def manifests_of(document: t.Any) -> tuple[dict[str, t.Any], ...]:
     """The manifests that a document of the service stands for, in its order, not judged; all windows of one cluster are
     one FleetMaintenance, in the place of the first. Empty where there is no resource of Azure's in it.
 
-    Where the document does not tell the name, or whose windows they are, the manifest has no name.
+    Where the document does not tell the name, or whose windows they are, the manifest has no name; clusters whose names
+    differ only in what no name of ours can have come to one name.
     """
     found: dict[str | int, dict[str, t.Any]] = {}
     for index, each in enumerate(resources(document)):

@@ -69,8 +69,8 @@ class PoolFreeze:
 class PoolCalendar:
     """A pool with so many ``nodes``, on the clusters that have it with that many (none: it is assumed).
 
-    ``until`` is the end of what is worked out. ``findings`` are the linter's, ``freezes`` as of ``with_freezes``.
-    ``problems`` say why a pool cannot be read; then it has no reasons.
+    ``until`` is the end of what is worked out, ``where`` the manifest is. ``findings`` are the linter's, ``freezes`` as
+    of ``with_freezes``. ``problems`` say why a pool cannot be read; then it has no reasons.
     """
 
     name: str
@@ -111,10 +111,11 @@ def pool_calendar(
     document: t.Any, where: str, start: datetime, nodes: int | None, clusters: t.Sequence[str] = ()
 ) -> PoolCalendar:
     """The 366 days from ``start``, an aware instant, on for a pool's manifest; fewer where its budgets change more than
-    ``MOST_CHANGES`` times. Reasons with the same changes are told together. ``nodes`` None: ``ASSUMED_NODES`` for the
-    limits, and not known for ``findings``. ``where`` and ``clusters`` are told back. A manifest of which the budgets
-    cannot be read gives a calendar with ``problems`` and no ``findings``, which ends where it starts; of any other all
-    that ``lint_node_pool`` says is among ``findings``. Nothing is raised for what the manifest holds."""
+    ``MOST_CHANGES`` times. Reasons with the same changes are told together, in the order of ``REASONS``. ``nodes``
+    None: ``ASSUMED_NODES`` for the limits, and not known for ``findings``. ``where`` and ``clusters`` are told back. A
+    manifest of which the budgets cannot be read gives a calendar with ``problems`` and no ``findings``, which ends
+    where it starts; of any other all that ``lint_node_pool`` says is among ``findings``. Nothing is raised for what the
+    manifest holds."""
     examined, size = examine(document), ASSUMED_NODES if nodes is None else nodes
     name = str(field(document, "metadata.name") or "")
     if examined.budgets is None:
@@ -149,9 +150,9 @@ def pool_calendar(
 
 
 def with_freezes(found: PoolCalendar, freezes: t.Mapping[str, t.Sequence[NamedFreeze]]) -> PoolCalendar:
-    """The calendar with those freezes of its clusters that meet its time, by start; ``freezes`` are those of each
-    cluster by name. One that several clusters share, with the same words and span, is there once, with them all. Of a
-    pool that is on no cluster those of all clusters."""
+    """The calendar with those freezes of its clusters that meet its time, by start, then end and words, in place of
+    those that it had; ``freezes`` are those of each cluster by name. One that several clusters share, with the same
+    words and span, is there once, with them all. Of a pool that is on no cluster those of all clusters."""
     shared: dict[tuple[datetime, datetime, str], list[str]] = {}
     for name in found.clusters or sorted(freezes):
         for each in freezes.get(name, ()):

@@ -24,8 +24,9 @@ SCHEMA = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Overview:
-    """``facts_at`` is the instant at which the fleet is judged. ``supposed`` is what would become of each placement in
-    another fleet, None where nobody asked."""
+    """``made_at`` is when the report is made, ``facts_at`` the instant at which the fleet is judged, ``place`` where
+    its records are; ``notes`` say what could not be read or decided. ``supposed`` is what would become of each
+    placement in another fleet, None where nobody asked."""
 
     title: str
     made_at: datetime
@@ -43,8 +44,8 @@ class Overview:
         """The report as JSON data, parts in the order that they have here, instants in RFC 3339. ``letters`` and
         ``reasons`` are what the cells of placements stand for; a reason goes on after the name of its cluster.
         ``drift`` are the rows of drift, with ``driftKnown`` of the fleet and a ``drift`` in each cluster of what is
-        known there; ``supposed`` is ``whatIf``, notes are texts. ``since`` is None and ``changes`` empty: no earlier
-        report is known."""
+        known there; ``supposed`` is ``whatIf``, notes are texts. ``since`` is None and ``changes`` empty: who knows an
+        earlier report fills them in."""
         reasons = Reasons()
         placements = [each.as_dict(reasons) for each in self.placements]
         supposed = None if self.supposed is None else [each.as_dict() for each in self.supposed]

@@ -59,8 +59,8 @@ class DriftRow:
 
 @dataclass(frozen=True, kw_only=True)
 class DriftLook:
-    """What a look at members has found: ``at`` is when it began, ``place`` where its records are, ``looked`` which
-    placements were compared on which clusters."""
+    """What a look at members has found: ``at`` is when it began, ``place`` where its records are (empty: it does not
+    say), ``looked`` which placements were compared on which clusters."""
 
     at: datetime
     place: str
@@ -71,10 +71,10 @@ class DriftLook:
 @dataclass(frozen=True, kw_only=True)
 class DriftKnown:
     """What is known of drift in some ``places``, of which ``looked`` were looked at since the last apply there.
-    ``objects`` are not as placed, None where nothing was found and not all was looked at. ``seen`` is the oldest
-    instant at which that was observed, a look that found nothing among it. ``looked_at`` is when somebody looked;
-    ``applied`` is the last apply at a place that was not looked at since, as far as that is recorded: conditions keep
-    the instant at which they changed, and a later apply may have changed none."""
+    ``objects`` are not as placed, None where nothing was found and not all was looked at, or nothing is placed.
+    ``seen`` is the oldest instant at which that was observed, a look that found nothing among it. ``looked_at`` is when
+    somebody looked; ``applied`` is the last apply at a place that was not looked at since, as far as that is recorded:
+    conditions keep the instant at which they changed, and a later apply may have changed none."""
 
     places: int = 0
     looked: int = 0
@@ -138,7 +138,7 @@ def drift_known(
     """What is known of every place in ``applied``, which tells when an apply was there last (None: not known), and of
     those that the look has seen. Of a place that both know, the newer counts, the look if the instants are equal or
     that of the apply is not known; what the other has found there is left out. Rows are by placement and cluster;
-    ``recorded`` ones of other places are kept among them."""
+    ``recorded`` ones of other places are kept among them, and their objects count."""
     places = {**dict.fromkeys(sorted(look.looked) if look else ()), **applied}
     seen = frozenset(each for each in look.looked if _is_newer(look.at, applied.get(each))) if look else frozenset()
     kept = [each for each in recorded if (each.placement, each.cluster) not in seen]
@@ -163,7 +163,7 @@ def drift_known(
 def applied_at(bindings: t.Iterable[ClusterResourceBinding], status: PlacementStatus) -> dict[str, datetime | None]:
     """By cluster that holds a placement, when an apply was there last, as far as its records tell, else None.
     ``bindings`` and ``status`` are those of the placement; bindings that are unscheduled, or hold no snapshot, are left
-    out."""
+    out. In the order of the bindings."""
     rows = {each.cluster_name: each.conditions for each in status.placement_statuses}
     return {
         each.spec.target_cluster: _last((*each.status.conditions, *rows.get(each.spec.target_cluster, ())))

@@ -67,8 +67,9 @@ class MaintenanceChange:
 def maintenance_change(
     name: str, before: FleetMaintenanceSpec | None, after: FleetMaintenanceSpec | None
 ) -> MaintenanceChange:
-    """What becomes other, windows first, then freezes and budgets; None: it is not there before, or after. Without
-    parts both say the same, but for the order of their parts."""
+    """What becomes other in the FleetMaintenance of that ``name``, windows first, then freezes and budgets, of each
+    those that come or change in the order of ``after``, then those that go. ``before`` None: it comes, else ``after``
+    None: it goes. Without parts both say the same, but for the order of their parts, and parts that stand twice."""
     old, new = before or FleetMaintenanceSpec(), after or FleetMaintenanceSpec()
     parts = (
         *_parts(old.windows, new.windows, "window", _window_key, _window),
@@ -109,8 +110,8 @@ def _said(words: Words) -> str:
 
 
 def difference(old: Words, new: Words) -> str:
-    """What the two say otherwise: ``name old -> new``, parted by commas, ``none`` for what is empty; empty if they say
-    the same."""
+    """What the two say otherwise: ``name old -> new``, parted by commas, ``none`` for what is empty, in the order of
+    ``old``, then what only ``new`` has; empty if they say the same."""
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name, "") != new.get(name, "")]
     return ", ".join(f"{name} {old.get(name) or 'none'} -> {new.get(name) or 'none'}" for name in names)
 

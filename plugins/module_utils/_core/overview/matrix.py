@@ -41,10 +41,11 @@ class Cell:
 class PlacementColumn:
     """A placement on every cluster, in the order of the fleet.
 
-    ``count`` of ``wanted`` clusters are found; ``objects`` is how many objects it selects, None where that is not
-    known; ``digest`` is the plan's, empty without one.
-    ``waves`` are the clusters that change, in order, where a plan tells them. ``standing`` is what is recorded of
-    clusters that are not as they should be: condition and message. ``stops`` are brakes that would stop an apply.
+    ``policy`` is the placement type. ``count`` of ``wanted`` clusters are found, and ``fulfilled`` says whether that is
+    enough; ``objects`` is how many objects it selects, None where that is not known; ``digest`` is the plan's, empty
+    without one. ``waves`` are the clusters that change, in order, where a plan tells them. ``standing`` is what is
+    recorded of clusters that are not as they should be: condition and message. ``stops`` are brakes that would stop an
+    apply, ``findings`` what else is to be told.
     """
 
     name: str
@@ -134,7 +135,8 @@ def undecided_column(
     placement: ClusterResourcePlacement, clusters: int, problems: t.Sequence[Problem], status: PlacementStatus | None
 ) -> PlacementColumn:
     """A placement that cannot be decided, on so many ``clusters``; the first of the problems is told in every cell, all
-    of them are findings."""
+    of them are findings. ``status`` is the recorded one, None without. It has no digest, waves and stops, and
+    ``wanted`` and ``count`` are 0."""
     why = f"is undecided: {problems[0].message}" if problems else "is undecided"
     return PlacementColumn(
         name=str(placement.key),
@@ -152,7 +154,8 @@ def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
     """By cluster, the first recorded condition that is not True, but for ``Synchronized``, in words and with its
     message: (``not Applied``, ``2 of 3 objects could not be applied``); of one that is Unknown ``not known to be ...``,
     as of one that ``is_late``, whose time is told too. Where there is no such condition, ``drifted`` with the number of
-    objects, if any. Clusters that are as they should be, and places without a cluster, are left out."""
+    objects, if any. In the order of the status; clusters that are as they should be, and places without a cluster, are
+    left out."""
     found: dict[str, tuple[str, str]] = {}
     for each in status.placement_statuses:
         lacking = next((one for one in each.conditions if one.status != "True" and one.type != "Synchronized"), None)
@@ -171,8 +174,8 @@ def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
 
 def failing(status: PlacementStatus) -> dict[str, str]:
     """By cluster, what is recorded to have failed there, such as ``not Applied: 2 of 3 objects could not be applied``,
-    by the first condition that is False; what only has its turn later has not, nor what is ``late``. Other clusters are
-    left out."""
+    by the first condition that is False; what only has its turn later has not, nor what is ``late``. In the order of
+    the status; other clusters are left out."""
     return {
         cluster: ": ".join(filter(None, (f"not {wrong.type}", wrong.message)))
         for cluster, wrong in _wrong(status)

@@ -16,7 +16,8 @@ Document = t.Mapping[str, t.Any]
 def member_changes(before: t.Iterable[Document], after: t.Iterable[Document]) -> str:
     """What the records of a member (MemberCluster, FleetMember) say otherwise than before: ``driver local -> command,
     label env prod -> none``, parted by commas; empty if nothing. Only labels and specs are told: of a connection that
-    is the path of a kubeconfig and its context, or the name of a Secret, and never what stands in them."""
+    is the path of a kubeconfig and its context, or the name of a Secret, and never what stands in them. KeyError for a
+    document without metadata."""
     return difference(_words(before), _words(after))
 
 

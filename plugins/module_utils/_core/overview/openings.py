@@ -69,7 +69,8 @@ class ClosedSpan:
 
 @dataclass(frozen=True, kw_only=True)
 class Permission:
-    """One kind of work on one member. ``why`` says what is against it now, or what permits it.
+    """One kind of work on one member. ``state`` is open, closed, held or unknown; ``why`` says what is against it now,
+    or what permits it; ``clock`` is the one for people.
 
     ``next`` is the opening that is now, or the next one; None if none is known. One that is HELD may be in it by the
     windows. ``openings`` are those that meet the days asked for; ``closed`` is what freezes close in these days, or
@@ -152,7 +153,8 @@ def permission(times: MemberTimes, now: datetime, until: datetime) -> Permission
 
 
 def permission_changed(before: Permission, after: Permission) -> bool:
-    """Whether the state of a permission, its next opening or its openings are other ones after than before."""
+    """Whether the state of a permission, its next opening or its openings are other ones after than before; only
+    another reason (``why``), or another ``closed``, is no change."""
     return (before.state, before.next, before.openings) != (after.state, after.next, after.openings)
 
 
@@ -160,8 +162,8 @@ def calendar_entries(
     found: t.Mapping[str, t.Mapping[str, MemberTimes]], now: datetime, until: datetime
 ) -> dict[str, tuple[Appointment, ...]]:
     """By the work (UPGRADE, NODES) the entries of a calendar, for members by name: openings, freezes and what these
-    close of windows that meet the span from ``now`` to ``until``, whole, one for all members that share it, by start;
-    none for what is always open."""
+    close of windows that meet the span from ``now`` to ``until``, whole, one for all members that share it, by start,
+    then kind and words, members in the order given; none for what is always open."""
     return {work: tuple(_entries(members, now, until)) for work, members in found.items()}
 
 

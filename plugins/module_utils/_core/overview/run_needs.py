@@ -75,8 +75,10 @@ class RunNeed:
 
 
 def run_needs(charts: t.Iterable[RunChart], left: t.Mapping[tuple[str, str], datetime] = NOBODY) -> tuple[RunNeed, ...]:
-    """Those of the runs that need something, in their order, each with the one need that comes first; the others go on,
-    are stopped, or are over. ``left`` has runs, by kind and name, that nobody seems to conduct, and since when."""
+    """Those of the runs that need something, in their order, each with one need: the first that it has of failed or
+    stuck, approval, conductor, approved, unreachable, window and pause, and a waiting rotation then blocked or nodes.
+    The others have not begun, go on, stop, are stopped, or are over; while anything is under way only the first three
+    are asked. ``left`` has runs, by kind and name, that nobody seems to conduct, and since when."""
     found = []
     for each in charts:
         since = left.get((each.kind, each.name))

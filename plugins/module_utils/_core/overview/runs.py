@@ -36,11 +36,11 @@ BESIDE = timedelta(hours=12)
 @dataclass(frozen=True, kw_only=True)
 class Bar:
     """One line of the chart: ``what`` is run, stage, group, member, gate, wait, wave or node, ``depth`` 0 for the run.
-    ``expected`` is None where nothing is forecast; ``windows`` None for a member that may begin at any time, or of
-    which they are not told. ``due`` is when a gate or a wait ends by itself; ``since`` is when the obstacle of a member
-    began. ``approved``: of an open gate, that it is approved, which whoever carries the run on takes up.
-    ``blocked``: of a node that waits, that something of its own (its pods, their PodDisruptionBudgets, an annotation)
-    holds it back while its window is open."""
+    ``why`` says more of its state, empty for nothing. ``expected`` is None where nothing is forecast; ``windows`` None
+    for a member that may begin at any time, or of which they are not told. ``due`` is when a gate or a wait ends by
+    itself; ``since`` is when the obstacle of a member began. ``approved``: of an open gate, that it is approved, which
+    whoever carries the run on takes up. ``blocked``: of a node that waits, that something of its own (its pods, their
+    PodDisruptionBudgets, an annotation) holds it back while its window is open."""
 
     what: str
     name: str
@@ -79,9 +79,11 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class RunChart:
-    """A run, of one of ``KINDS``; its ``bars`` begin with the run itself. ``over``: nothing of it is left to do, which
-    is never so of an update run that is Failed. ``forecast``: what is not over yet was forecast. ``of`` is the
-    placement of a staged run; it is ``overridden`` if clusters have overrides that are not done with it."""
+    """A run, of one of ``KINDS``; its ``bars`` begin with the run itself. ``state`` is the one that its record comes
+    to, ``outcome`` how an update run ended, ``target`` what it brings, ``progress`` how much of it is done, in words;
+    empty where there is nothing to tell. ``over``: nothing of it is left to do, which is never so of an update run that
+    is Failed. ``forecast``: what is not over yet was forecast. ``of`` is the placement of a staged run; it is
+    ``overridden`` if clusters have overrides that are not done with it."""
 
     kind: str
     name: str

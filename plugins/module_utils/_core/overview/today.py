@@ -106,9 +106,10 @@ HOLDS_NOTHING, NOTHING_PLACED = PlacementsHeld(), DriftKnown()
 @dataclass(frozen=True, kw_only=True)
 class MemberToday:
     """One cluster. ``state`` is ready, not ready, silent, not reached, never read, to be read (a run has upgraded it
-    since) or leaving, ``why`` a sentence about one that is not ready; ``age`` is that of the heartbeat; ``images`` are
-    nodes by image, as far as pools tell it, and ``uncounted`` the nodes of pools that do not; ``runs`` is what is in
-    flight there; ``concerns`` are of ``CONCERNS``, the worst first."""
+    since) or leaving, ``why`` a sentence about one that is not ready; ``group`` is that of update runs, ``age`` that of
+    the heartbeat, both heartbeat and age None if it was never read; ``images`` are nodes by image, as far as pools tell
+    it, and ``uncounted`` the nodes of pools that do not; ``runs`` is what is in flight there; ``concerns`` are of
+    ``CONCERNS``, the worst first."""
 
     name: str
     group: str
@@ -180,7 +181,7 @@ class FleetToday:
 
     @property
     def images(self) -> dict[str, int]:
-        """Nodes of all clusters by image, as far as pools tell it, the most first."""
+        """Nodes of all clusters by image, as far as pools tell it, the most first, of equal ones by image."""
         return images_in_all(each.images for each in self.members)
 
     @property
@@ -190,17 +191,19 @@ class FleetToday:
 
     @property
     def is_behind(self) -> bool:
-        """Whether runs have seen more of some clusters than the last read of these."""
+        """Whether runs have seen something of any cluster (an upgrade, or that it does not answer) that is newer than
+        its last read."""
         return any(SEEN_SINCE in each.concerns for each in self.members)
 
     @property
     def is_unlooked(self) -> bool:
-        """Whether something is placed and nobody has looked for drift."""
+        """Whether something is placed, and nowhere has anybody looked for drift since the last apply there."""
         return bool(self.drift.places and not self.drift.looked)
 
     @property
     def objects_drifted(self) -> dict[str, list[str]]:
-        """By cluster, the objects that are not as placed, each once; clusters without any are left out."""
+        """By cluster, the objects that are not as placed, in the order of ``drifted``, each once, of whichever
+        placement; clusters without any are left out."""
         found: dict[str, dict[str, None]] = {}
         for each in self.drifted:
             found.setdefault(each.cluster, {})[each.object] = None
@@ -251,9 +254,11 @@ def member_today(
     runs: t.Sequence[str] = (),
     seen: SeenByRun | None = None,
 ) -> MemberToday:
-    """The row of one cluster at ``now``, an aware instant. ``runs`` name what is in flight there, as people call it;
-    without any, the operation that is recorded counts. What a run has ``seen`` counts if it is newer than what was
-    read, but not of a cluster that was never read or is leaving. A heartbeat from the future has age 0."""
+    """The row of one cluster at ``now``, an aware instant; without a ``member`` (its FleetMember) what that alone tells
+    is empty. ``runs`` name what is in flight there, as people call it; without any, the operation that is recorded
+    counts. What a run has ``seen`` counts if it is newer than the last read, or the last that failed
+    (``last_tried_at``); where neither is recorded, and of a cluster that is leaving, it does not. A heartbeat from the
+    future has age 0."""
     row = cluster_row(cluster, member, now=now)
     state, why = _state(cluster, member, row.state, row.why)
     last = last_tried_at(cluster, member)

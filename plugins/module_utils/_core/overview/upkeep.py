@@ -107,8 +107,8 @@ def images_in_all(members: t.Iterable[t.Mapping[str, int]]) -> dict[str, int]:
 
 
 def next_end(member: FleetMember, now: datetime) -> CertificateEnd | None:
-    """The certificate, of server and client, that ends next or has ended first, seen at ``now``, aware; None where none
-    is known."""
+    """The certificate, of server and client, that ends next or has ended first, of two at one instant that of the
+    client, seen at ``now``, aware; None where none is known."""
     told = member.status.certificates
     if told is None:
         return None

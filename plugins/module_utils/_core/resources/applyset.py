@@ -85,7 +85,8 @@ class ApplySet:
         return applyset_id(self.placement)
 
     def same_content(self, other: ApplySet | None) -> bool:
-        """Whether nothing differs but the generation, which alone is no reason to write; False for None."""
+        """Whether nothing differs but the generation, which alone is no reason to write; the order of the inventory
+        counts. False for None."""
         return other is not None and replace(self, generation=0) == replace(other, generation=0)
 
 
@@ -169,7 +170,8 @@ def read_parent(parent: t.Mapping[str, t.Any]) -> ApplySet:
 
     Whoever may write ConfigMaps on the member may have written it: what is checked is the form, that the ConfigMap has
     the name that belongs to the placement, and that the snapshots are called as those of the placement; not that it is
-    true.
+    true. Its labels and annotations are not looked at; the inventory stays in its order, and what stands there twice
+    too.
     """
     called = str(metadata_of(parent).get("name") or "")
     try:
@@ -246,7 +248,7 @@ def _is_segment(called: str) -> bool:
 
 def with_part_of_label(manifest: t.Mapping[str, t.Any], applyset: str) -> dict[str, t.Any]:
     """The manifest with the label ``applyset.kubernetes.io/part-of`` that makes it a member of the ApplySet with that
-    ID; the given one is not changed."""
+    ID; another that it had gives way. The given one is not changed."""
     metadata = dict(manifest.get("metadata") or {})
     metadata["labels"] = {**labels_of(manifest), PART_OF_LABEL: applyset}
     return {**manifest, "metadata": metadata}

@@ -43,8 +43,8 @@ AT_ONCE = frozenset(
 
 
 def availability(group: str, kind: str, live: Live) -> str:
-    """AVAILABLE, NOT_YET or NOT_TRACKABLE for a live object of that kind; NOT_YET also where a field that counts is not
-    of its type."""
+    """AVAILABLE, NOT_YET or NOT_TRACKABLE for a live object of that kind (``group`` without a version, empty for the
+    core group); NOT_YET also where a field that counts is not of its type."""
     if (group, kind) in AT_ONCE:
         return AVAILABLE
     tracker = TRACKERS.get((group, kind))

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Manifests by the objects that they describe, for any number of placements to select from; objects that stand there
-twice, Namespaces that are being deleted, and a cluster-scoped object has no namespace, whatever its manifest says."""
+"""Manifests by the objects that they describe, for any number of placements to select from; which stand there twice
+(``repeated``), which Namespaces are being deleted (``terminating``), and a cluster-scoped object has no namespace,
+whatever its manifest says."""
 
 from __future__ import annotations
 
@@ -96,5 +97,6 @@ def is_namespace(each: ObjectId) -> bool:
 
 
 def is_being_deleted(manifest: Manifest) -> bool:
-    """Whether its server has begun to delete it."""
+    """Whether its server has begun to delete it, by ``metadata.deletionTimestamp`` of whatever value but an empty
+    one."""
     return bool(metadata_of(manifest).get("deletionTimestamp"))

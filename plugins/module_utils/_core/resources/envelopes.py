@@ -86,8 +86,9 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
 def opened(selected: Selected, scopes: Scopes, credentials: Secrets = ()) -> Selected:
     """The selection with what is in its envelopes in their place, in hash order; as it is, where there is none. If an
     envelope has a problem, or an object comes twice, that is added and the objects stay as they are. A ``bad-ignore``
-    of what is in an envelope is added too, but its envelope is opened all the same. ``credentials`` as of ``unpacked``.
-    FleetError as of ``identify`` for an object without a name beside an envelope."""
+    of what is in an envelope is added too, but its envelope is opened all the same. ``scopes`` as of
+    ``check_envelope``, ``credentials`` as of ``unpacked``. FleetError as of ``identify`` for an object without a name
+    beside an envelope."""
     found = unpacked(selected.objects, scopes, credentials)
     if found.problems or not any(each.origin for each in found.objects):
         return replace(selected, problems=(*selected.problems, *found.problems))
@@ -173,8 +174,9 @@ SHOWN = 3
 
 
 def side_effects(selected: t.Iterable[ObjectId], where: str = "") -> tuple[Problem, ...]:
-    """One finding ``acts-on-hub`` for each way in which objects selected without an envelope act on the hub itself,
-    with the first three of them and the number of the others; empty if none does."""
+    """One finding ``acts-on-hub`` for each way, in the order of ``SIDE_EFFECTS``, in which objects selected without an
+    envelope act on the hub itself, at ``where``, with the first three of them by group, version, kind and name, and the
+    number of the others; empty if none does."""
     objects = sorted(selected)
     found = []
     for effect, kinds in SIDE_EFFECTS.items():

@@ -28,8 +28,9 @@ class RolledBack:
 
 @dataclass(frozen=True, kw_only=True)
 class KeptSnapshot:
-    """A resource snapshot with all its parts. ``hash`` is the recorded one, ``rolled_back`` says that it was made by a
-    roll back; ``created`` is None, and the Git ``revision`` empty, where that is not known."""
+    """A resource snapshot with all its parts; ``manifests`` are as recorded, Secrets sealed. ``hash`` is the recorded
+    one, ``rolled_back`` says that it was made by a roll back; ``created`` is None, and the Git ``revision`` empty,
+    where that is not known."""
 
     name: str
     index: int
@@ -47,8 +48,8 @@ class KeptSnapshot:
 
     @property
     def sealed(self) -> dict[ObjectId, str]:
-        """The Secrets, and envelopes with Secrets, whose content is kept elsewhere, and where, of an envelope the first
-        source. FleetError as of ``identify``."""
+        """The Secrets, and envelopes with Secrets, in the order of ``manifests``, whose content is kept elsewhere, and
+        where, of an envelope the first source. FleetError as of ``identify``."""
         found = ((identify(each), _source(each)) for each in self.manifests)
         return {each: source for each, source in found if source}
 
@@ -65,8 +66,8 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class SnapshotRow:
-    """One snapshot of one placement as it is told. ``clusters`` are those that hold it; ``age`` is in seconds, None
-    where nobody knows when it was recorded."""
+    """One snapshot of one placement as it is told. ``latest``: it is the newest of its placement. ``clusters`` are
+    those that hold it; ``age`` is in seconds, None where nobody knows when it was recorded."""
 
     placement: str
     step: Step
@@ -98,9 +99,10 @@ class SnapshotRow:
 
 
 def history(snapshots: t.Sequence[KeptSnapshot]) -> tuple[Step, ...]:
-    """What each resource snapshot changed: a step for each of ``snapshots``, which come in ascending order of index. An
-    object of which one of two neighbours knows the name alone counts as changed. FleetError as of ``identify`` and
-    ``object_hash``."""
+    """What each resource snapshot changed: a step for each of ``snapshots``, which come in ascending order of index.
+    Objects are in the order of the snapshot that has them, those ``removed`` in that of the one before. An object in
+    another version of its API is the same one; one of which one of two neighbours knows the name alone counts as
+    changed. FleetError as of ``identify`` and ``object_hash``."""
     steps: list[Step] = []
     before: dict[t.Any, tuple[ObjectId, str]] | None = None
     for each in snapshots:

@@ -42,7 +42,8 @@ Hidden = t.Callable[[tuple[str, ...], t.Any], str]
 
 def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
     """The manifest as it may be recorded: a Secret, also one inside an envelope, without its values, and with a note of
-    where they are. Other objects come back as they are.
+    where they are. Other objects come back as they are, in a new dict. A Secret that is sealed already gets digests of
+    its digests: who calls has to know.
 
     ``key`` is kept apart from the records; ValueError for an empty one. FleetError ``not-json`` for a value or name of
     a Secret that cannot be written as JSON, such as half of a surrogate pair. ``source`` says where the content is,
@@ -72,7 +73,8 @@ def has_secrets(manifest: Manifest) -> bool:
 
 
 def shows_left_out(manifest: Manifest) -> bool:
-    """Whether ``without_values`` has left anything out of this Secret; False for envelopes and other objects."""
+    """Whether ``without_values`` has left anything out of this v1 Secret, which it has not of one without values and
+    annotations; False for envelopes and other objects."""
     secret = (manifest.get("apiVersion"), manifest.get("kind")) == ("v1", "Secret")
     values = (each for part in manifest.values() if isinstance(part, t.Mapping) for each in part.values())
     return secret and any(each == LEFT_OUT for each in (*values, *annotations_of(manifest).values()))
@@ -106,8 +108,8 @@ def content_digest(value: t.Any, key: bytes) -> str:
 
 
 def secret_source(manifest: Manifest) -> str:
-    """Where the content of a sealed Secret can be read; empty for what is not sealed, and for what ``without_values``
-    made."""
+    """Where the content of a sealed Secret can be read, by its annotation ``gitops.fleet/secret-source``, whoever wrote
+    that; empty for what is not sealed, and for what ``without_values`` made."""
     return str(annotations_of(manifest).get(SOURCE_ANNOTATION, ""))
 
 

@@ -64,13 +64,14 @@ def resource_snapshot_name(placement: str, index: int, part: int = 0) -> str:
 
 def snapshot_index(name: str) -> int:
     """The index in the name of a policy snapshot or of a master resource snapshot, -1 where there is none: records and
-    members may say anything."""
+    members may say anything. Of a further part it is the number in its name, which is not the index."""
     found = _INDEXED.fullmatch(name)
     return int(found["index"]) if found else -1
 
 
 def is_snapshot_of(placement: str, name: str) -> bool:
-    """Whether a policy snapshot or a master resource snapshot of the placement may be called so."""
+    """Whether a policy snapshot or a master resource snapshot of the placement may be called so; ``placement`` is its
+    name alone, and further parts of a resource snapshot are none."""
     index = snapshot_index(name)
     return name in (policy_snapshot_name(placement, index), resource_snapshot_name(placement, index)) and index >= 0
 

@@ -49,7 +49,7 @@ class MemberReading:
     address. ``requests`` are summed over scheduled pods; None means that pods were not read. ``missing`` says by part
     (NODES, PODS, NAMESPACES, MAINTENANCE) why it could not be read; ``nodes``, ``requests`` or ``namespaces`` is None
     then for the first three. ``namespaces`` are names; None means that they were not read. ``prices`` of an hour are by
-    instance type."""
+    instance type; ``certificates`` None: it is not known when any ends."""
 
     at: datetime
     ready: bool
@@ -109,7 +109,8 @@ def after_failed_read(previous: MemberClusterStatus, at: datetime, code: str, me
 
 def fleet_member_status(reading: MemberReading, before: t.Sequence[NodePoolStatus] = ()) -> FleetMemberStatus:
     """The FleetMember's status after a read: its version, the instant, its certificates, and node pools as of
-    ``pools_of``, or those that were there ``before`` if nodes could not be read."""
+    ``pools_of``, or those that were there ``before`` if nodes could not be read; the rest of it is empty, and its
+    caller's to keep."""
     return FleetMemberStatus(
         version=reading.version,
         node_pools=tuple(before) if reading.nodes is None else pools_of(reading.nodes),

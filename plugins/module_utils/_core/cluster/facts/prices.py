@@ -46,7 +46,7 @@ class PriceSource:
 
 @dataclass(frozen=True, kw_only=True)
 class PriceList:
-    """What one node of an instance type costs an hour, in US dollars."""
+    """What one node of an instance type costs an hour, in US dollars, by type, and whose list that is (``origin``)."""
 
     prices: Mapping[str, float] = field(default_factory=dict)
     origin: PriceSource = PriceSource()
@@ -57,7 +57,8 @@ NO_PRICES = PriceList()
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """``value`` with three decimals, for one ``unit``: a core, or a GiB of memory. ``origin`` None: it is not known."""
+    """The property ``name`` of a cluster and its ``value`` as recorded, with three decimals where it is ours, for one
+    ``unit``: a core, or a GiB of memory. ``origin`` None: it is not known."""
 
     name: str
     value: str
@@ -76,7 +77,8 @@ class Cost:
 
 
 def read_prices(document: t.Any, where: str = "") -> PriceList:
-    """A price list: prices by instance type, alone or under ``prices`` beside ``source`` and ``version``.
+    """A price list: prices by instance type, alone or under ``prices`` beside ``source`` and ``version``; ``where`` is
+    its file, for errors.
 
     ``currency`` and ``period`` may be stated, and are USD and hour: the properties have no others, and what placements
     compare has to be of one unit in the whole fleet. FleetError ``prices-invalid`` with all problems, other fields too.
@@ -98,7 +100,7 @@ def read_prices(document: t.Any, where: str = "") -> PriceList:
 
 def merged_prices(lists: t.Sequence[PriceList]) -> PriceList:
     """All the lists as one; where two have a price for the same type, the later one counts. Its source and version are
-    those of all, each once, with commas between them."""
+    those of all, each once, with commas between them, in the order of the lists; of no lists, none."""
     prices = {key: price for each in lists for key, price in each.prices.items()}
     sources = (each.origin.source for each in lists if each.origin.source)
     versions = (each.origin.version for each in lists if each.origin.version)

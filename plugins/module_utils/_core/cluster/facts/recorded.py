@@ -23,8 +23,8 @@ WHERE, TOLD = "facts", 20
 def members_to_decide_on(
     snapshot: FactsSnapshot, recorded: t.Mapping[str, MemberCluster], place: str
 ) -> tuple[tuple[MemberCluster, ...], tuple[Problem, ...]]:
-    """The members to decide on, by name, and what to tell (``placed-as-in-facts``, ``no-members-recorded``,
-    ``not-in-facts``, ``not-recorded``, ``labels-differ``, ``record-missing``), none of which is raised.
+    """The members to decide on, by name, and what to tell (``placed-as-in-facts`` or ``no-members-recorded``,
+    ``not-in-facts``, ``not-recorded``, ``record-missing``, ``labels-differ``, in this order), none of which is raised.
 
     A recorded member that the snapshot does not know, or only without its MemberCluster, counts as not read: it keeps
     what it has and gets nothing new. So does one whose MemberCluster is not recorded any more, whatever the snapshot

@@ -6,7 +6,8 @@ Secrets, contexts and paths of kubeconfigs, words on one line; they reach comman
 the fleet.
 
 None has room for a template (braces, but for a variable such as ``${HOME}`` in a path), a second line or what is not
-seen on a screen. Each may be empty here; where a text has to be there, ``rules`` says so.
+seen on a screen. ``doc`` is what definitions and docs say of the field. Each may be empty here; where a text has to be
+there, ``rules`` says so.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ def without_record(name: str) -> MemberCluster:
 
 
 def with_record_missing(cluster: MemberCluster) -> MemberCluster:
-    """A copy of the cluster with the annotation ``gitops.fleet/record-missing``, the mark; the rest stays."""
+    """A copy of the cluster with the annotation ``gitops.fleet/record-missing``, the mark; the rest stays. One that has
+    it already comes to an equal copy."""
     metadata = cluster.metadata
     return replace(cluster, metadata=replace(metadata, annotations={**metadata.annotations, MARK: "true"}))
 

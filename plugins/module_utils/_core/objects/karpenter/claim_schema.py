@@ -101,10 +101,10 @@ def check_node_requirements(rows: t.Any, path: str, in_pool: bool = False) -> t.
 
 
 def check_label_not_reserved(key: t.Any, path: str, in_pool: bool) -> t.Iterator[Found]:
-    """The problem ``restricted-label`` of a key that Karpenter keeps for itself: ``kubernetes.io/hostname``, and each
-    whose prefix (the whole key, if it has no slash) ends with ``karpenter.sh``; but ``karpenter.sh/capacity-type`` may
-    be set, and ``karpenter.sh/nodepool`` where it does not stand in a NodePool (``in_pool``). A key that is no text is
-    left to the schema."""
+    """The problem ``restricted-label``, at ``path``, of a key that Karpenter keeps for itself:
+    ``kubernetes.io/hostname``, and each whose prefix (the whole key, if it has no slash) ends with ``karpenter.sh``;
+    but ``karpenter.sh/capacity-type`` may be set, and ``karpenter.sh/nodepool`` where it does not stand in a NodePool
+    (``in_pool``). A key that is no text is left to the schema."""
     if not isinstance(key, str):
         return
     own = key.partition("/")[0].endswith("karpenter.sh") and key not in _DOMAIN_OK

@@ -86,7 +86,7 @@ def check_overrides(overrides: t.Iterable[Override]) -> tuple[Problem, ...]:
     """What is wrong with all overrides of a fleet together: ``overridden-twice`` where two of one kind name an object
     in one API version, whatever their placements, at each that comes after the first in ``override_order``; then
     ``too-many-overrides`` for more than 100 of a kind. An override of an object beside one of its whole Namespace is no
-    problem."""
+    problem, nor is one and the same override given twice, but for the number."""
     problems: list[Problem] = []
     first: dict[tuple[str, t.Any], str] = {}
     counts: dict[str, int] = {}

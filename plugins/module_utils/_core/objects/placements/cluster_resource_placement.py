@@ -27,6 +27,9 @@ from .rollout_strategy import RolloutStrategy
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceSelector:
+    """One entry of ``spec.resourceSelectors``: without ``name`` and ``label_selector`` every object of the kind is
+    meant; ``selection_scope`` counts for Namespaces alone."""
+
     group: str = prop("API group, empty for the core group.")
     version: str = prop("API version.")
     kind: str = prop("Kind.")
@@ -76,6 +79,8 @@ class ResourceIdentifier:
 
 @dataclass(frozen=True, kw_only=True)
 class FailedPlacement(ResourceIdentifier):
+    """An object that failed on a cluster; ``condition`` is None where a record lacks it, whatever its type says."""
+
     condition: Condition = prop("Why it failed.", default=None)
 
 
@@ -152,7 +157,8 @@ class ClusterResourcePlacement:
     @property
     def reporting_namespace(self) -> str:
         """The namespace in which its status can be read too, by ``statusReportingScope``: the name in its first
-        selector of kind Namespace. Empty without such a name, for another scope, and for a ResourcePlacement."""
+        selector of kind Namespace. Whether it is there is not asked. Empty without such a name, for another scope, and
+        for a ResourcePlacement."""
         if self.namespace or self.spec.status_reporting_scope != "NamespaceAccessible":
             return ""
         return next((each.name for each in self.spec.resource_selectors if each.kind == "Namespace"), "")

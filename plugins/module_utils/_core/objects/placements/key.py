@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which placement is meant, by namespace and name, of which KubeFleet kinds the records are that belong to it, and by
-which label and finalizer."""
+which label (``parent-CRP``) and finalizer (``gitops.fleet/cleanup``)."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class PlacementKey(ScopedName):
 
     @classmethod
     def of_record(cls, document: t.Mapping[str, t.Any]) -> PlacementKey:
-        """The placement whose own manifest or record this is, of whatever kind; KeyError if that has no metadata with a
-        name."""
+        """The placement whose own manifest or record this is, of whatever kind, by the namespace and name in its
+        metadata alone; KeyError if that has no metadata with a name."""
         metadata = document["metadata"]
         return cls(str(metadata.get("namespace") or ""), str(metadata["name"]))
 
@@ -72,6 +72,7 @@ class PlacementKey(ScopedName):
         return {PARENT: self.name}
 
     def kept_metadata(self, name: str) -> dict[str, t.Any]:
-        """``metadata`` of a record of that ``name`` that tells what members hold. One in a namespace bears our
-        finalizer, and outlives the deletion of its namespace until nothing is left to be taken from members."""
+        """``metadata`` for writing a new record of that ``name`` that tells what members hold (a binding, a snapshot),
+        in a new dict. One in a namespace bears our finalizer ``gitops.fleet/cleanup``, and outlives the deletion of its
+        namespace until nothing is left to be taken from members."""
         return {**self.metadata(name), **({"finalizers": [CLEANUP]} if self.namespace else {})}

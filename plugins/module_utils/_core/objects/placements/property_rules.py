@@ -62,10 +62,11 @@ def alias_finding(name: str, path: str) -> Finding | None:
 
 
 def check_property_requirements(requirements: t.Sequence[PropertyRequirement], path: str) -> t.Iterator[Found]:
-    """What is wrong with one term's requirements, which must all hold: each by itself (``unknown-operator``,
-    ``value-missing``, ``invalid-value``, and those of ``check_property_name``), one without such a problem against the
-    ones before it that are on the same property, by an older name too (``contradictory-requirements``; such a one does
-    not count for those behind it). Values are compared as quantities."""
+    """What is wrong with one term's requirements, a list at ``path``, which must all hold: each by itself
+    (``unknown-operator``, ``value-missing``, ``invalid-value``, and those of ``check_property_name``), one without such
+    a problem against the ones before it that are on the same property, by an older name too
+    (``contradictory-requirements``; such a one does not count for those behind it). Values are compared as
+    quantities."""
     held: dict[str, _Left] = {}
     for index, one in enumerate(requirements):
         place = f"{path}[{index}]"

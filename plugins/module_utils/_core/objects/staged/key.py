@@ -32,7 +32,7 @@ DEFINED_KINDS = tuple(kind for each in RUN_KINDS for kind in (each.run, each.str
 @dataclass(frozen=True, order=True)
 class RunKey(ScopedName):
     """Which staged update run is meant; ``namespace`` is empty for a ClusterStagedUpdateRun. Whatever belongs to a run
-    lies in its namespace."""
+    lies in its namespace. Ordered by namespace, then name, those without one first."""
 
     @property
     def kinds(self) -> RunKinds:

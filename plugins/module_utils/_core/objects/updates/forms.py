@@ -4,8 +4,9 @@
 """Fields for texts and limits (maxConcurrency, maxAllowedFailures) in update strategies, runs and gates with their
 forms (Azure Fleet's published types), and rules of these kinds in CEL.
 
-``strategy_rules`` and ``run_rules`` say the same, and more, with field paths. The API server estimates what a rule
-costs from the limits of lists and texts, so each of those that a rule looks at has a limit.
+``doc`` is what definitions and docs say of a field. ``strategy_rules`` and ``run_rules`` say the same as the rules
+here, and more, with field paths. The API server estimates what a rule costs from the limits of lists and texts, so each
+of those that a rule looks at has a limit.
 """
 
 from __future__ import annotations

@@ -51,6 +51,8 @@ class GateConfiguration:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberSelector:
+    """Members by their labels, as ``kubectl -l`` takes them; an empty text is refused."""
+
     by_label: str = prop("Kubernetes label selector over the members' labels.", min_length=1, max_length=512)
 
 

@@ -76,8 +76,8 @@ def warn_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Finding]
 
 
 def check_schedule(kind: str, schedule: object | None, path: str) -> t.Iterator[Found]:
-    """The problem of a gate of type ``kind`` that is ScheduledStart and has no schedule (``schedule-missing``), or is
-    another and has one (``schedule-not-wanted``); none for an empty type."""
+    """The problem, at ``path``, of a gate of type ``kind`` that is ScheduledStart and has no schedule
+    (``schedule-missing``), or is another and has one (``schedule-not-wanted``); none for an empty type."""
     if kind == SCHEDULED_START and schedule is None:
         hint = "give startDay, startTime and utcOffset"
         yield Found("schedule-missing", path, "ScheduledStart does not say when", hint)

@@ -183,8 +183,8 @@ def differences(
 
 def added_by_others(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, ...]:
     """What others than ``manager`` have put into the object beside what the manifest names, as far as a full comparison
-    (``differences``) looks; at most MAX_DIFFS. What nobody owns is a server's default, and no addition; nor is what is
-    in a list or map that differs as a whole. ``live`` has passed ``check_managed_fields``."""
+    (``differences``) looks, and in its order; at most MAX_DIFFS. What nobody owns is a server's default, and no
+    addition; nor is what is in a list or map that differs as a whole. ``live`` has passed ``check_managed_fields``."""
     found = []
     for pair in _all(desired, live, full=True):
         others = tuple(dict.fromkeys(name for name in pair.names if name != manager))

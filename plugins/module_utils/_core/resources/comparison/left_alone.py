@@ -52,10 +52,10 @@ _KEYS = re.compile(rf"\[({_ONE}(?:,{_ONE})*)\]")
 
 
 def ignored_paths(manifest: Manifest) -> tuple[Path, ...]:
-    """The paths that the manifest's annotation ``gitops.fleet/ignore`` names, none without it; an empty path is the
-    whole object. In ConfigMaps and Secrets, whose entries have no fields, ``.data.tls.crt`` is the entry ``tls.crt``,
-    and ``.stringData`` is ``.data``. ValueError if the annotation names nothing, cannot be read, or may not be
-    ignored."""
+    """The paths that the manifest's annotation ``gitops.fleet/ignore`` names, none without it, in its order, one that
+    stands twice too; an empty path is the whole object. In ConfigMaps and Secrets, whose entries have no fields,
+    ``.data.tls.crt`` is the entry ``tls.crt``, and ``.stringData`` is ``.data``. ValueError if the annotation names
+    nothing, cannot be read, or may not be ignored."""
     text = annotations_of(manifest).get(IGNORE)
     if text is None:
         return ()
@@ -88,7 +88,8 @@ def _of_entries(path: Path) -> Path:
 
 
 def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Problem]:
-    """A Problem ``bad-ignore`` for each object whose annotation ``ignored_paths`` refuses."""
+    """A Problem ``bad-ignore`` for each of the objects, in their order, whose annotation ``gitops.fleet/ignore`` is
+    refused by ``ignored_paths``."""
     for each, manifest in chosen:
         try:
             ignored_paths(manifest)

@@ -50,14 +50,16 @@ class Acting:
         return any(VARIABLE_START in repr(patch.value) for patch in patches)
 
     def rule(self, number: int) -> t.Any:
-        """One of the override's rules."""
+        """The rule of the override at that place, from 0, an ``OverrideRule``, whether it acts or not; IndexError
+        behind the last."""
         return self.override.spec.policy.override_rules[number]
 
 
 def attached(
     overrides: t.Iterable[Override], placement: ClusterResourcePlacement, objects: t.Iterable[ObjectId]
 ) -> tuple[Override, ...]:
-    """The overrides that concern a placement, in order of precedence, the strongest last.
+    """The overrides that concern a placement, in order of precedence, the strongest last; one that is given twice stays
+    twice.
 
     They belong to this placement or to none, and name at least one of its ``objects`` (those inside its envelopes
     included), or the namespace of one. All ClusterResourceOverrides come by name before all ResourceOverrides by
@@ -74,7 +76,7 @@ def attached(
 
 def acts_on(rule: OverrideRule, cluster: MemberCluster) -> bool:
     """Whether the rule acts on the cluster: on none without a selector, on all without terms, else where one of the
-    terms matches its labels."""
+    terms matches its labels; a term without a label selector matches none."""
     if rule.cluster_selector is None:
         return False
     terms = rule.cluster_selector.cluster_selector_terms
@@ -82,7 +84,8 @@ def acts_on(rule: OverrideRule, cluster: MemberCluster) -> bool:
 
 
 def acting(overrides: t.Iterable[Override], cluster: MemberCluster) -> tuple[Acting, ...]:
-    """Those of the attached overrides of which any rule acts on the cluster, in their order."""
+    """Those of the attached overrides of which any rule acts on the cluster, in their order. Which objects they reach
+    is not asked (``reaches``)."""
     found = []
     for each in overrides:
         rules = enumerate(each.spec.policy.override_rules)
