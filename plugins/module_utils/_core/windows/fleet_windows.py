@@ -69,7 +69,8 @@ class OurWindow:
 
 @dataclass(frozen=True)
 class FrozenSpan:
-    """A span in which nothing opens: aware instants, the end not in it."""
+    """A freeze, a span in which nothing opens: aware instants, the end not in it. One that ends before it begins closes
+    nothing."""
 
     name: str
     start: datetime
