@@ -22,8 +22,9 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Writes ``report.html``, ``report.md`` and ``report.json`` into the folder ``dest``, not in check mode, and
-        gives their numbers, notes and changes since an earlier report. FleetError ``bad-option`` for empty lists of
-        paths, ``unwritable-file``, and as of ``gather``, ``with_changes``, ``facts_file`` and ``drift_file``."""
+        gives their numbers, notes and changes since an earlier report; files written before an error stay. FleetError
+        ``bad-option`` for empty lists of paths, ``unwritable-file``, and as of ``gather``, ``with_changes``,
+        ``facts_file`` and ``drift_file``."""
         refuse_empty(options, "src", "resources")
         paths = {kind: os.path.join(options["dest"], f"report.{kind}") for kind in ("html", "md", "json")}
         refuse_unwritable(*paths.values())

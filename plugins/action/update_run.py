@@ -53,7 +53,8 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 @dataclass(frozen=True, kw_only=True)
 class Telling:
-    """Whom the verb tells what, and with which options."""
+    """With what an answer about an update run is made: the session, the run of the verb (not the update run), its
+    options, and from when on the update run would go on (``resumes``; None: not known)."""
 
     session: Session
     run: Run

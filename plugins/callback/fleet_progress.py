@@ -88,11 +88,11 @@ class CallbackModule(CallbackBase):
         self.v2_playbook_on_task_start(task, is_conditional=False)
 
     def v2_runner_on_ok(self, result: t.Any) -> None:
-        """Takes the bar away."""
+        """Takes the bar away; until the next task no progress is told any more, of other hosts neither."""
         self._end()
 
     def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
-        """Takes the bar away."""
+        """As ``v2_runner_on_ok``, also for a failure that is ignored."""
         self._end()
 
     def v2_playbook_on_stats(self, stats: t.Any) -> None:

@@ -50,8 +50,8 @@ def pure(load: t.Callable[[], t.Callable[..., t.Any]]) -> t.Callable[..., t.Any]
 
 def plain(value: t.Any) -> t.Any:
     """The value without the tags of Ansible's data model; instants and days that YAML has read become text again, sets
-    and tuples are lists, and keys of mappings texts. TypeError, ValueError or RecursionError for what is no JSON; NaN
-    and Infinity pass."""
+    and tuples are lists, and keys of mappings texts. TypeError, ValueError or RecursionError for what is no JSON, such
+    as a day as a key; NaN and Infinity pass."""
     return json.loads(json.dumps(value, default=_text))
 
 

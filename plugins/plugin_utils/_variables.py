@@ -162,7 +162,8 @@ def given_as(task_path: str, message: str) -> str:
 
 def parted(given: t.Mapping[str, t.Any], spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The options as they were given; one that is a list by its argument spec, and was given as a text, is parted at
-    commas, as Ansible does: in a command that is printed, the text would be a single name."""
+    commas, as Ansible does, blanks kept, an empty one to one empty name: in a command that is printed, the text would
+    be a single name."""
     lists = {name for name, option in spec.items() if option.get("type") == "list"}
     return {name: each.split(",") if name in lists and isinstance(each, str) else each for name, each in given.items()}
 

@@ -28,8 +28,8 @@ def apply_object(
 
     Unknown and repeated fields are refused (``fieldValidation=Strict``). ApiError ``conflict``, with its ``conflicts``,
     where ``force`` is off and another manager owns a field that would change; with ``force`` such fields are taken
-    over. Other errors as of a request, ``resource_for`` and ``object_path``. ``metadata.managedFields`` must not be
-    set.
+    over, here and in a dry run. Other errors as of a request, ``resource_for`` and ``object_path``.
+    ``metadata.managedFields`` must not be set.
     """
     resource = resource_for(client, str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")))
     path = object_path(resource, manifest, client.server_name)

@@ -63,11 +63,11 @@ class Timeouts:
 
 
 class KubeClient:
-    """One API server as one user. Reads are tried again, thrice in all, after a broken answer, a connection closed
-    without one, or status 500, 502 or 503 (not after a timeout: one dead member costs one); any request, 99 times at
-    most, after 429 or 503 with Retry-After, as long as the waits add up to ``timeout.wait`` seconds at most; after 401
-    once with renewed credentials. Every failure is an ApiError, or FleetError of its credentials, ``tls_context`` and
-    ``transport.pool``; none holds what we showed to the server. Redirects are not followed. ``ahead`` is how far the
+    """One API server as one user, by ``threads`` kept connections; more are closed after use. Reads are tried again,
+    thrice in all, after a broken answer, a connection closed without one, or status 500, 502 or 503 (not after a
+    timeout); any request, up to 99 times, after 429 or 503 with Retry-After, within ``timeout.wait`` seconds of waits;
+    after 401 once with renewed credentials. Failures are ApiErrors, or FleetErrors of its credentials, ``tls_context``
+    and ``transport.pool``, without what we showed to the server. Redirects are not followed. ``ahead`` is how far the
     server's clock is ahead of ours, ``server_until`` the earliest end of a certificate it showed; None until known."""
 
     def __init__(

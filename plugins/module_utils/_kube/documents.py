@@ -62,7 +62,7 @@ def unusable_answer(request: str, why: str, client: KubeClient) -> ApiError:
 
 
 def check_name(document: t.Any) -> None:
-    """ValueError if this is no object with a name, or its namespace is no text. The least of all looks, for lists of
+    """ValueError if this is no object with a name, or its namespace is no text. Nothing else is looked at, for lists of
     many objects."""
     metadata = document.get("metadata") if isinstance(document, dict) else None
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:

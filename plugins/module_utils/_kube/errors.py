@@ -67,7 +67,8 @@ class ApplyConflict:
 
 class ApiError(FleetError):
     """A request that failed. ``status`` is that of the answer, 0 where there was none or the error is not about it;
-    ``reason`` is empty where no Status told one. Without a ``hint`` it gets that of its code, if there is one.
+    ``reason`` is that of the server's Status, empty without; for 401 it is always ``Unauthorized``. Without a ``hint``
+    it gets that of its code, if there is one.
 
     ``details`` is what is used of the ``details`` of the server's Status: ``name``, and ``causes`` with their reason,
     field and message.

@@ -80,8 +80,8 @@ def real_path(path: str) -> str:
 
 
 def make_folder_of(path: Path) -> None:
-    """Makes the folder that a file at ``path`` needs, and those above, if they are not there; OSError, ``EINVAL`` where
-    no file can have this name."""
+    """Makes the folder that a file at ``path`` needs, and those above, if they are not there, with the usual mode;
+    OSError, ``EINVAL`` where no file can have this name."""
     os.makedirs(os.path.dirname(os.path.abspath(_checked(path))), exist_ok=True)
 
 

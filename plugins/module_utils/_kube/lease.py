@@ -114,9 +114,10 @@ def acquire(
 
     ``now`` is our clock, aware; it measures how long ``sighting``, that of an earlier LeaseHeld, stands, and serves
     where no Date is told. A lease is free if it was released, if it is our own (same ``holder``, which must be unique
-    to one process or its restarts), if its holder has not renewed it for its time to live as we watched, or if its last
-    renewal is older than that and 30 s more by the server's clock. Otherwise LeaseHeld, also if others change it at
-    every attempt; ApiError ``not-found`` without the namespace; FleetError as of a request.
+    to one process or its restarts), if its holder has not renewed it for its time to live (0 where the Lease tells
+    none) as we watched, or if its last renewal is older than that and 30 s more by the server's clock. Otherwise
+    LeaseHeld, also if others change it at every attempt; ApiError ``not-found`` without the namespace; FleetError as of
+    a request.
     """
     path, epoch = _RESOURCE.path(namespace, name), 0
     for _attempt in range(_ATTEMPTS):
@@ -144,9 +145,9 @@ def acquire(
 
 def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
     """The lease, renewed for its time from the server's clock; by a microsecond only where no Date is told, or one that
-    is not later, and not at all at the end of the year 9999. FleetError ``lease-lost`` if it has another holder or
-    epoch by now, or was deleted: nothing is to be written after that. ApiError ``conflict`` if others write it at every
-    attempt; FleetError as of a request."""
+    is not later, and not at all at the end of the year 9999. One whose time is over, and that nobody has taken, is
+    renewed all the same. FleetError ``lease-lost`` if it has another holder or epoch by now, or was deleted: nothing is
+    to be written after that. ApiError ``conflict`` if others write it at every attempt; FleetError as of a request."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     for attempt in range(1, _ATTEMPTS + 1):
         try:
@@ -167,7 +168,7 @@ def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
 
 def release(client: KubeClient, lease: KubeLease) -> bool:
     """Takes our name out of it; False if it was no longer ours, was deleted, or somebody wrote it at the same time. The
-    Lease stays, so that epochs go on rising. Other FleetErrors of a request are raised."""
+    Lease stays, so that epochs go on rising; a second call gives False. Other FleetErrors of a request are raised."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     try:
         current = client.get(path)

@@ -27,7 +27,8 @@ _LONGEST_TOKEN = 16_384
 
 @dataclass(frozen=True)
 class Listing(t.Generic[T]):
-    """``resource_version`` is that of the collection, for all pages the same; empty where the server tells none."""
+    """``items`` are in the server's order; ``resource_version`` is that of the collection, for all pages the same;
+    empty where the server tells none."""
 
     items: tuple[T, ...] = field(repr=False)
     resource_version: str

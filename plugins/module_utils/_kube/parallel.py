@@ -31,8 +31,9 @@ def in_parallel(
     deadline: float | None = None,
     told: t.Callable[[], str] = str,
 ) -> dict[str, T | FleetError]:
-    """Result or FleetError by name, in the order of ``work``, as of ``WorkPool.run``, in a pool of its own;
-    ``threads`` is 1 or more, ``deadline`` in seconds, None for none. FleetError ``no-workers`` is raised, as there."""
+    """Result or FleetError by name, in the order of ``work``, as of ``WorkPool.run``, in a pool of its own; ``threads``
+    is 1 or more, ``deadline`` in seconds, None for none, ``told`` as of ``WorkPool``. Without work nothing is started,
+    and the result is empty. FleetError ``no-workers`` is raised, as there."""
     return WorkPool(min(threads, len(work)), told).run(work, deadline)
 
 

@@ -70,8 +70,8 @@ def read_only_manifests(
 ) -> tuple[Manifest, ...]:
     """The namespace, and roles with their bindings for facts, plans and check mode: nodes, pods, what bounds their
     disruption (PodDisruptionBudgets, DaemonSets, NodePools, NodeClaims), namespaces (``kube-system`` tells a cluster
-    from all others), ``/readyz``, ``/version`` and the placed ``kinds`` may be read. ClusterRole and Role, each with
-    its binding behind it, in this order.
+    from all others), ``/readyz``, ``/version`` and the placed ``kinds``, of which each counts once, may be read.
+    ClusterRole and Role, each with its binding behind it, in this order.
 
     The ApplySet parents, ConfigMaps in ``namespace``, may be read there alone, unless these are among the kinds.
     """

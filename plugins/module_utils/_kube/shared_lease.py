@@ -57,8 +57,8 @@ class Worker:
 @dataclass(frozen=True, kw_only=True)
 class SharedLease:
     """A lease that we hold, for at least ``seconds`` after its last renewal; ``epoch`` counts the owners that took it
-    over, from 1 on. ``alone`` is false where others of the
-    owner were in it when we wrote it last."""
+    over, from 1 on, anew once it was deleted. ``alone`` is false where others of the owner were in it when we wrote it
+    last."""
 
     namespace: str
     name: str
@@ -139,9 +139,9 @@ def worker_count(client: KubeClient, namespace: str, name: str) -> int:
 
 
 def renew(client: KubeClient, lease: SharedLease) -> SharedLease:
-    """The lease, renewed for all its workers. FleetError ``member-lost`` if it is not ours any more, or others write it
-    at every attempt: nothing is to be written after that. ApiError ``bad-answer`` without a Date; FleetError as of a
-    request."""
+    """The lease, renewed for all its workers, also when its time is over and nobody has taken it. FleetError
+    ``member-lost`` if it is not ours any more, or others write it at every attempt: nothing is to be written after
+    that. ApiError ``bad-answer`` without a Date; FleetError as of a request."""
     one = _RESOURCE.path(lease.namespace, lease.name)
     for _attempt in range(_ATTEMPTS):
         try:

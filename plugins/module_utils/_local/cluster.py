@@ -73,10 +73,10 @@ def present(
     """Make the cluster as ``spec`` says: new, started, repaired, upgraded by a minor, with more or fewer nodes.
 
     Ports that it lacks come out of ``ports``. ``timeout`` is seconds for all but waiting for another process and
-    getting binaries. With ``check`` nothing is changed, started or built, and the outcome says what would be.
-    FleetError: codes of ``spec.refuse_bad``, ``binaries.get_binaries``, ``converge.bring_up``, ``settle_nodes`` and
-    ``planned``, and ``linux-only``, ``bad-path``, ``downgrade-refused``, ``minor-skipped``, ``busy``. Their other
-    errors (OSError) come through.
+    getting binaries. ``say`` hears of each step once all are done. With ``check`` nothing is changed, started or built,
+    and the outcome alone says what would be. FleetError: codes of ``spec.refuse_bad``, ``binaries.get_binaries``,
+    ``converge.bring_up``, ``settle_nodes`` and ``planned``, and ``linux-only``, ``bad-path``, ``downgrade-refused``,
+    ``minor-skipped``, ``busy``. Their other errors (OSError) come through.
     """
     _require_linux()
     refuse_bad(spec)
@@ -168,9 +168,10 @@ def upgraded(
 
 
 def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
-    """End the processes; data, keys and ports are kept. With ``check`` nothing is done, and the outcome says what would
-    be. FleetError ``no-such-cluster``, ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``,
-    ``linux-only``, and as of ``state.load``."""
+    """End the processes; data, keys and ports are kept. That it is to be stopped is recorded first: cut off, it counts
+    as running or degraded until the last process has ended. With ``check`` nothing is done, and the outcome says what
+    would be. FleetError ``no-such-cluster``, ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``,
+    ``unwritable-folder``, ``linux-only``, and as of ``state.load``."""
     _require_linux()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
@@ -189,9 +190,9 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
 
 def absent(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes and remove all that was kept, also of a cluster that is half made, half removed or damaged;
-    nothing is changed if there is none. With ``check`` nothing is done, and the outcome says what would be. FleetError
-    ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only`` if there is one, and as
-    of ``merge_kubeconfigs``."""
+    nothing is changed if there is none. Its lock file and its lines in ``upgrades.log`` stay. With ``check`` nothing is
+    done, and the outcome says what would be. FleetError ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``,
+    ``unwritable-folder``, ``linux-only`` if there is one, and as of ``merge_kubeconfigs``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, gone = status(root, name), ClusterStatus(name, "absent")
@@ -231,8 +232,9 @@ def status(root: Path | None, name: str) -> ClusterStatus:
 
 
 def clusters(root: Path | None = None) -> tuple[ClusterStatus, ...]:
-    """The status of every cluster of a root, in the order of their names; none where there is no root. FleetError
-    ``state-unreadable`` where the root cannot be looked at, ``bad-path``."""
+    """The status of every cluster of a root, in the order of their names; none where there is no root. What a removal
+    that was cut off has left is not among them. FleetError ``state-unreadable`` where the root cannot be looked at,
+    ``bad-path``."""
     return tuple(status(root, name) for name in states.cluster_names(states.resolved_root(root)))
 
 

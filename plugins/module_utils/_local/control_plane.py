@@ -71,7 +71,8 @@ def decide(
     wanted: t.Mapping[str, Component], running: t.Mapping[str, Component], died: t.Collection[str] = ()
 ) -> ControlPlanePlan:
     """What turns ``running`` into ``wanted``: all three parts in the order of starting, empty if nothing has to be
-    done. ``died`` are those that ended without being told to; only the words tell that."""
+    done. ``died`` are those that ended without being told to; only the words tell that. Names that stand in no profile
+    are passed over."""
     halt, begin, words = [], [], []
     for name in _ORDER:
         want, have = wanted.get(name), running.get(name)
@@ -97,7 +98,8 @@ def _words(name: str, want: Component | None, have: Component | None, died: bool
 
 
 def running(state: State) -> dict[str, Component]:
-    """The components of which the process lives, by name, with the version and the options that it was started with."""
+    """The components of which the process lives, by name, with the recorded version and the options that its process
+    has; without options, and so to be restarted, where these cannot be read."""
     return {
         name: Component(one.version, process_arguments(one.id)[1:])
         for name, one in state.processes.items()
@@ -129,8 +131,8 @@ def end_leftovers(folder: Path, state: State | None) -> int:
 
 
 def taken_ports(state: State, names: t.Iterable[str]) -> tuple[int, ...]:
-    """Ports of components about to be started that are not free, for somebody else listens on them. The state has a
-    port for each user of ``LISTENS``. OSError as of ``is_free``."""
+    """Ports of components about to be started that are not free, for somebody else listens on them, in the order of
+    ``names``. The state has a port for each user of ``LISTENS``. OSError as of ``is_free``."""
     ports = (state.ports[user] for name in names for user in LISTENS[name])
     return tuple(port for port in ports if not is_free(port))
 
@@ -157,9 +159,9 @@ def begin(
     binaries: t.Mapping[str, Binary],
     end: float,
 ) -> State:
-    """Start the components ``names``, servers before users, each noted at once; the new state, when all that ``wanted``
-    names take connections, the API server is ready, and the controller manager has made a first account; by ``end``
-    (monotonic).
+    """Start the components ``names``, servers before users, each noted at once (after an error those that were started
+    run on, and are on record); the new state, when all that ``wanted`` names take connections, the API server is ready,
+    and the controller manager has made a first account; by ``end`` (monotonic).
 
     ``names`` are among ``wanted``, and have their ``binaries``; the kubeconfigs are written before. FleetError
     ``cannot-start``, ``unwritable-folder``, and errors of ``client``, ``wait``, ``_not_ready``, and for Karpenter of

@@ -47,8 +47,8 @@ def locked(
 
 def make_folder(path: Path, mode: int = 0o755) -> Path:
     """Makes the folder ``path`` with ``mode``, less the umask, and missing parents with the usual mode; gives ``path``.
-    One that is there keeps its mode. FleetError ``unwritable-folder``, also where a file is there, or no folder can be
-    called so."""
+    One that is there keeps its mode, and a link to a folder counts as that. FleetError ``unwritable-folder``, also
+    where a file is there, or no folder can be called so."""
     try:
         with unwritable_as_error(path):
             path.mkdir(mode=mode, parents=True, exist_ok=True)

@@ -37,7 +37,7 @@ class NodeChanges:
 
     def words(self) -> tuple[str, ...]:
         """What is to be done, a step each, such as ``make 3 simulated nodes``: make, replace (under the same name),
-        delete; none where there is nothing to do."""
+        delete; none where there is nothing to do. ``carry_out`` deletes first."""
         made = {node["metadata"]["name"] for node in self.make}
         replaced = made & set(self.delete)
         counts = (("make", len(made - replaced)), ("replace", len(replaced)), ("delete", len(set(self.delete) - made)))

@@ -17,8 +17,8 @@ from .state import State
 
 @dataclass(frozen=True)
 class ClusterStatus:
-    """``state``: absent, incomplete (making it was cut off, or its state cannot be read), stopped, running, degraded (a
-    process is missing).
+    """``state``: absent, incomplete (making it was cut off, or its state cannot be read), stopped (as asked, and no
+    process is left), running, degraded (a process of its profile is missing).
 
     ``version`` is that of the API server, without ``v``, empty if none was ever started or no state can be read.
     ``nodes`` counts simulated nodes by pool, None if they could not be read, as where no API server runs. ``processes``
@@ -134,7 +134,7 @@ class LocalOutcome:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Of several clusters, by name; each is in one of the two."""
+    """Of several clusters, by name; each is in one of the two, in the order in which work on them was asked for."""
 
     outcomes: t.Mapping[str, LocalOutcome]
     errors: t.Mapping[str, FleetError]

@@ -71,7 +71,8 @@ def free_port(within: PortRange, taken: t.Iterable[int]) -> int:
 
 def is_free(port: int) -> bool:
     """Whether a server of this user could listen on it now, on 127.0.0.1. A connection that lingers after its server's
-    end does not count. ``port`` is 1 to 65535. OSError if that cannot be tried."""
+    end does not count. False also for a port that this user may not take (below 1024); ``port`` is 1 to 65535. OSError
+    if that cannot be tried."""
     with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -37,8 +37,9 @@ class ProcessId:
 def start(arguments: t.Sequence[str], log: Path, mark: str, environ: t.Mapping[str, str]) -> ProcessId:
     """Start the program at the path ``arguments[0]`` detached, in a session of its own, with the variables ``environ``
     and the ``mark`` (a cluster's folder), by which ``processes_marked`` finds it, without input; output and errors are
-    appended to ``log`` (made with mode 0600). Gives its id, ``started`` being empty where /proc does not tell.
-    FleetError ``cannot-start`` if it cannot be run, or the log is a link or cannot be opened."""
+    appended to ``log`` (made with mode 0600). Whoever calls has to write down the id that it gives, ``started`` being
+    empty where /proc does not tell. FleetError ``cannot-start`` if it cannot be run, or the log is a link or cannot be
+    opened."""
     out = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

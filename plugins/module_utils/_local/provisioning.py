@@ -29,7 +29,8 @@ _OTHERS = 1
 
 def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> str:
     """How those binaries of the recipes that the cache lacks will come, downloaded or built, and about how long that
-    takes, for people. No binary is fetched.
+    takes, for people; that they are in the cache if none is lacking, also without recipes. One that is ``chosen`` twice
+    counts twice. No binary is fetched; modes of files in the cache are mended as of ``kept_builds.build_fault``.
 
     Servers are asked for sizes at the most. One that is out of reach is left alone for ``offers.REST`` seconds by
     whoever looks for binaries, for a note in the cache says so. What keeps release files away is told as the reason of

@@ -35,7 +35,8 @@ class NodesSpec:
 
     ``version`` is the kubelet's; empty means the cluster's at the time a node is made, so that an upgrade of the
     control plane leaves nodes behind, as it does in real life. ``age`` (``30d``, ``12h30m``) is recorded as an
-    annotation: the API server alone sets ``metadata.creationTimestamp``.
+    annotation: the API server alone sets ``metadata.creationTimestamp``. ``zone`` and ``instance_type`` become labels,
+    empty ones none; ``labels`` give way to labels of ours.
     """
 
     count: int
@@ -53,7 +54,8 @@ class NodesSpec:
 
 @dataclass(frozen=True)
 class TokenUser:
-    """A user with a static bearer token, for tests of logins and permissions."""
+    """A user with a static bearer token, for tests of logins and permissions; a group holds no comma. Two users with
+    one token are not refused here."""
 
     token: str = field(repr=False)
     user: str
@@ -67,7 +69,8 @@ class ClusterSpec:
     Profiles: ``api`` is etcd and API server (namespaces are never finalized, there are no service account tokens, owned
     objects are not collected); ``control`` adds the controller manager; ``fleet`` adds scheduler and kwok, so that pods
     land on simulated nodes and become ready; ``karpenter`` adds Karpenter, which makes such nodes for pending pods and
-    disrupts them as its NodePools say. ``audit`` logs every request at level Metadata.
+    disrupts them as its NodePools say. ``audit`` logs every request at level Metadata. ``region`` is a label of all
+    simulated nodes, empty for none.
     """
 
     name: str
@@ -85,9 +88,9 @@ def node_name(cluster: str, pool: NodesSpec, number: int) -> str:
 
 
 def refuse_bad(spec: ClusterSpec) -> None:
-    """Raise one FleetError with all that is wrong in ``spec``, if anything is: ``bad-name``, ``bad-version``,
-    ``bad-profile``, ``bad-label``, ``bad-token``, ``bad-count``, ``bad-duration``, ``bad-quantity``,
-    ``duplicate-pool``."""
+    """Raise one FleetError with all that is wrong in ``spec``, if anything is, name and version first, pools last:
+    ``bad-name``, ``bad-version``, ``bad-profile``, ``bad-label``, ``bad-token``, ``bad-count``, ``bad-duration``,
+    ``bad-quantity``, ``duplicate-pool``."""
     problems = tuple(_problems(spec))
     if problems:
         raise FleetError.of(problems)

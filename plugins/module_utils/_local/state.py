@@ -242,8 +242,8 @@ def save(folder: Path, state: State) -> State:
 
 
 def with_process(folder: Path, state: State, name: str, process: Process | None) -> State:
-    """The state with this process (without one, if None) of a component, recorded at once: whoever starts one writes it
-    down before doing anything else. FleetError ``unwritable-folder``."""
+    """The state with this process (without one, if None) of a component, written to ``state.json`` at once: whoever
+    starts one writes it down before doing anything else. FleetError ``unwritable-folder``."""
     others = {key: value for key, value in state.processes.items() if key != name}
     kept = {**others, name: process} if process is not None else others
     return save(folder, replace(state, processes=kept))

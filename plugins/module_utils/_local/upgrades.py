@@ -103,7 +103,8 @@ def log_upgrade(root: Path, member: str, operation: str, intent: Intent, at: dat
 
 
 def finish(folder: Path) -> None:
-    """The upgrade is over: its intent is deleted, if there is one. FleetError ``unwritable-folder``."""
+    """The upgrade is over: its intent is deleted, if there is one, whichever upgrade it is of. FleetError
+    ``unwritable-folder``."""
     with unwritable_as_error(folder):
         (folder / _INTENT).unlink(missing_ok=True)
 

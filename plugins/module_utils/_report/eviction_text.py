@@ -12,8 +12,8 @@ from .text import folded, member_lines
 
 
 def evictions_text(results: t.Sequence[EvictionResult], would: bool) -> list[str]:
-    """A sentence for each, and below it what leaves the member and what the next apply would do; ``would`` says that
-    nothing was done. A sentence where there are none."""
+    """A sentence for each, in the order given, and below it what leaves the member and what the next apply would do;
+    ``would`` says that nothing was done. A sentence where there are none."""
     lines: list[str] = []
     for each in results:
         lines += folded(f"{each.placement} from {each.cluster}: {_word(each.state, would)}: {each.verdict.message}")

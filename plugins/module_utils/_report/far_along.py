@@ -82,7 +82,8 @@ class SubjectPace:
 
     def left(self, far: FarAlong, now: float) -> float | None:
         """Seconds until the subject is done, as it tells itself, else by the pace since it was given here first, an
-        instant that is kept. None where nothing is known: nothing was done since, or all is."""
+        instant that is kept. None where nothing is known: nothing was done since, less is done than then, as where the
+        subject began anew, or all is."""
         if far.left is not None or far.done >= far.whole:
             return far.left
         began, before = self._first.setdefault(far.subject, (now, far.done))

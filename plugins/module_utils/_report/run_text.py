@@ -122,8 +122,8 @@ def would_text(deed: str, changed: bool) -> list[str]:
 
 
 def waits_for(run: UpdateRun) -> list[dict[str, str]]:
-    """Everything that holds the run now, as rows for results, by stage, in each: open gates, a counting wait, Pending
-    members.
+    """Everything that holds the run now, as rows for results, by stage, in each: open gates (its own, then those of its
+    groups; before it, then after it), a counting wait, Pending members.
 
     ``type`` is ``gate``, ``wait`` or ``member``, ``where`` its place (``before canary``, a stage, a member); a gate has
     its ``id`` and ``name``, a member the ``reason``, and ``message`` says more (of a wait it is empty); a gate has it

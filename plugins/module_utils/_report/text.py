@@ -193,8 +193,8 @@ def left_to_runs(plans: t.Iterable[PlacementPlan], evacuated: t.Container[str]) 
 
 
 def nothing_to_end(names: t.Iterable[str], plans: t.Iterable[PlacementPlan]) -> list[str]:
-    """That there is no placement of these ``names`` of which nothing is planned, in lines that fit the terminal; none
-    where each has its plan."""
+    """That no placement of those ``names`` is recorded of which ``plans`` has none, each once and in the order given,
+    the first six named; in lines that fit the terminal, none where each has its plan."""
     there = {plan.name for plan in plans}
     missing = [name for name in dict.fromkeys(names) if name not in there]
     return folded(f"no placement of this name is recorded, so nothing of it ends: {listed(missing)}") if missing else []

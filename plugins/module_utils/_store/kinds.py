@@ -78,7 +78,7 @@ def is_label(name: str) -> bool:
 
 def record_name(record: t.Mapping[str, t.Any]) -> str:
     """``name``, or ``namespace/name`` of a record with a namespace: what it is called among those of its kind. Its
-    metadata, if there is any, is a map; empty without a name."""
+    metadata, if there is any, is a map; empty without a name, whatever its namespace."""
     metadata = record.get("metadata") or {}
     namespace, name = str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
     return f"{namespace}/{name}" if namespace and name else name

@@ -62,8 +62,8 @@ def guard_durable(records: Records, environ: t.Mapping[str, str]) -> None:
 
 
 def sign_of_ci(environ: t.Mapping[str, str]) -> str:
-    """The variable that says that this runs in CI, empty if none does: empty, ``0``, ``false``, ``no`` and ``off`` in
-    any case count as not set."""
+    """The first variable of ``_SIGNS`` that says that this runs in CI, empty if none does: empty, ``0``, ``false``,
+    ``no`` and ``off`` in any case count as not set."""
     return next((each for each in _SIGNS if environ.get(each, "").strip().lower() not in _OFF), "")
 
 

@@ -24,8 +24,9 @@ def files_of(
     a file, whatever its suffix, or not there any more, its folder counts, and what it was in the commit is read.
 
     None where Git cannot tell (no checkout, or one without the commit or its files, or ``revision`` is no commit's
-    whole name), and where they have more than ``MOST_BYTES``. Files that are no UTF-8, or larger than a manifest may
-    be, are left out. Nothing is fetched, no filter is run. ValueError if Git's answer ends too early.
+    whole name), and where they have more than ``MOST_BYTES``; empty where there are none. Files that are no UTF-8, or
+    larger than a manifest may be, are left out. Nothing is fetched, no filter is run. ValueError if Git's answer ends
+    too early.
     """
     try:
         real = os.path.realpath(path)

@@ -34,8 +34,8 @@ _WHOLE = 1e21
 
 
 def resolve(text: str) -> Scalar:
-    """The value of a plain scalar: null, a boolean, a number as of ``number``, or else the text. ValueError for a
-    number that JSON cannot hold (infinite, or none)."""
+    """The value of a plain scalar: null (an empty text too), a boolean, a number as of ``number``, or else the text.
+    ValueError for a number that JSON cannot hold (infinite, or none)."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":

@@ -64,8 +64,8 @@ def next_condition(
     old: Condition | None, kind: str, row: tuple[str, str, str], now: datetime, generation: int = 0
 ) -> Condition:
     """The condition of type ``kind`` with its new ``row`` of status, reason and message; its transition time is ``now``
-    where there is no ``old`` one or that has another status, and else the old one's. ``generation`` is that which was
-    judged, 0 where that is not known."""
+    where there is no ``old`` one or that has another status, and else the old one's, None too. ``generation`` is that
+    which was judged, 0 where that is not known."""
     status, reason, message = row
     since = old.last_transition_time if old and old.status == status else now
     return Condition(

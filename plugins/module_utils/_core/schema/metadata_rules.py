@@ -46,9 +46,9 @@ def check_reference(name: str, path: str) -> t.Iterator[Found]:
 def check_metadata(
     metadata: ObjectMeta, name_limit: int | None, pattern: str = "", form: str = "", namespaced: bool = False
 ) -> t.Iterator[Found]:
-    """What is wrong with the metadata of an object: ``invalid-name`` (an empty one too), ``name-too-long``, by whether
-    its kind is ``namespaced`` one of ``unexpected-namespace``, ``namespace-missing`` and ``invalid-namespace``, and
-    ``invalid-label`` for each bad key or value of a label and each bad key of an annotation.
+    """What is wrong with the metadata of an object, in this order: ``invalid-name`` (an empty one too),
+    ``name-too-long``, by whether its kind is ``namespaced`` one of ``unexpected-namespace``, ``namespace-missing`` and
+    ``invalid-namespace``, and ``invalid-label`` for each bad key or value of a label and each bad key of an annotation.
 
     ``name_limit`` is the number of characters that the kind allows, None for no limit of its own; names are also of the
     form ``pattern``, in words ``form``, where the kind has one.

@@ -30,8 +30,9 @@ class Rule:
 
 @dataclass(frozen=True)
 class Found:
-    """A broken rule at a field path, which is empty for the whole document. ``hint`` says how to mend it, empty if
-    there is none; ``meant`` is what should stand there, None unless only one thing can be meant."""
+    """A broken rule (``code``: of ``RULES``, or of those of NodePools) at a field path, which is empty for the whole
+    document. ``hint`` says how to mend it, empty if there is none; ``meant`` is what should stand there, None unless
+    only one thing can be meant."""
 
     code: str
     path: str

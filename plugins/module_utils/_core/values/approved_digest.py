@@ -21,7 +21,8 @@ def approves(given: str, digest: str) -> bool:
 
 def refuse_another(given: str, digest: str, whose: str, where: str, hint: str) -> None:
     """Raises FleetError ``digest-mismatch`` if a digest was given and does not approve this one, a too short one too;
-    an empty text means that none was given, and passes. ``whose`` has its verb: ``the run has``."""
+    an empty text means that none was given, and passes, but spaces alone do not. ``whose`` has its verb: ``the run
+    has``."""
     if given and not approves(given, digest):
         message = f"approved was {given}, {whose} {digest}{too_short_words(given)}"
         raise FleetError("digest-mismatch", message, where, hint)

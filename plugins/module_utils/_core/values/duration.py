@@ -51,7 +51,7 @@ def parse_duration(text: str) -> int:
 
 
 def parse_or_never(text: str) -> int | None:
-    """Nanoseconds, as of ``parse_duration``, ValueError included; None for ``Never``."""
+    """Nanoseconds, as of ``parse_duration``, ValueError included; None for ``Never``, written just so."""
     return None if text == NEVER else parse_duration(text)
 
 

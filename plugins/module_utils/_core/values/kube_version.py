@@ -56,7 +56,8 @@ class KubeVersion:
         return self.pre.startswith(_BEFORE_RELEASE)
 
     def minor_distance(self, other: KubeVersion) -> int:
-        """Minors from this version up to ``other``; negative if ``other`` is older. ValueError across majors."""
+        """Minors from this version up to ``other``; negative if ``other`` is older; patch levels and suffixes do not
+        count. ValueError across majors."""
         if self.major != other.major:
             raise ValueError(f"{self} and {other} differ in the major version")
         return other.minor - self.minor

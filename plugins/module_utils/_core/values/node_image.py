@@ -28,8 +28,8 @@ def split_image(name: str) -> tuple[str, str]:
 
 
 def oldest_image(images: t.Iterable[str]) -> str:
-    """The one image of all, or the oldest if they are versions of one family; empty for none, for images of several
-    families, and where one of several has no version."""
+    """The one image of all, or the oldest if they are versions of one family; of equally old ones any; empty for none,
+    for images of several families, and where one of several has no version."""
     found = set(images)
     if len(found) == 1:
         return found.pop()

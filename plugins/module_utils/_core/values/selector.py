@@ -39,7 +39,8 @@ class LabelSelectorRequirement:
 
 @dataclass(frozen=True)
 class LabelSelector:
-    """All of ``match_labels`` and ``match_expressions`` must hold; an empty selector matches everything."""
+    """All of ``match_labels`` and ``match_expressions`` must hold; an empty selector matches everything, and None in
+    its place nothing."""
 
     match_labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()

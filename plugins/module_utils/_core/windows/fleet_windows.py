@@ -69,7 +69,8 @@ class OurWindow:
 
 @dataclass(frozen=True)
 class FrozenSpan:
-    """A span in which nothing opens: aware instants, the end not in it."""
+    """A freeze, a span in which nothing opens: aware instants, the end not in it. One that ends before it begins closes
+    nothing."""
 
     name: str
     start: datetime
@@ -88,9 +89,9 @@ class WindowAnswer:
 
 def read_window(document: t.Any, path: str = "window") -> OurWindow:
     """A window of ``schedule`` (cron that fires at all, no ``@every``), ``duration`` (whole minutes, up to 366 days)
-    and, if wanted, ``timeZone`` (else UTC) and ``nth``; null is refused for any of them. FleetError with all problems:
-    ``wrong-type``, ``unknown-field``, ``invalid-schedule``, ``invalid-duration``, ``unknown-time-zone``,
-    ``not-one-of``."""
+    and, if wanted, ``timeZone`` (else UTC) and ``nth``, whose repeats have no effect; null is refused for any of them.
+    FleetError with all problems: ``wrong-type``, ``unknown-field``, ``invalid-schedule``, ``invalid-duration``,
+    ``unknown-time-zone``, ``not-one-of``."""
     if not isinstance(document, Mapping):
         raise FleetError("wrong-type", f"an object is wanted, not {document!r:.60}", path)
     problems = [
@@ -119,7 +120,8 @@ def open_spans(
 
 def within_windows(windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpan], now: datetime) -> WindowAnswer:
     """Whether it is open at an aware instant, why, and until when, None if that does not end within 366 days; without
-    windows it is open, but for freezes. A freeze is told rather than a closed window."""
+    windows it is open, but for freezes. A freeze is told rather than a closed window, of several open windows or
+    freezes the first that was given."""
     for ahead in (SOON, AHEAD):
         end = shifted(now, ahead)
         spans = open_spans(windows, freezes, now, end)

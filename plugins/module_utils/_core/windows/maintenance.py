@@ -72,8 +72,8 @@ def clock_of(utc_offset: str, time_zone: str) -> tzinfo:
 
 
 def local_day_spans(dates: t.Iterable[DateSpan], clock: tzinfo) -> Spans:
-    """Whole local days, both ends included, as spans of instants, in order and joined. ValueError for a date that there
-    is not."""
+    """Whole local days, both ends included, as spans of instants, in order and joined; one that ends before it begins
+    is left out. ValueError for a date that there is not."""
     found = []
     for each in dates:
         begin, last = datetime.fromisoformat(each.start), datetime.fromisoformat(each.end)

@@ -14,7 +14,8 @@ from .spans import Span, joined, meeting
 
 @dataclass(frozen=True)
 class TakenSpan:
-    """``span`` is what freezes close of the opening ``of``; ``freezes`` are their names, each once."""
+    """``span`` is what freezes close of the opening ``of``; ``freezes`` are their names, each once, in the order in
+    which freezes were given."""
 
     span: Span
     of: Span

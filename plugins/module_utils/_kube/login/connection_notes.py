@@ -38,7 +38,7 @@ class Uses:
         return {name: list(notes) for name, notes in sorted(found.items())}
 
     def add_taken(self, notes: t.Mapping[str, t.Iterable[str]]) -> None:
-        """Adds the notes that were taken in another process, each once."""
+        """Adds the notes that were taken in another process, each once, behind those that are kept here."""
         with self._lock:
             for name, texts in notes.items():
                 self._notes.setdefault(name, {}).update(dict.fromkeys(texts))

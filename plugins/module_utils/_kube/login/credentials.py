@@ -66,7 +66,8 @@ class Basic:
 
 
 def contexts(path: str | Path) -> tuple[str, ...]:
-    """Names of all contexts of a kubeconfig, sorted. FleetError as of ``read_kubeconfig``."""
+    """Names of all contexts of a kubeconfig, sorted, also of those whose cluster or user is not there; empty for none.
+    FleetError as of ``read_kubeconfig``."""
     return tuple(sorted(read_kubeconfig(path).contexts))
 
 

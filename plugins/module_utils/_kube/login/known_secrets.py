@@ -72,7 +72,8 @@ class KnownSecrets:
         self._hears = hears
 
     def learn(self, found: t.AbstractSet[SecretForm]) -> frozenset[SecretForm]:
-        """Looks for these from now on; gives those that were not known."""
+        """Looks for these from now on; gives those that were not known. Nobody is told of these, as ``tell_new_to`` has
+        it for ``add``."""
         with self._lock:
             fresh = frozenset(found - self._forms)
             self._forms |= fresh

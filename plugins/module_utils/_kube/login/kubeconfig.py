@@ -80,7 +80,7 @@ def local_path(text: str, environ: t.Mapping[str, str]) -> str:
 
 def usual_path(given: str, environ: t.Mapping[str, str]) -> str:
     """What kubectl reads, with each ``~`` expanded: the given path, else KUBECONFIG (one file, or several joined by
-    ``:``), else ``~/.kube/config``."""
+    ``:``), else ``~/.kube/config``. An empty one counts as none; nothing has to be there."""
     found = given or environ.get("KUBECONFIG") or "~/.kube/config"
     return os.pathsep.join(with_home(each, environ) for each in found.split(os.pathsep))
 

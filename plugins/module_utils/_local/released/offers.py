@@ -56,8 +56,10 @@ def offer(one: Recipe, root: Path, environ: t.Mapping[str, str]) -> ReleaseOffer
 def install_release(offered: ReleaseOffer, say: Say) -> bool:
     """Downloads, checks and unpacks the files into the folder of ``offered``, in the place of one that is there;
     whether it is whole there then. If not, nothing there is changed, and ``say`` got one line that says why, none where
-    the server was out of reach less than ``REST`` seconds ago; it hears of progress, too. The lock of the
-    recipe is held. FleetError ``unwritable-folder``; other errors as of ``_take``."""
+    the server was out of reach less than ``REST`` seconds ago; it hears of progress, too. The caller holds the lock of
+    the recipe. Every FleetError ``release-...`` ends in that line and False, and what was downloaded until then, unless
+    it was damaged, is gone on with by the next call; FleetError ``unwritable-folder``, OSError and RuntimeError, as of
+    ``download`` and ``fetch_text``, come through."""
     if why_not_asked(offered):
         return False
     one = offered.recipe
@@ -74,9 +76,9 @@ def install_release(offered: ReleaseOffer, say: Say) -> bool:
 
 
 def megabytes(offered: ReleaseOffer) -> int:
-    """What has to be downloaded, in MB, as its server tells; a file of which it tells no size counts as nothing.
-    FleetError as of ``downloads.fetch_text``, and ``unwritable-folder``; a server that is out of reach is left alone
-    for ``REST`` seconds from then on."""
+    """What has to be downloaded, in MB, as its server tells; a file of which it tells no size counts as nothing. Errors
+    as of ``downloads.fetch_text``, FleetError ``unwritable-folder``; it is asked at each call, and a server that is out
+    of reach is left alone for ``REST`` seconds from then on."""
     try:
         return round(sum(ask_size(file.place, offered.server) for file in offered.files) / 1e6)
     except FleetError as error:

@@ -268,8 +268,9 @@ def after_join(given: Variables, without_driver: t.Sequence[str], others: bool) 
 
 
 def after_reading(others: t.Iterable[str]) -> list[NextStep]:
-    """One step for each of the first ``MOST`` members, by name, under whose name another cluster answers than the one
-    that joined: what accepts that, for it may have been rebuilt."""
+    """One step for each of the first ``MOST`` members, by name, under whose name another cluster answered, when it was
+    read, than the one that joined: the step accepts that one, for the cluster may have been rebuilt. None without such
+    members."""
     return [
         NextStep(
             to=f"accept the other cluster as {name}, if it was rebuilt",

@@ -18,8 +18,8 @@ Variables = t.Mapping[str, t.Any]
 
 
 def playbook_command(playbook: str, variables: Variables) -> str:
-    """The command that starts the playbook of our collection, quoted for a shell; empty where a value, which others may
-    have named, would be a template. TypeError for a value that JSON has not."""
+    """The command that starts the playbook of our collection, quoted for a shell, variables in the order given; empty
+    where a value, which others may have named, would be a template. TypeError for a value that JSON has not."""
     words = ["ansible-playbook", f"gitops.fleet.{playbook}"]
     for name, value in variables.items():
         if is_template(value):

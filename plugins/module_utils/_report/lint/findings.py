@@ -32,9 +32,9 @@ def findings_text(
 def findings_json(
     remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
 ) -> dict[str, t.Any]:
-    """The findings as one document: each with its place, counts by level, how many documents were read and checked,
-    files ``passed_over``, findings ``silenced``. Not all of it need be plain JSON: mended values are as they were
-    read."""
+    """The findings as one document: each with its place, in the order given, counts by level, how many documents were
+    read and checked, files ``passed_over``, findings ``silenced``. Not all of it need be plain JSON: mended values are
+    as they were read."""
     return {
         "findings": [each.as_dict() for each in remarks],
         "counts": level_counts(remarks),

@@ -56,7 +56,8 @@ def nodes_text(answers: t.Sequence[NodeAnswer]) -> list[str]:
 
 
 def safeguards_text(rows: t.Iterable[SafeguardRow]) -> list[str]:
-    """The lines of a table: what holds back a disruption, a row for each reason."""
+    """The lines of a table: what holds back a disruption, a row for each reason, in the order given; the header alone
+    without any."""
     header = ("REASON", "BUDGETS", "PDB", "DO-NOT-DISRUPT", "NEW NODE FIRST")
     return table(
         header,
