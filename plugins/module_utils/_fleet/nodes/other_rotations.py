@@ -29,7 +29,7 @@ from ..recorded import DAMAGED
 from .sources import KIND
 
 TURN = "turn/rotation-budgets"
-# For one decision and one write; what a killed rotation held is free again after it.
+# For one decision, then for one write; what a killed rotation held is free again after it.
 SECONDS = 60
 WAIT, PAUSE = 5.0, 0.2
 
@@ -44,9 +44,17 @@ class OtherRotations:
         self._holder = f"rotation/{name} {holder}"
         self._lease: Lease | None = None
 
-    @property
-    def has_turn(self) -> bool:
-        """Whether we have taken the turn and not given it back; that its lease may have run out is not looked at."""
+    def keeps_turn(self) -> bool:
+        """Whether we have the turn still, for SECONDS from now on: who decided for longer than it lasts may have lost
+        it to another that has begun nodes since. FleetErrors of the records, but ``lease-lost``."""
+        if self._lease is None:
+            return False
+        try:
+            self._lease = self._records.renew(self._lease)
+        except FleetError as error:
+            if error.code != "lease-lost":
+                raise
+            self._lease = None
         return self._lease is not None
 
     def take_turn(self) -> bool:

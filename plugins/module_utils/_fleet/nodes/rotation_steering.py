@@ -149,15 +149,15 @@ class RotationSteering:
         self, decision: Decision[RotationState, RotationAct], seen: RotationInput, now: datetime
     ) -> RotationInput | None:
         """None if what was decided may begin. It may where nodes are only let go, or nothing is done, and the turn is
-        given back then; and where members were read in this step, and it is our turn or no node begins that others
-        would have to count. Else reads members, unless they were just read, takes the turn if it is needed and free,
-        and gives what is seen by then, for the state that was decided: an act that has failed is in flight there, and
-        not in the decision. FleetErrors as of ``see``."""
+        given back then; and where members were read in this step, and it is our turn still or no node begins that
+        others would have to count. Else reads members, unless they were just read, takes the turn if it is needed and
+        free, and gives what is seen by then, for the state that was decided: an act that has failed is in flight there,
+        and not in the decision. FleetErrors as of ``see``."""
         if all(each.kind == RELEASE for each in decision.acts):
             self._others.end_turn()
             return None
         begins = any(machine.begins_node(each, decision.state.settings) for each in decision.acts)
-        if self._fresh and (self._others.has_turn or not begins):
+        if self._fresh and (not begins or self._others.keeps_turn()):
             return None
         if not self._fresh:
             self._read(now)

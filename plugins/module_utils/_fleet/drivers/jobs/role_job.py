@@ -83,7 +83,8 @@ class RoleJobDriver:
         was begun here and is gone, ``job-of-another``, ``unwritable-folder``; as of ``carried_kubeconfig``, and of the
         cluster of the Jobs: where that refuses the Job, or the Secret of one just made, ``busy`` for a status 429 or
         503, after which it can be begun anew, ``job-refused`` for other statuses above 429, and the server's own error
-        for lower ones. A Job that has ended is not made again."""
+        for lower ones, and for 502 and 504, after which it may have been begun. A Job that has ended is not made
+        again."""
         job = self._found(work)
         if job is None:
             files = self._files(work)
@@ -155,7 +156,7 @@ class RoleJobDriver:
         except ApiError as error:
             found = self._found(work) if error.status else None
             if found is None:
-                raise self._refused(work, error) from None
+                raise error if error.status in _UNSURE else self._refused(work, error) from None
             return found, False
 
     def _refuse_twice(self, work: Work) -> None:

@@ -69,9 +69,9 @@ def test_rotations_of_one_conductor_take_turns(records: SqliteRecords, monkeypat
     """Those of an update run have one name for their leases."""
     monkeypatch.setattr(other_rotations, "WAIT", 0.05)
     one, two = OtherRotations(records, "one", "run/x"), OtherRotations(records, "two", "run/x")
-    assert one.take_turn() and one.take_turn() and one.has_turn and not two.take_turn()
+    assert one.take_turn() and one.take_turn() and one.keeps_turn() and not two.take_turn()
     one.end_turn()
-    assert two.take_turn() and not one.has_turn
+    assert two.take_turn() and not one.keeps_turn()
     two.end_turn()
     two.end_turn()
     assert [each.name for each in records.leases()] == []

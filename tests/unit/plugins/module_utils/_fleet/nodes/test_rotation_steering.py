@@ -14,6 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.memb
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import other_rotations
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.other_rotations import OtherRotations
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_record import rotation_document
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import maintenance
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.nodes.conducted_rotation import (
@@ -69,6 +70,28 @@ def test_nothing_begins_while_another_rotation_has_the_turn(
     other.end_turn()
     one.run(seconds=9)
     assert fleet.begun == ["m1/a.1.drain"]
+
+
+def test_who_lost_the_turn_while_deciding_counts_what_others_have_begun_since(
+    records: SqliteRecords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hub that answers late: by the time at which it was decided, the minute of the turn was over."""
+    fleet = Fleet(m1="a", m2="b")
+    one = Conducted(records, fleet, named("one", members=["m1"]), ONE_NODE)
+    two = Conducted(records, fleet, named("two", members=["m2"]), ONE_NODE)
+    read, taken = OtherRotations.in_flight, list[Lease]()
+
+    def late(others: OtherRotations) -> t.Any:
+        seen, leases = read(others), [each for each in records.leases() if each.name == other_rotations.TURN]
+        if leases and not taken:
+            taken.extend(leases)
+            records.release(leases[0])
+            two.run(seconds=2)
+        return seen
+
+    monkeypatch.setattr(OtherRotations, "in_flight", late)
+    one.run(seconds=5)
+    assert taken and fleet.begun == ["m2/b.1.drain"]
 
 
 def test_a_node_that_counts_already_is_drained_whoever_has_the_turn(

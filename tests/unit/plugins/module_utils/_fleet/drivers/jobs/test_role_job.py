@@ -318,6 +318,17 @@ def test_a_job_that_cannot_be_noted_is_not_made(
 
 
 @pytest.mark.parametrize("status", [502, 504])
+def test_a_job_that_may_have_been_made_has_not_failed(
+    driver: RoleJobDriver, cluster: Cluster, work: Work, status: int
+) -> None:
+    """It may come late: the next look finds it."""
+    cluster.refuses["post", "jobs"] = status
+    with pytest.raises(ApiError) as unsure:
+        driver.begin(work)
+    assert unsure.value.code == "server-error" and driver.poll(work).state == UNKNOWN
+
+
+@pytest.mark.parametrize("status", [502, 504])
 def test_inputs_that_may_have_been_taken_leave_the_job(
     driver: RoleJobDriver, cluster: Cluster, work: Work, status: int
 ):
