@@ -114,8 +114,8 @@ def acquire(
 
     ``now`` is our clock, aware; it measures how long ``sighting``, that of an earlier LeaseHeld, stands, and serves
     where no Date is told. A lease is free if it was released, if it is our own (same ``holder``, which must be unique
-    to one process or its restarts), if its holder has not renewed it for its time to live (0 where the Lease tells
-    none) as we watched, or if its last renewal is older than that and 30 s more by the server's clock. Otherwise
+    to one process or its restarts), if its holder has not renewed it for its time to live (``ttl`` where the Lease
+    tells none) as we watched, or if its last renewal is older than that and 30 s more by the server's clock. Otherwise
     LeaseHeld, also if others change it at every attempt; ApiError ``not-found`` without the namespace; FleetError as of
     a request.
     """
@@ -132,7 +132,7 @@ def acquire(
                 continue
             return made
         server_now = answer.date or now
-        _refuse_if_held(client, current, holder, now, server_now, sighting)
+        _refuse_if_held(client, current, holder, ttl, now, server_now, sighting)
         epoch = lease_form(current).epoch + 1
         body = {**current, "spec": _spec(holder, ttl, epoch, server_now, server_now)}
         try:
@@ -199,7 +199,7 @@ def _create(client: KubeClient, namespace: str, name: str, holder: str, ttl: int
         if error.code != "already-exists":
             raise
     current = an_object(client.get(one), f"GET {one}", client)
-    _refuse_if_held(client, current, holder, now, server_now, None)
+    _refuse_if_held(client, current, holder, ttl, now, server_now, None)
     if lease_form(current).holder != holder:
         return None
     return _lease(client, current, f"GET {one}")  # our own, made by a request whose answer was lost
@@ -209,17 +209,19 @@ def _refuse_if_held(
     client: KubeClient,
     current: t.Mapping[str, t.Any],
     holder: str,
+    wanted: int,
     now: datetime,
     server_now: datetime,
     sighting: Sighting | None,
 ) -> None:
-    """LeaseHeld, with a sighting for the next time, if another holds it and is not known to be dead, see ``acquire``.
-    ``current`` was looked at by ``an_object``; ``now`` is by our clock, ``server_now`` by the server's, both aware."""
+    """LeaseHeld, with a sighting for the next time, if another holds it and is not known to be dead, see ``acquire``:
+    one that tells no time to live has that which is ``wanted`` now, in seconds. ``current`` was looked at by
+    ``an_object``; ``now`` is by our clock, ``server_now`` by the server's, both aware."""
     form = lease_form(current)
     if form.holder in ("", holder):
         return
     other, epoch, renewed = client.hide(form.holder), form.epoch, form.renewed
-    ttl, version = timedelta(seconds=form.seconds), current["metadata"]["resourceVersion"]
+    ttl, version = timedelta(seconds=form.seconds or wanted), current["metadata"]["resourceVersion"]
     same = sighting is not None and sighting.resource_version == version
     seen = sighting if sighting is not None and same else Sighting(other, epoch, version, now)
     watched = now - seen.since >= ttl and same

@@ -7,7 +7,6 @@ is from, and the SHA-256 of every file; why one must not be used (damaged, chang
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import os
 import stat
@@ -23,6 +22,7 @@ from .recipes import (
     Recipe,
     cache_key,
 )
+from .released.downloads import sha256
 
 _MANIFEST = "manifest.json"
 _MOST = 1_000_000  # bytes of a manifest; ours have three thousand
@@ -48,14 +48,14 @@ def write_manifest(one: Recipe, folder: Path, go: Go) -> None:
                 "module": part.module,
                 "package": package,
                 "version": part.version,
-                "sha256": _sha256(folder / name),
+                "sha256": sha256(folder / name),
                 "size": (folder / name).stat().st_size,
                 "go": go["GOVERSION"],
             }
             for part in one.parts
             for name, package in part.programs.items()
         ],
-        "shipped": {str(file.relative_to(folder)): _sha256(file) for file in _shipped(one, folder)},
+        "shipped": {str(file.relative_to(folder)): sha256(file) for file in _shipped(one, folder)},
     }
     write_private(folder / _MANIFEST, (json.dumps(document, indent=2) + "\n").encode(), 0o644)
 
@@ -75,12 +75,12 @@ def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, st
                 "name": name,
                 "version": one.version,
                 "source": place,
-                "sha256": _sha256(folder / name),
+                "sha256": sha256(folder / name),
                 "size": (folder / name).stat().st_size,
             }
             for name, place in sources.items()
         ],
-        "shipped": {str(file.relative_to(folder)): _sha256(file) for file in _shipped(one, folder)},
+        "shipped": {str(file.relative_to(folder)): sha256(file) for file in _shipped(one, folder)},
     }
     write_private(folder / _MANIFEST, (json.dumps(document, indent=2) + "\n").encode(), 0o644)
 
@@ -152,12 +152,5 @@ def _recipe_key(one: Recipe) -> str:
 @functools.lru_cache(maxsize=256)
 def _known_sha256(path: Path, _inode: int, _size: int, _mtime_ns: int, _ctime_ns: int) -> str:
     """The SHA-256 of the file, read once as long as inode, size and times (as the caller has found them) are the same.
-    OSError as of ``_sha256``."""
-    return _sha256(path)
-
-
-def _sha256(path: Path) -> str:
-    """The SHA-256 of a file in hexadecimal; OSError if it cannot be read, and for a link, which is not followed."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    OSError as of ``sha256``."""
+    return sha256(path)

@@ -21,7 +21,7 @@ from ..objects.updates.update_run import UpdateRun
 from ..values.clock_skew import CLOCK_SKEW, is_ahead
 from ..values.instants import write_time
 from ..values.update_states import COMPLETED, NOT_STARTED, PENDING
-from .gates import with_gates_changed
+from .gates import next_occurrence, with_gates_changed
 from .integrity import recorded_digest
 from .record.run_state import run_of, status_of
 from .record.summary import UNVERIFIED, completed_by
@@ -192,10 +192,14 @@ def as_answered(run: UpdateRun, answers: t.Mapping[str, Approval | str]) -> Upda
 
 
 def _due(row: GateRow, gate: Gate) -> datetime | None:
-    """When the clock passes it, by its object; None for a gate of a person, whatever its object says: the schedule is
-    covered by the digest of the run."""
+    """When the clock passes it, by its object, and not before its schedule has come round since it was opened: the
+    digest of the run covers the schedule, and anybody who may make Gates could have named an earlier instant. None for
+    a gate of a person, whatever its object says. ValueError as of ``next_occurrence``."""
     given = gate.spec.scheduled_start_properties
-    return given.absolute_start_time if given and row.schedule else None
+    at = given.absolute_start_time if given else None
+    if at is None or row.schedule is None or row.opened is None:
+        return at if row.schedule else None
+    return max(at, next_occurrence(row.schedule, row.opened))
 
 
 def refusal_words(gate: Gate, court: Court | None = None) -> str:

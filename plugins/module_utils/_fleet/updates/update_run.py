@@ -17,12 +17,13 @@ from itertools import groupby
 from ..._core.disruption.rotation.input import cluster_in_name
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.audit.audit_entry import RUN_SKIPPED, RUN_STARTED, RUN_STOPPED
-from ..._core.objects.updates.run_status import NodeImageSelectionStatus
+from ..._core.objects.updates.run_status import NodeImageSelectionStatus, UpdateRunStatus
 from ..._core.objects.updates.update_run import REFUSE_ON_CONFLICT, UpdateRun
 from ..._core.schema.codec import encode
 from ..._core.updates import commands
 from ..._core.updates.dispatch import operation_prefix
 from ..._core.updates.record.run_state import run_of, status_of
+from ..._core.updates.record.trimming import trimmed
 from ..._core.updates.releases.versions import step_refused
 from ..._core.updates.retry import is_left_behind, made_good_by, superseded_by
 from ..._core.updates.run import RunState
@@ -359,12 +360,12 @@ def _commanded(
     raise FleetError("conflict", "the run is being written all the time", run.name, "try again")
 
 
-def _versioned(records: Records, run: UpdateRun, status: t.Any) -> Record:
-    """Status and metadata for the record, to be written only over what the status was made from. FleetError
-    ``no-such-run``."""
+def _versioned(records: Records, run: UpdateRun, status: UpdateRunStatus) -> Record:
+    """Status, as of ``trimmed``, and metadata for the record, to be written only over what the status was made from.
+    FleetError ``no-such-run``."""
     document = run_document(records, run.name)
     return {
-        "status": encode(status),
+        "status": trimmed(status)[1],
         "metadata": {**document["metadata"], "resourceVersion": run.metadata.resource_version},
     }
 

@@ -149,7 +149,8 @@ def download(place: str, part: Path, of: Server, whole: t.Callable[[Path], bool]
 
 def sha256(path: Path) -> str:
     """The SHA-256 of a file in hexadecimal; OSError if it cannot be read, and for a link, which is not followed."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

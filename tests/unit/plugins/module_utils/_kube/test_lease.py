@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import typing as t
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -61,6 +61,20 @@ def taken(server: Server, holder: str = "ci-2") -> KubeLease:
 def test_a_lease_without_a_form_is_free(spec: t.Any) -> None:
     lease = taken(Server(spec))
     assert (lease.holder, lease.epoch, lease.ttl) == ("ci-2", 1, 60)
+
+
+@pytest.mark.parametrize("told", [None, 0, -5, "soon", []])
+def test_a_lease_that_tells_no_time_to_live_has_that_of_who_wants_it(told: t.Any) -> None:
+    """It was taken at the second look, from a holder that lived."""
+    server = Server({**SPEC, "renewTime": "2026-01-01T12:00:00.000000Z", "leaseDurationSeconds": told})
+    with pytest.raises(LeaseHeld) as first:
+        taken(server)
+    for seconds in (0, 59):
+        with pytest.raises(LeaseHeld):
+            acquire(
+                server, "fleet", "placement.web", "ci-2", 60, NOW + timedelta(seconds=seconds), first.value.sighting
+            )
+    assert acquire(server, "fleet", "placement.web", "ci-2", 60, NOW + timedelta(seconds=60), first.value.sighting)
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ def test_a_manifest_of_another_recipe_or_compiler_is_not_believed(go, tmp_path):
 def test_a_binary_is_hashed_once_and_only_if_it_is_wanted(go, tmp_path, monkeypatch):
     binaries.get_binaries(["kube-apiserver", "kubectl"], "1.36", cache=tmp_path / "cache")
     hashed = []
-    monkeypatch.setattr(kept_builds, "_sha256", lambda path: hashed.append(path.name) or digest(path))
+    monkeypatch.setattr(kept_builds, "sha256", lambda path: hashed.append(path.name) or digest(path))
     kept_builds._known_sha256.cache_clear()
     for _again in range(3):
         binaries.get_binaries(["kube-apiserver"], "1.36", cache=tmp_path / "cache")

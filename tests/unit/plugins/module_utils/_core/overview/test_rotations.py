@@ -112,6 +112,7 @@ def test_a_node_that_is_tried_again_began_at_its_first_try_and_says_what_failed(
     chart = charted(found.state, phase="Done")
     node = chart.bars[-1]
     assert node.status.state == "GivenUp" and node.why and chart.progress == "0/1 node, 1 left as it was"
+    assert found.state.in_hand and not chart.over, "it is still to be let go"
 
 
 def test_one_that_has_not_begun_or_is_to_stop_says_so() -> None:

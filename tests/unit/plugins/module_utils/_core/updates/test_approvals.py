@@ -164,10 +164,10 @@ def test_the_clock_passes_what_is_due(due: t.Any, proven: bool):
 
 
 def test_an_open_gate_is_as_its_object_has_it():
-    schedule = Schedule(day="Monday", time="09:00", utc_offset="+00:00")
+    schedule = Schedule(day="Friday", time="12:30", utc_offset="+00:00")
     row = GateRow(name="board", id="id", schedule=schedule, state="Pending", opened=NOW, due=NOW - HOUR)
     clock = ScheduledStartProperties(
-        start_day="Monday", start_time="09:00", utc_offset="+00:00", absolute_start_time=NOW + HOUR
+        start_day="Friday", start_time="12:30", utc_offset="+00:00", absolute_start_time=NOW + HOUR
     )
     timed = replace(gate(), spec=replace(gate().spec, scheduled_start_properties=clock))
     assert as_shown(row, timed).due == NOW + HOUR
@@ -175,6 +175,21 @@ def test_an_open_gate_is_as_its_object_has_it():
     unseen = as_shown(row, None)
     assert (unseen.state, unseen.opened, unseen.due) == ("NotStarted", None, None)
     assert as_shown(PASSED, None) is PASSED
+
+
+def test_an_instant_before_the_schedule_has_come_round_is_not_taken_from_a_gate():
+    """Whoever may make Gates can put one with a past instant in its place; the schedule is in the digest of the run."""
+    schedule = Schedule(day="Monday", time="09:00", utc_offset="+00:00")
+    row = GateRow(name="board", id="id", schedule=schedule, state="Pending", opened=NOW)
+    clock = ScheduledStartProperties(
+        start_day="Monday", start_time="09:00", utc_offset="+00:00", absolute_start_time=NOW - HOUR
+    )
+    forged = replace(gate(), spec=replace(gate().spec, scheduled_start_properties=clock), status=GateStatus())
+    due = as_shown(row, forged).due
+    assert due is not None and due > NOW and (due.weekday(), due.hour) == (0, 9)
+    passed = replace(PASSED, by="", schedule=schedule, opened=NOW)
+    assert unproven(passed, forged, PLACE, court(), NOW) == "its time has not come"
+    assert unproven(passed, forged, PLACE, court(), due) == ""
 
 
 def test_a_refusal_names_who_and_why_as_far_as_that_is_proven():

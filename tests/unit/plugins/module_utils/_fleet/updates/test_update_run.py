@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.record_size import size_of_json
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.trimming import LIMIT
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms, kept_terms
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import Journal
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.other_rotations import in_hand
@@ -196,6 +198,24 @@ def test_a_restart_is_of_a_run_that_was_started_alone(records: Records) -> None:
     assert not restarted(session, run, write=True).changed, "it is on its way"
     again = restarted(session, stopped(session, "r", write=True).run, write=True)
     assert again.changed and not again.run.status.stop_requested
+
+
+def test_a_run_with_long_errors_takes_commands(records: Records) -> None:
+    """Its record was kept small by leaving out errors that repeat a message; the command wrote them all back."""
+    for name in (f"b{number:02}" for number in range(20)):
+        for api, kind in ((CLUSTER_API, "MemberCluster"), (FLEET_API, "FleetMember")):
+            records.create({"apiVersion": api, "kind": kind, "metadata": {"name": name}, "spec": {}})
+    run = define_run(records, "r", given(control_planes("r")), write=True).run
+    started(session(records), run, {}, write=True)
+    stored = records.get("UpdateRun", "r")
+    assert stored
+    _first, *others = stored["status"]["stages"][0]["groups"][0]["members"]
+    for row in others:
+        row |= {"status": {"state": "Failed"}, "reason": "UpgradeFailed", "message": "x" * (LIMIT // 30)}
+    records.replace(stored)
+    assert skipped(session(records), "r", targets_of(["Member:a"], wanted=True), write=True).changed
+    kept = records.get("UpdateRun", "r")
+    assert kept and size_of_json(kept["status"]) <= LIMIT
 
 
 def test_a_run_that_is_refused_for_a_busy_member_starts_once_that_is_skipped(records: Records) -> None:
