@@ -11,7 +11,7 @@ from ..module_utils._fleet.audit.rotations import testify_deletion
 from ..module_utils._fleet.files import refuse_empty
 from ..module_utils._fleet.nodes.reading import ReadingWish
 from ..module_utils._fleet.nodes.replacing import ReplacementWish
-from ..module_utils._fleet.nodes.rotating import RotationWish, conduct_rotation, planned, stopped
+from ..module_utils._fleet.nodes.rotating import RotationWish, conduct_rotation, planned, stop_rotation
 from ..module_utils._fleet.nodes.rotation_record import delete_rotation
 from ..module_utils._fleet.nodes.rotation_report import (
     kept_nodes,
@@ -40,7 +40,7 @@ class ActionModule(Verb):
         ``conduct_rotation`` is planned, from a ``snapshot`` if one is given. The outcome is that of
         ``rotation_verdict``, ``done`` after a stop, ``planned`` in check mode. FleetError ``bad-option`` for a snapshot
         without check mode, and as of ``refuse_empty``, ``node_manifests``, ``rotation_name``, ``conduct_rotation``,
-        ``planned``, ``stopped`` and ``delete_rotation``."""
+        ``planned``, ``stop_rotation`` and ``delete_rotation``."""
         refuse_empty(options, "src")
         if options["snapshot"] and not run.check_mode:
             raise FleetError("bad-option", "a snapshot is planned from only", "snapshot", "run it in check mode")
@@ -52,7 +52,7 @@ class ActionModule(Verb):
                 gone = testify_deletion(session, name, gone=gone, write=not run.check_mode)
                 return Answer(changed=gone, data={"name": name})
             if options["state"] == "stopped":
-                report = stopped(session, name, write=not run.check_mode)
+                report = stop_rotation(session, name, write=not run.check_mode)
             else:
                 report = (planned if run.check_mode else conduct_rotation)(session, name, given, wish)
         tree = rotation_text(name, report.state, report.due, report.begins, report.waits)

@@ -24,7 +24,7 @@ from ..module_utils._fleet.updates.conducting import (
     rehearse,
     verdict,
 )
-from ..module_utils._fleet.updates.defining import Outcome, define_run, refuse_for_nobody, retried
+from ..module_utils._fleet.updates.defining import Outcome, define_run, follow_up_run, refuse_for_nobody
 from ..module_utils._fleet.updates.gate_completion import terms_of
 from ..module_utils._fleet.updates.gate_objects import with_answers
 from ..module_utils._fleet.updates.preflight import blocked_words, finding_lines, preflight
@@ -104,7 +104,7 @@ class ActionModule(Verb):
                 return _checked(session, name, given, options)
             who = user(session) if write else ""
             if state == "retried":
-                again = retried(records, name, write, options["digest"], who, session.clock())
+                again = follow_up_run(records, name, write, options["digest"], who, session.clock())
                 again = testify_definition(session, again, write=write, approved=options["digest"])
                 return _answer(again, told, would=f"retry run {name}")
             made = _made(session, name, given, options, write, who)

@@ -39,7 +39,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import loop
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Conductor, Ending, RunLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.binding_journal import BindingJournal
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.binding_news import holds_wanted
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.binding_news import says_wanted
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import (
     HeldJournal,
     StagedBook,
@@ -161,7 +161,7 @@ class Course(rollouts.Course):
         bound = {name: each for name, each in self.shelf.documents.items() if name.startswith("web-")}
         shelf = t.cast(t.Any, self.shelf)
         bindings = BindingJournal(shelf, lease, lambda: None, plan, bound)
-        holding = {each.cluster for each in bindings.state.bindings if holds_wanted(plan, each)}
+        holding = {each.cluster for each in bindings.state.bindings if says_wanted(plan, each)}
         looked = reach(holding, False)
 
         def see(_state: StagedState, held: tuple[RolloutBinding, ...], _now: t.Any) -> ObservedState:

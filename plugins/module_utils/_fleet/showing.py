@@ -15,13 +15,13 @@ from .._kube.login.known_secrets import SHOWN
 
 def hidden(text: str) -> str:
     """The text without credentials that we know."""
-    return SHOWN.taken_out(text)
+    return SHOWN.without_secrets(text)
 
 
 def said(text: str) -> str:
     """What is said while a verb works, without credentials that we know, cut as of ``in_lines``; each line but the
     first stands behind a mark."""
-    return in_lines(SHOWN.taken_out(text))
+    return in_lines(SHOWN.without_secrets(text))
 
 
 def plain_json(value: t.Any) -> t.Any:

@@ -54,7 +54,7 @@ def who_am_i(client: KubeClient) -> User:
         if not isinstance(groups, list) or not all(isinstance(each, str) for each in groups):
             raise ValueError("groups is no list of texts")
         # In whose name we ask is no secret here: it is the answer.
-        told = [SHOWN.taken_out(each) for each in (name(info, "username"), text(info, "uid"), *groups)]
+        told = [SHOWN.without_secrets(each) for each in (name(info, "username"), text(info, "uid"), *groups)]
         return User(told[0], tuple(told[2:]), told[1])
     except ValueError as error:
         raise unusable_answer(f"POST {path}", str(error), client) from None

@@ -113,17 +113,17 @@ class KubeClient:
         self._end = time.monotonic() + self.timeout.whole
 
     @contextlib.contextmanager
-    def unhurried(self) -> t.Iterator[None]:
+    def without_time_budget(self) -> t.Iterator[None]:
         """Requests of this thread in here have the time of one answer each, whatever is left; not to be nested."""
-        self._mine.unhurried = True
+        self._mine.without_time_budget = True
         try:
             yield
         finally:
-            self._mine.unhurried = False
+            self._mine.without_time_budget = False
 
     def hide(self, text: str) -> str:
         """The text without what we have shown to this server, and without the tokens shown to any other."""
-        return SHOWN.taken_out(self._secrets.taken_out(text))
+        return SHOWN.without_secrets(self._secrets.without_secrets(text))
 
     def close(self) -> None:
         """Closes its connections; a later request opens new ones."""

@@ -161,7 +161,7 @@ def namespaced_resources(client: KubeClient, spared: t.Callable[[str], t.Any]) -
     return (*core, *(each for each in found.lists if each.namespaced))
 
 
-def all_in_namespaces(client: KubeClient) -> tuple[Resource, ...]:
+def served_namespaced_resources(client: KubeClient) -> tuple[Resource, ...]:
     """Every kind that lives in namespaces and can be listed, each in the first version in which it can, as the server
     itself tells it at each call, built-in ones too, the core group first: for who must not miss a kind. ApiError
     ``server-error`` if it does not know all of them at present; FleetError as of ``discover``."""

@@ -30,7 +30,7 @@ from .compile_progress import FORMAT, CompileProgress
 from .kept_builds import build_fault, write_manifest
 from .locks import locked, make_folder, unwritable_as_error
 from .private import own_folder
-from .progress_note import noted, passed_on
+from .progress_note import note_follower, noted
 from .recipes import (
     BUILD_ENVIRONMENT,
     BUILD_FLAGS,
@@ -141,7 +141,7 @@ def provide(
     make_folder(root)
     wait = functools.partial(say, f"waiting for another process that builds {one.product} {one.version}")
     note = root / f".{one.product}-{one.version}.said"
-    with locked(root / f".{one.product}-{one.version}.lock", wait, meanwhile=passed_on(note, say)):
+    with locked(root / f".{one.product}-{one.version}.lock", wait, meanwhile=note_follower(note, say)):
         return usable_folder(places, names, say) or _got(places, names, noted(note, say))
 
 

@@ -35,7 +35,7 @@ from .processes import (
     start,
     stop,
 )
-from .state import Process, State, with_process
+from .state import Process, State, record_process
 
 _ORDER = PROFILES["karpenter"]
 # Ended together, one group after the other: whoever uses a server ends before it.
@@ -147,7 +147,7 @@ def halt(folder: Path, state: State, names: t.Collection[str], grace: float = 15
         there = [name for name in group if name in names and name in state.processes]
         stop([state.processes[name].id for name in there], grace)
         for name in there:
-            state = with_process(folder, state, name, None)
+            state = record_process(folder, state, name, None)
     return state
 
 
@@ -207,7 +207,7 @@ def _launch(folder: Path, state: State, name: str, component: Component, binary:
     log = log_of(folder, name)
     before = log.stat().st_size if log.is_file() else 0
     process = start((str(binary.path), *component.arguments), log, str(folder), environ)
-    return with_process(folder, state, name, Process(process, component.version, before))
+    return record_process(folder, state, name, Process(process, component.version, before))
 
 
 def wait(folder: Path, state: State, missing: t.Callable[[], str], end: float) -> None:

@@ -93,9 +93,10 @@ def bring_up(
     Ports that the cluster lacks come out of ``ports``. ``noted`` is called whenever an API server is about to be
     started, with the version that is on record by then. The caller holds the cluster's lock; ``binaries`` has all of
     the profile. Errors as of ``control_plane.begin``, ``halt`` and ``end_leftovers``, ``state.load``, ``make`` and
-    ``with_ports``, ``certificates.make_pki`` and ``sign``, ``merge_kubeconfigs``, and FleetError ``missing-stages``,
-    after any of which what was started runs on, is on record, and is gone on with by the next call; ``port-taken``
-    where a port of a cluster that has run before is another's, and for a new one when other ports were tried twice.
+    ``record_missing_ports``, ``certificates.make_pki`` and ``sign``, ``merge_kubeconfigs``, and FleetError
+    ``missing-stages``, after any of which what was started runs on, is on record, and is gone on with by the next call;
+    ``port-taken`` where a port of a cluster that has run before is another's, and for a new one when other ports were
+    tried twice.
     """
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)
@@ -106,7 +107,7 @@ def bring_up(
     left = control_plane.end_leftovers(folder, state)
     users = [user for name in PROFILES[spec.profile] for user in LISTENS[name]]
     for attempt in range(1, _PORT_TRIES + 1):
-        state = states.with_ports(root, state, users, ports)
+        state = states.record_missing_ports(root, state, users, ports)
         try:
             steps = _converge(spec, root, state, binaries, end, noted)
             return made or _leftover_words(left) + steps

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .._kube.files import read_file
 from .locks import unwritable_as_error
-from .private import others_may_write, write_private
+from .private import why_others_may_write, write_private
 from .recipes import (
     BUILD_ENVIRONMENT,
     BUILD_FLAGS,
@@ -95,13 +95,13 @@ def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[st
     """
     with unwritable_as_error(folder.parent):
         try:
-            why = others_may_write(folder)
+            why = why_others_may_write(folder)
         except FileNotFoundError:
             return ""
     if why:
         return why
     try:
-        if why := others_may_write(folder / _MANIFEST):
+        if why := why_others_may_write(folder / _MANIFEST):
             return f"{_MANIFEST}: {why}"
         manifest = json.loads(read_file(folder / _MANIFEST, _MOST))
         if manifest["recipe"] != _recipe_key(one) or (go is not None and manifest["go"] != dict(go)):
@@ -125,10 +125,10 @@ def _file_fault(path: Path, wanted: str, check: bool) -> str:
     if not stat.S_ISREG(path.lstat().st_mode):
         return f"{path.name} is no file"
     found = path.lstat()
-    if others_may_write(path) and not check:
+    if why_others_may_write(path) and not check:
         path.chmod(0o755)  # as some umasks leave it; what was done to it by then, the sum tells
         found = path.lstat()
-    why = "" if check and found.st_uid == os.geteuid() else others_may_write(path)
+    why = "" if check and found.st_uid == os.geteuid() else why_others_may_write(path)
     if why:
         return f"{path.name}: {why}"
     told = _known_sha256(path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

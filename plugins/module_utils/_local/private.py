@@ -25,7 +25,7 @@ def own_folder(path: Path) -> Path:
     the one that a link there leads to; those above are not looked at. FleetError ``unsafe-folder`` if others can;
     OSError if it cannot be looked at, FileNotFoundError if nothing is there; OSError or (before Python 3.13)
     RuntimeError for links in a circle."""
-    why = others_may_write(path.resolve())
+    why = why_others_may_write(path.resolve())
     if why:
         raise FleetError(
             "unsafe-folder",
@@ -35,7 +35,7 @@ def own_folder(path: Path) -> Path:
     return path
 
 
-def others_may_write(path: Path) -> str:
+def why_others_may_write(path: Path) -> str:
     """Why another user than this one and root could have changed it, by its owner and mode alone; empty if none could.
     A link is not followed, and always refused on Linux, where its mode is 0777. OSError if it cannot be looked at,
     FileNotFoundError if there is none."""

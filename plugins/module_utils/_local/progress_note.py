@@ -32,7 +32,7 @@ def noted(note: Path, say: Say) -> Say:
     return both
 
 
-def passed_on(note: Path, say: Say) -> t.Callable[[], None]:
+def note_follower(note: Path, say: Say) -> t.Callable[[], None]:
     """A function to be called now and then: ``say`` gets the line in ``note``, whenever that was written since, if it
     begins with ``building`` or ``downloading``. What was there before is no news."""
     seen = _state(note)

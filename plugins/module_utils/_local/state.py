@@ -25,7 +25,7 @@ from .._kube.files import user_folder
 from .components import PROFILES
 from .locks import locked, make_folder, unwritable_as_error
 from .ports import PortRange, free_port, free_slot
-from .private import others_may_write, write_private
+from .private import why_others_may_write, write_private
 from .processes import ProcessId
 
 SCHEMA = 1
@@ -135,7 +135,7 @@ def made_folder(root: Path, name: str) -> Path:
 
 def _refuse_unsafe(folder: Path) -> None:
     """FleetError ``unsafe-folder`` as of ``made_folder``; OSError or RuntimeError as of ``own_folder``."""
-    why = others_may_write(folder.resolve())
+    why = why_others_may_write(folder.resolve())
     if why:
         text = f"keys and processes in {folder} could be anybody's: {why}"
         way = f"chmod go-w {folder}, if all that is in it is yours"
@@ -241,7 +241,7 @@ def save(folder: Path, state: State) -> State:
     return state
 
 
-def with_process(folder: Path, state: State, name: str, process: Process | None) -> State:
+def record_process(folder: Path, state: State, name: str, process: Process | None) -> State:
     """The state with this process (without one, if None) of a component, written to ``state.json`` at once: whoever
     starts one writes it down before doing anything else. FleetError ``unwritable-folder``."""
     others = {key: value for key, value in state.processes.items() if key != name}
@@ -268,7 +268,7 @@ def record_other_ports(root: Path, state: State, within: PortRange) -> State:
         return save(cluster_dir(root, state.name), replace(state, ports=slot))
 
 
-def with_ports(root: Path, state: State, users: t.Iterable[str], within: PortRange) -> State:
+def record_missing_ports(root: Path, state: State, users: t.Iterable[str], within: PortRange) -> State:
     """The cluster's state with a port for each of ``users`` that has none yet, from the end of ``within``, recorded,
     and then held as the others are; the same object, and nothing is written, if nothing lacks. Errors as of
     ``make``."""

@@ -102,7 +102,7 @@ def _summary(plan: PlacementPlan) -> str:
 def _deleted(plan: PlacementPlan) -> str:
     """``3 on 2``: how many different objects are deleted, and on how many clusters; ``0`` for none. What is released
     does not count."""
-    gone = plan.going(PRUNE)
+    gone = plan.objects_going(PRUNE)
     objects = {each for each_set, _clusters in gone for each in each_set}
     return f"{len(objects)} on {sum(len(clusters) for _set, clusters in gone)}" if gone else "0"
 
@@ -115,7 +115,7 @@ def _removals(plans: t.Sequence[PlacementPlan], room: int) -> list[str]:
         (f"- {escaped(plan.name)}: {verb} ", clusters, [str(each) for each in objects])
         for plan in plans
         for way, verb in GOING.items()
-        for objects, clusters in plan.going(way)
+        for objects, clusters in plan.objects_going(way)
     ]
     lines = [""] if rows else []
     for place, (head, clusters, objects) in enumerate(rows):

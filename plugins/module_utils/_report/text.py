@@ -111,7 +111,7 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
     leave. FleetError as of ``waves``."""
     lines = folded(_headline(plan))
     outcomes = dict(sorted((outcomes or {}).items()))
-    rows = [_cluster_row(each, outcomes.get(each.cluster), plan.by_run) for each in plan.changes_first]
+    rows = [_cluster_row(each, outcomes.get(each.cluster), plan.is_by_staged_runs) for each in plan.changes_first]
     if rows:
         lines += table(("", "CLUSTER", "SCORE", "WHY"), first_rows(rows))
     left = [("x", listed(names, 1), rule, reason) for names, rule, reason in plan.left_out_alike(FEW)]
@@ -136,7 +136,7 @@ def waves_lines(plan: PlacementPlan) -> list[str]:
     """In how many waves it rolls out, how large they are, and who is in the first; nothing for a single one, unless it
     is that of a first apply to several clusters. Of one that staged runs change, who waits for a run, if anybody does.
     At most 6 names. FleetError as of ``waves``."""
-    if plan.by_run:
+    if plan.is_by_staged_runs:
         waiting = [each.cluster for each in plan.clusters if each.cause != "unchanged"]
         by_run = f"strategy External: {listed(waiting)}: changed by a staged update run alone, and not by an apply{HOW}"
         return [by_run] if waiting else []
@@ -186,7 +186,7 @@ def left_to_runs(plans: t.Iterable[PlacementPlan], evacuated: t.Container[str]) 
     terminal; none where nothing does."""
     lines: list[str] = []
     for plan in plans:
-        held = [each for each in plan.clusters_with(LOST) if each in evacuated] if plan.by_run else []
+        held = [each for each in plan.clusters_with(LOST) if each in evacuated] if plan.is_by_staged_runs else []
         if held:
             lines += folded(f"not empty until a staged run takes it away: {plan.name} on {listed(held)}")
     return lines
@@ -321,7 +321,7 @@ def standing(plan: PlacementPlan) -> str:
 def _cluster_row(each: ClusterPlan, outcome: MemberOutcome | None, by_run: bool) -> tuple[str, str, str, str]:
     """The cells sign, cluster, score (``spread/affinity``, empty without one) and cause with its reason; the code of
     the error where the member could not be read, and that it was not looked at if nothing was to change there; that
-    objects have drifted where nothing else changes; with ``by_run``, that only a staged run changes it."""
+    objects have drifted where nothing else changes; with ``is_by_staged_runs``, that only a staged run changes it."""
     score = "" if each.affinity_score is None else f"{each.spread_score or 0}/{each.affinity_score}"
     why = each.cause if each.cause in ("unchanged", "picked") else f"{each.cause}: {each.reason}"
     why += BY_RUN if by_run and each.cause != "unchanged" else ""
@@ -360,11 +360,11 @@ def _object_lines(plan: PlacementPlan) -> list[str]:
         + [
             f"{verb} {', '.join(clusters)}: {', '.join(map(str, objects))}"
             for way, verb in GOING.items()
-            for objects, clusters in plan.going(way, LEFT_BEHIND)
+            for objects, clusters in plan.objects_going(way, LEFT_BEHIND)
         ]
         + [
             f"left behind on {', '.join(clusters)}: {', '.join(map(str, objects))}"
-            for objects, clusters in plan.left_behind
+            for objects, clusters in plan.objects_left_behind
         ]
     )
 

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What an API server does to an object's metadata (uid, generation, resourceVersion, finalizers) on create, update and
-delete, for places that are no API server (``conflict``, ``invalid``); the object as JSON text.
+delete, for records in a file, and for what a hub's update is to become (``conflict``, ``invalid``); the object as JSON
+text.
 
 Rules: Kubernetes API conventions (metadata, generation, finalizers) and ``registry/rest`` of the API server.
 """

@@ -104,7 +104,7 @@ def test_who_is_silent_stands_first_and_what_was_known_stays(fleet: Fleet) -> No
     assert (first.name, first.state, first.concerns) == ("m1", "silent", ("silent",))
     assert recorded_ends(fleet, "m1") == known and first.certificate is not None
     assert (second.name, second.state, second.concerns) == ("m2", "ready", ())
-    assert first.held.holds == second.held.holds == 1 and not found.notes
+    assert first.held.count == second.held.count == 1 and not found.notes
     lines = today_text(found.fleet, fleet.records.place, found.notes)
     assert lines[0].startswith("2 clusters: 1 ready, 1 silent (last read ") and max(map(len, lines)) <= 80
 

@@ -279,7 +279,7 @@ def test_a_lease_is_kept_however_long_the_work_takes(script):
     script.steps = [answer({"a": 1})]
     with script.client(Timeouts(whole=0.0)) as client:
         client.start_time_budget()
-        with client.unhurried():
+        with client.without_time_budget():
             assert client.get(PATH) == {"a": 1}
         assert refused(client.get, PATH).code == "timeout"
 

@@ -19,7 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating
     RotationWish,
     conduct_rotation,
     planned,
-    stopped,
+    stop_rotation,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_report import (
     report_data,
@@ -143,13 +143,13 @@ def test_a_window_that_closes_starts_nothing_and_tells_the_next_opening(
     assert report.resume_at == opening, report_data(report)["waits"]
     hours = f"{minute:%H:%M}-{opening:%H:%M} UTC"
     assert f"budget 2 (0 nodes, {hours}) until {opening:%a %H:%M} UTC" in report_data(report)["waits"][0]
-    asked = stopped(node_fleet.session(), "window", write=True)
+    asked = stop_rotation(node_fleet.session(), "window", write=True)
     assert asked.changed and asked.rotation.status.phase == "Stopped"
     assert asked.state.done and asked.state.halted == "the rotation was stopped"
     done, left = asked.state.count("Rotated"), asked.state.count("GivenUp")
     told = " ".join(" ".join(rotation_text("window", asked.state, asked.due, (), ())).split())
     assert f"window: 12 nodes to replace ({done} Rotated, {left} not begun); the rotation was stopped" in told
-    assert not stopped(node_fleet.session(), "window", write=True).changed
+    assert not stop_rotation(node_fleet.session(), "window", write=True).changed
 
 
 def test_freezes_of_the_fleet_hold_it_and_other_files_are_refused(node_fleet: Fleet, node_server: Server) -> None:

@@ -101,7 +101,7 @@ class ClusterState:
     overlooked: tuple[StateNode, ...] = ()
 
     @cached_property
-    def limits(self) -> PodDisruptionBudgets:
+    def pod_budgets(self) -> PodDisruptionBudgets:
         """The PodDisruptionBudgets, to be asked pod by pod; not ``spec.limits`` of pools."""
         return PodDisruptionBudgets(self.pod_disruption_budgets)
 
@@ -121,11 +121,11 @@ class ClusterState:
         """The pool against which Karpenter's controllers judge the node's NodeClaim. None if they do not: there is
         none, it is being deleted, its pool is not known, or its class is another provider's."""
         claim = node.claim
-        if claim is None or node.claim_deleting or self.foreign(node):
+        if claim is None or node.claim_deleting or self.is_of_other_provider(node):
             return None
         return self.pools.get(claim.metadata.labels.get(POOL, ""))
 
-    def foreign(self, node: StateNode) -> bool:
+    def is_of_other_provider(self, node: StateNode) -> bool:
         """Whether the class of its NodeClaim is another provider's, as far as pools tell: its group and kind are named
         by pools that are not ``managed``, and by no other. False without a NodeClaim."""
         ref = node.claim.spec.node_class_ref if node.claim is not None else None

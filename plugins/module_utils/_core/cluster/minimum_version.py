@@ -14,7 +14,7 @@ from ..values.kube_version import KubeVersion
 OLDEST_SERVER = KubeVersion(1, 29)
 
 
-def too_old(version: str, where: str) -> Problem | None:
+def too_old_problem(version: str, where: str) -> Problem | None:
     """A Problem ``server-too-old`` at ``where`` if a server with that ``gitVersion`` is refused, as older than
     ``OLDEST_SERVER``; None if it is new enough, or its version cannot be read."""
     try:

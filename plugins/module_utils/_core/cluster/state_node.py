@@ -128,7 +128,7 @@ class StateNode:
     def terminating(self) -> bool:
         """Whether its NodeClaim says that the machine ends (condition ``InstanceTerminating`` True); False without
         one."""
-        return self.claim is not None and self.claim.holds("InstanceTerminating")
+        return self.claim is not None and self.claim.is_condition_true("InstanceTerminating")
 
     @property
     def claim_deleting(self) -> bool:
@@ -142,7 +142,7 @@ class StateNode:
         tainted = self.node is not None and any(
             (each.key, each.effect) == (DISRUPTED.key, DISRUPTED.effect) for each in self.node.taints
         )
-        return self.queued or (tainted and self.claim is not None and self.claim.holds("DisruptionReason"))
+        return self.queued or (tainted and self.claim is not None and self.claim.is_condition_true("DisruptionReason"))
 
     @property
     def grace(self) -> str:

@@ -2,8 +2,9 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Every gate that keeps Karpenter from disrupting a node (``NewCandidate``), in words, for graceful and eventual
-methods: ``in-command``, ``not-managed``, ``no-node``, ``not-initialized``, ``deleting``, ``nominated``,
-``node-annotation``, ``no-pool-label``, ``no-pool``, of its pods ``pod-annotation``, ``pdb``, ``pdb-several``.
+methods, rotations, expiry and deletions by hand: ``in-command``, ``not-managed``, ``no-node``, ``not-initialized``,
+``deleting``, ``nominated``, ``node-annotation``, ``no-pool-label``, ``no-pool``, of its pods ``pod-annotation``,
+``pdb``, ``pdb-several``.
 
 Upstream stops at the first gate that is closed; here all are told, in the order in which upstream asks.
 """
@@ -29,12 +30,12 @@ GRACEFUL, EVENTUAL = "graceful", "eventual"
 def blockers(state: ClusterState, node: StateNode, now: datetime, kind: str = GRACEFUL) -> tuple[Blocker, ...]:
     """Every gate that keeps a node from being disrupted by graceful or eventual methods (``kind``; another text counts
     as graceful), at an aware instant: those of the node as of ``node_blockers``, then those of its pods as of
-    ``pod_blockers``, which are left out as of ``past_grace`` for eventual ones. Empty: it is a candidate."""
-    found = (*node_blockers(state, node, now), *pod_blockers(node.pods, state.limits, now))
-    return past_grace(found, node) if kind == EVENTUAL else found
+    ``pod_blockers``, which are left out as of ``without_overruled`` for eventual ones. Empty: it is a candidate."""
+    found = (*node_blockers(state, node, now), *pod_blockers(node.pods, state.pod_budgets, now))
+    return without_overruled(found, node) if kind == EVENTUAL else found
 
 
-def past_grace(found: tuple[Blocker, ...], node: StateNode) -> tuple[Blocker, ...]:
+def without_overruled(found: tuple[Blocker, ...], node: StateNode) -> tuple[Blocker, ...]:
     """Those of the blockers of a node that hold for eventual methods too, in the same order: where its NodeClaim has a
     terminationGracePeriod, which no pod outlasts, all that are not by a pod; elsewhere all."""
     return tuple(each for each in found if not each.by_pod) if node.grace else found

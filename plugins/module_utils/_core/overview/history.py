@@ -163,7 +163,7 @@ def actions_of(text: str) -> tuple[str, ...]:
     raise FleetError("bad-option", f"{text!r:.80} is no act that is recorded", "what", hint)
 
 
-def approval_of(by: str) -> str:
+def approval_words(by: str) -> str:
     """The words ``approval of <by>`` by which the entry of an approval that does not count names who gave it; an empty
     ``by`` becomes ``nobody who is named``."""
     return f"approval of {by or NOBODY}"
@@ -188,7 +188,7 @@ def _refuses(refusal: HistoryRow, approval: HistoryRow) -> bool:
     """Whether the refusal is of this approval: of the same gate or request of one run, and of the same approver, where
     it names one."""
     same = (refusal.kind, refusal.name, _named(refusal)) == (approval.kind, approval.name, _named(approval))
-    return same and refusal.message.partition("; ")[2] in (approval_of(approval.by), approval_of(""))
+    return same and refusal.message.partition("; ")[2] in (approval_words(approval.by), approval_words(""))
 
 
 def _named(row: HistoryRow) -> str:

@@ -86,7 +86,7 @@ class PlacementsHeld:
     was. ``names`` are all that it holds, ``leaving`` those of them that are no longer placed there, with what takes
     them away."""
 
-    holds: int = 0
+    count: int = 0
     failing: t.Mapping[str, str] = field(default_factory=dict)
     late: t.Mapping[str, str] = field(default_factory=dict)
     names: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class PlacementsHeld:
         name."""
         parts = {"failing": self.failing, "late": self.late, "leaving": self.leaving}
         told = {key: dict(sorted(each.items())) for key, each in parts.items()}
-        return {"held": self.holds, "names": sorted(self.names), **told}
+        return {"held": self.count, "names": sorted(self.names), **told}
 
 
 HOLDS_NOTHING, NOTHING_PLACED = PlacementsHeld(), DriftKnown()

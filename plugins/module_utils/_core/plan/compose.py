@@ -29,7 +29,7 @@ from ..objects.placements.binding import (
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot, PolicySnapshotSpec
 from ..objects.scopes import Scopes, scoped_key, sure_scopes
-from ..resources.applyset import too_many
+from ..resources.applyset import too_many_objects_problem
 from ..resources.history import RolledBack
 from ..resources.snapshots import policy_hash, resource_hash, snapshot_index
 from ..rollout.content import (
@@ -151,7 +151,7 @@ def compose(
     ``by_cluster`` where overrides cannot be carried out; as of ``schedule_keeping_unread``, the scheduling; as of
     ``object_changes`` and ``gap_finding``. ValueError as of ``brakes.permitted``."""
     placement = wanted.placement
-    many = too_many(str(placement.key), [each.id for each in wanted.objects])
+    many = too_many_objects_problem(str(placement.key), [each.id for each in wanted.objects])
     if many:
         raise FleetError.of([many])
     policy, policy_new = policy_snapshot_of(placement, known.policy_snapshot)

@@ -275,7 +275,7 @@ class PlacementPlan:
             alike.setdefault((each.rule, each.reason), []).append(each.cluster)
         return [(tuple(names), rule, reason) for (rule, reason), names in alike.items()]
 
-    def going(self, way: str, but: str = "") -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
+    def objects_going(self, way: str, but: str = "") -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
         """Objects that leave clusters by one ``way`` (``prune``, ``release``, ``leftover``), each set, sorted by text,
         with all clusters that it leaves; those that leave most clusters first, then by the clusters' names. Clusters of
         the cause ``but`` are left out, and so are those that nothing leaves."""
@@ -283,7 +283,7 @@ class PlacementPlan:
         return _alike({each.cluster: getattr(each, way) for each in rows})
 
     @property
-    def left_behind(self) -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
+    def objects_left_behind(self) -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
         """What goes from evacuated clusters that could not be read, once they answer; in the form of ``going``."""
         rows = [each for each in self.clusters if each.cause == LEFT_BEHIND]
         return _alike({each.cluster: each.leaving for each in rows})
@@ -303,7 +303,7 @@ class PlacementPlan:
         return tuple(each.cluster for each in self.clusters if each.change == change)
 
     @property
-    def by_run(self) -> bool:
+    def is_by_staged_runs(self) -> bool:
         """Whether its clusters are changed by staged update runs alone (KubeFleet's strategy type External). Not so
         where the placement ends, which is no update."""
         return self.placement.spec.strategy.type == "External" and not self.deleting
@@ -317,9 +317,9 @@ class PlacementPlan:
     @property
     def decides_change(self) -> bool:
         """Whether the plan differs from what is recorded, members not looked at; one of a placement that ends always
-        does. Where staged runs change the clusters (``by_run``), what they will do does not count, but a new snapshot,
-        spec or binding does."""
-        if self.by_run:
+        does. Where staged runs change the clusters (``is_by_staged_runs``), what they will do does not count, but a new
+        snapshot, spec or binding does."""
+        if self.is_by_staged_runs:
             return self.resource_snapshot_new or self.policy_snapshot_new or self.respecified or self.rebound
         return (
             self.resource_snapshot_new

@@ -40,10 +40,10 @@ class Reached:
         said = (
             f"new version on {self.applied:,} of {number_of(self.clusters, 'cluster')}, available on {self.available:,}"
         )
-        return "; ".join(filter(None, [said, self.kept]))
+        return "; ".join(filter(None, [said, self.keeping_sentence]))
 
     @property
-    def kept(self) -> str:
+    def keeping_sentence(self) -> str:
         """How many clusters keep the old version, in words; empty for none."""
         count = len(self.keeping)
         return f"{count} keep{'s' if count == 1 else ''} the old one" if count else ""
@@ -90,7 +90,7 @@ def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Rea
 def awaited(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> bool:
     """Whether something that was applied is not available yet, which a rollout that waits to the end stays for. False
     for a plan whose clusters staged runs change, and where ``reached`` has None."""
-    far = None if plan.by_run else reached(plan, outcomes)
+    far = None if plan.is_by_staged_runs else reached(plan, outcomes)
     return far is not None and bool(far.waiting)
 
 

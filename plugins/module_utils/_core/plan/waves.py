@@ -56,7 +56,7 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     coming = [each.cluster for each in changed if each.change == GAINED]
     if plan.deleting:
         return (tuple(leaving),) if leaving else ()
-    if not changed or plan.by_run:
+    if not changed or plan.is_by_staged_runs:
         return ()
     limit = limits(plan.placement, kept + len(coming), upstream=False)
     spending, holding = [*leaving, *changing], kept + len(leaving)
@@ -116,7 +116,7 @@ def reached_at_once(plan: PlacementPlan) -> int:
     there are more waves, if a snapshot of it is recorded already, if it is being deleted, and if staged runs carry it.
     As in KubeFleet, a first rollout has nothing to keep available. FleetError as of ``waves``."""
     first = plan.resource_snapshot_new and snapshot_index(plan.resource_snapshot) == 0
-    if not first or plan.deleting or plan.by_run:
+    if not first or plan.deleting or plan.is_by_staged_runs:
         return 0
     found = waves(plan)
     return len(found[0]) if len(found) == 1 and len(found[0]) > 1 else 0
@@ -161,7 +161,7 @@ def held_by_limits(plan: PlacementPlan) -> tuple[Problem, ...]:
     ``waves``."""
     rows = [each for each in plan.clusters if each.cause not in _NOT_BEGUN]
     spending = [each for each in rows if each.change == LOST or each.cause == CONTENT_CHANGED]
-    if plan.deleting or plan.by_run or not spending:
+    if plan.deleting or plan.is_by_staged_runs or not spending:
         return ()
     staying = sum(each.change != LOST for each in plan.clusters)
     limit = limits(plan.placement, staying, upstream=False)
@@ -202,7 +202,7 @@ def counted_as_recorded(plan: PlacementPlan, silent: t.Container[str]) -> tuple[
     bindings, as ``maxUnavailable`` takes it for available: the last apply has recorded it so (KubeFleet's rule), and
     nobody knows whether it is; none for one where a write was begun and did not end. Empty where nothing is taken away
     or changed on another cluster, where the placement ends, and where staged runs carry it."""
-    if plan.deleting or plan.by_run:
+    if plan.deleting or plan.is_by_staged_runs:
         return ()
     changing = [each for each in plan.clusters if each.change == LOST or each.cause == CONTENT_CHANGED]
     if all(each.cluster in silent or each.cause in _NOT_BEGUN for each in changing):

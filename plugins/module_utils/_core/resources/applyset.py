@@ -149,7 +149,7 @@ def parent_manifest(applyset: ApplySet) -> dict[str, t.Any]:
     }
 
 
-def too_many(placement: str, objects: t.Sequence[ObjectId]) -> Problem | None:
+def too_many_objects_problem(placement: str, objects: t.Sequence[ObjectId]) -> Problem | None:
     """A Problem ``too-many-objects`` where the parent could not list all ``objects`` of a placement (more than
     ``MOST_INVENTORY`` bytes); None else. ``placement`` is its name."""
     if len(objects) <= _SURELY_FEW:

@@ -159,7 +159,7 @@ def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court:
     return "" if found.by == row.by else f"its Gate was approved by {found.by}, not by {row.by}"
 
 
-def as_shown(row: GateRow, gate: Gate | None, court: Court | None = None) -> GateRow:
+def row_by_its_gate(row: GateRow, gate: Gate | None, court: Court | None = None) -> GateRow:
     """A row that is Pending, with ``due`` and ``refused`` as its Gate has them; NotStarted and not opened where there
     is no Gate, so that it is opened, and shown, again. A row in another state stays as it is. ``court`` as of
     ``refusal_words``."""

@@ -56,16 +56,16 @@ class MemberRow:
     pending_since: datetime | None = None
 
     @property
-    def left_behind(self) -> bool:
+    def skipped_behind_target(self) -> bool:
         """Whether the run itself skipped the member for another reason than being at the target already; a member that
         failed is none, unlike as of ``retry.is_left_behind``."""
         return self.state == SKIPPED and self.skipped_by == SYSTEM and self.reason != ALREADY_AT_TARGET
 
     @property
-    def recorded_there(self) -> bool:
+    def recorded_at_target(self) -> bool:
         """Whether the record says that the member is at the target: Completed, or Skipped by no user and not
-        ``left_behind``."""
-        skipped_there = self.state == SKIPPED and self.skipped_by != USER and not self.left_behind
+        ``skipped_behind_target``."""
+        skipped_there = self.state == SKIPPED and self.skipped_by != USER and not self.skipped_behind_target
         return self.state == COMPLETED or skipped_there
 
 

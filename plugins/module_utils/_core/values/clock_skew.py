@@ -28,7 +28,7 @@ def clock_skew_words(ahead: timedelta) -> str:
     return f"{words}; set the runner's clock"
 
 
-def is_over(since: datetime | None, span: timedelta, now: datetime) -> bool:
+def is_due_again(since: datetime | None, span: timedelta, now: datetime) -> bool:
     """Whether a ``span`` or more has gone by ``since`` something was done last, so that it is due again; also where
     that is ahead of ``now``, as the clock was set back meanwhile, which is to delay nothing, and where it never was
     done (None). Both instants are aware, and of one clock."""
@@ -38,4 +38,4 @@ def is_over(since: datetime | None, span: timedelta, now: datetime) -> bool:
 def is_due(at: datetime, span: timedelta, now: datetime) -> bool:
     """Whether the instant ``at`` has come (``now`` is it, or later) that was set a ``span`` ahead; also where it is
     more than that ahead, as the clock was set back meanwhile. Both instants are aware."""
-    return is_over(at - span, span, now)
+    return is_due_again(at - span, span, now)

@@ -91,7 +91,7 @@ def selects(selector: NodeSelector, labels: Labels, name: str) -> bool:
     return False
 
 
-def holds(one: NodeSelectorRequirement, labels: Labels) -> bool:
+def requirement_matches(one: NodeSelectorRequirement, labels: Labels) -> bool:
     """Whether an expression of a node selector over labels, in which ``check_node_selector`` finds nothing, holds for
     the labels of a node; an absent key satisfies NotIn and DoesNotExist only, and Gt and Lt, which exclude the bound,
     do not hold for a value that is no 64-bit whole number."""
@@ -118,7 +118,7 @@ def _matches(term: NodeSelectorTerm, labels: Labels, name: str) -> bool:
     """Whether all expressions of a well-formed term hold; False for a term without any."""
     if not (term.match_expressions or term.match_fields):
         return False
-    return all(holds(one, labels) for one in term.match_expressions) and all(
+    return all(requirement_matches(one, labels) for one in term.match_expressions) and all(
         _field_holds(one, name) for one in term.match_fields
     )
 

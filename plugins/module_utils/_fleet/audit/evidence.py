@@ -187,7 +187,7 @@ def _who(session: Session) -> str:
 
 def _text(text: str, most: int) -> str:
     """The text as part of a line, without secrets, cut to ``most`` characters."""
-    found = in_line(SHOWN.taken_out(text), most - _CUT if len(text) > most else most)
+    found = in_line(SHOWN.without_secrets(text), most - _CUT if len(text) > most else most)
     return found if len(found) <= most else found[:most]
 
 

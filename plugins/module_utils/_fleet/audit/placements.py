@@ -64,7 +64,7 @@ def attest_placement(session: Session, writer: Writer, looked: Outcomes, course:
 def _due(plan: PlacementPlan, looked: Outcomes) -> list[str]:
     """The clusters on which something is to be done, in the order of the plan: by the plan, unless runs carry it out,
     or by what was looked at."""
-    planned = () if plan.by_run else plan.clusters
+    planned = () if plan.is_by_staged_runs else plan.clusters
     changing = {each.cluster for each in planned if each.change != KEPT or each.decides_change}
     changing |= {name for name, each in looked.items() if each.changes}
     return [each.cluster for each in plan.clusters if each.cluster in changing]
@@ -75,7 +75,7 @@ def _end(testimony: Testimony, plan: PlacementPlan, course: ApplyCourse, due: bo
     it is PARTIAL (something was written or applied) or FAILED with the first problem, WAITING, or DONE. Its members are
     those that were written to, if any or if it is not done."""
     found = course.outcomes.get(plan.name, {})
-    if plan.by_run and not course.problems and not due:
+    if plan.is_by_staged_runs and not course.problems and not due:
         testimony.end(message="recorded; staged update runs bring it to its clusters")
         return
     done = [name for name, each in found.items() if each.applied]

@@ -21,7 +21,7 @@ from ..._core.objects.audit.audit_entry import (
 )
 from ..._core.objects.staged.key import RunKey
 from ..._core.objects.staged.update_run import RUN, STOP, ClusterStagedUpdateRun, ClusterUpdatingStatus
-from ..._core.overview.history import approval_of
+from ..._core.overview.history import approval_words
 from ..._core.rollout.staged.decide import StagedState, acts_in_flight
 from ..._core.rollout.staged.standing import FAILED as STAGED_FAILED
 from ..._core.rollout.staged.standing import SUCCEEDED, cluster_state, message_for_people, state_of
@@ -64,7 +64,7 @@ def testify_uncounted(session: Session, run: ClusterStagedUpdateRun, found: Unco
             name=str(run.key),
             digest=found.digest,
             reason=found.why,
-            message=f"request {found.name}{stage}; {approval_of(found.by)}",
+            message=f"request {found.name}{stage}; {approval_words(found.by)}",
         )
         testify(session, deed)
 

@@ -21,7 +21,7 @@ from ..._core.objects.audit.audit_entry import (
     WAITING,
 )
 from ..._core.objects.updates.update_run import UpdateRun
-from ..._core.overview.history import approval_of
+from ..._core.overview.history import approval_words
 from ..._core.updates.decide import acts_in_flight
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.record.summary import versions_in_words
@@ -127,7 +127,7 @@ def testify_uncounted(session: Session, run: UpdateRun, found: UncountedGate) ->
             name=run.name,
             digest=run.status.digest,
             reason=found.why,
-            message=f"gate {placed.gate.id}, {placed.position}; {approval_of(found.by)}",
+            message=f"gate {placed.gate.id}, {placed.position}; {approval_words(found.by)}",
         )
         testify(session, deed)
 

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError
 from ..._core.machine import Act, Decision
-from ..._core.values.clock_skew import is_over
+from ..._core.values.clock_skew import is_due_again
 from ..._store.records import Lease, Records
 from ..leases import acquire
 from .interrupts import wait_unless
@@ -292,13 +292,13 @@ class Conductor(t.Generic[S, X, A]):
         self._record(now)  # first of all: events that nobody takes would make every wait end at once
         self._renew(now)
         self._steering.keep(self.journal.state, now)
-        if is_over(self._loaded, RELOAD, now):
+        if is_due_again(self._loaded, RELOAD, now):
             self.journal.load()
             self._loaded = now
         if self._limits.time_limit is not None and self._ran >= self._limits.time_limit:
             return self._ending("time-limit", now) if self._store(self.journal.state) else None
         decision = self._decide(now)
-        if is_over(now, AWAY, self._clock()) or not self._store(decision.state):
+        if is_due_again(now, AWAY, self._clock()) or not self._store(decision.state):
             return None
         self._telling.stored(self.journal.state, now)
         self._steering.stored(decision.state, self.journal.lease)
@@ -354,7 +354,7 @@ class Conductor(t.Generic[S, X, A]):
 
     def _renew(self, now: datetime) -> None:
         """Renews the lease, if a third of its time is over."""
-        if is_over(self._renewed, timedelta(seconds=LEASE_SECONDS / 3), now):
+        if is_due_again(self._renewed, timedelta(seconds=LEASE_SECONDS / 3), now):
             self.journal.renew()
             self._renewed = now
 

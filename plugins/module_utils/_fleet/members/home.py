@@ -13,7 +13,7 @@ from ..._core.objects.identity import NAMESPACE, ObjectId
 from ..._core.resources.applyset import MANAGED_BY, parent_name
 from ..._kube.apply import delete_object
 from ..._kube.client import KubeClient
-from ..._kube.discovery import all_in_namespaces
+from ..._kube.discovery import served_namespaced_resources
 from ..._kube.documents import read_object
 from ..._kube.errors import ApiError
 from ..._kube.lists import list_objects
@@ -61,7 +61,7 @@ def removable_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.A
         made = (metadata.get("annotations") or {}).items() >= MADE_BY_US.items()
         if not made or metadata.get("deletionTimestamp"):
             return None
-        kinds = sorted(all_in_namespaces(client), key=lambda each: each.kind not in ("ConfigMap", "Lease"))
+        kinds = sorted(served_namespaced_resources(client), key=lambda each: each.kind not in ("ConfigMap", "Lease"))
         for resource in kinds:
             if (resource.kind, resource.group) in EVENTS:
                 continue

@@ -12,7 +12,7 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..._core.cluster.facts.cloud_labels import KEYS, cloud_labels
-from ..._core.cluster.minimum_version import too_old
+from ..._core.cluster.minimum_version import too_old_problem
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ..._core.objects.audit.audit_entry import JOINED, MEMBER_CHANGED
@@ -269,7 +269,9 @@ def _strange(answers: t.Mapping[str, _Told | FleetError], told: t.Mapping[str, _
     left out."""
     errors = [each for answer in answers.values() if isinstance(answer, FleetError) for each in answer.problems]
     problems = [each for each in errors if each.code != DOUBLE_MEMBER]  # told once, with every name of the cluster
-    return problems + list(filter(None, (too_old(each.version, f"member {name}") for name, each in told.items())))
+    return problems + list(
+        filter(None, (too_old_problem(each.version, f"member {name}") for name, each in told.items()))
+    )
 
 
 def _asked(clients: Clients, name: str) -> t.Callable[[], _Told]:

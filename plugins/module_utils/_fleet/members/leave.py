@@ -24,8 +24,8 @@ from ..audit.evidence import Deed, attested
 from ..conductor.interrupts import Interrupts
 from ..keeping import INTERRUPTED, Keeper
 from ..leases import leaving_lease, leaving_members
-from ..nodes.other_rotations import in_hand
-from ..placements.look import Writing, settled
+from ..nodes.other_rotations import nodes_in_hand
+from ..placements.look import Writing, outcome_of_answer
 from ..placements.on_member.member_apply import (
     MemberProgress,
     MemberTask,
@@ -281,7 +281,7 @@ def _emptied(
             except FleetError as error:
                 if writing is None:
                     raise
-                outcomes[each.placement] = settled(name, error, progress)
+                outcomes[each.placement] = outcome_of_answer(name, error, progress)
         return _Emptied(outcomes=outcomes, others=tuple(each.placement for each in found if each not in mine))
 
     return work
@@ -314,7 +314,7 @@ def _refuse_busy(records: Records, names: t.Iterable[str], forgotten: t.Containe
     members = (each for each in (records.get("FleetMember", name) for name in leaving) if each is not None)
     found = operations_in_flight(records, members)
     problems = [Problem("member-busy", f"{each} is in flight", name, hint) for name, each in found.items()]
-    for node in in_hand(records):
+    for node in nodes_in_hand(records):
         name, _slash, node_name = node.name.partition("/")
         if name in leaving and name not in forgotten:
             text = f"rotation {node.rotation} has node {node_name} in hand"

@@ -62,14 +62,14 @@ class KeptLease:
         FleetError ``member-lost`` if another has it by now, or what a request raises."""
         if self.due:
             now = running_time()
-            with self._client.unhurried():
+            with self._client.without_time_budget():
                 self._lease = renew(self._client, self._lease)
             self._renewed = now
 
     def release(self) -> None:
         """Gives the lease up, for this run: others of the same records go on with it. Where that cannot be done, be it
         that nobody is logged in to the member any more, nothing is raised: the lease runs out by itself."""
-        with contextlib.suppress(FleetError), self._client.unhurried():
+        with contextlib.suppress(FleetError), self._client.without_time_budget():
             release(self._client, self._lease)
 
 

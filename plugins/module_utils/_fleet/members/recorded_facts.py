@@ -20,7 +20,9 @@ from .facts import read_fleet
 from .members import Clients, Member
 
 
-def young_members(members: t.Mapping[str, Member], now: datetime, age: timedelta, pods: bool) -> frozenset[str]:
+def members_with_young_facts(
+    members: t.Mapping[str, Member], now: datetime, age: timedelta, pods: bool
+) -> frozenset[str]:
     """Names of members whose recorded facts are young: they were well when they were read last, wholly and at most
     ``age`` ago, nor later than ``now`` but for clocks that differ a little; with ``pods``, only if their pods were read
     too."""

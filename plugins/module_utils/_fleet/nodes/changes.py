@@ -34,8 +34,10 @@ class ChangeQuestion:
 
     @classmethod
     def of(cls, options: t.Mapping[str, t.Any]) -> ChangeQuestion:
-        """As the options of the verb have it. FleetError as of reading manifests, ``bad-option``, ``no-changes``,
-        ``network-missing``, ``network-invalid``."""
+        """As the options ``changes`` (paths), ``network`` and ``allow_subnet_move`` of the verb have it; objects of
+        other kinds than ``KINDS`` in the files are passed over. FleetError as of reading manifests, ``bad-option`` for
+        an empty ``changes``, ``no-changes`` where the files hold no object of ``KINDS``, ``network-missing``,
+        ``network-invalid``."""
         refuse_empty(options, "changes")
         paths, network = options["changes"], options["network"]
         documents = tuple(each.document for each in read_manifests(paths) if each.document.get("kind") in KINDS)

@@ -241,7 +241,7 @@ class _Manual:
 
     def _told(self, node: StateNode, driver: str) -> str:
         """Who deletes it, and what holds its pods now."""
-        held = [each.text for each in pod_blockers(node.pods, self._member.whole.limits, self._session.clock())]
+        held = [each.text for each in pod_blockers(node.pods, self._member.whole.pod_budgets, self._session.clock())]
         return "; ".join((f"by driver {driver}", *held))
 
     def _pool_deleted(self) -> ManualReport:

@@ -91,7 +91,7 @@ def in_flight_beside(records: Records, name: str) -> tuple[OtherNode, ...]:
     return tuple(rows)
 
 
-def in_hand(records: Records, named: str = "") -> tuple[OtherNode, ...]:
+def nodes_in_hand(records: Records, named: str = "") -> tuple[OtherNode, ...]:
     """The nodes that rotations whose names begin with ``named`` (empty: all) have in flight by their records, or still
     have to let go (uncordon), rotation by rotation as these list them. FleetError ``record-damaged``, and of the
     records."""

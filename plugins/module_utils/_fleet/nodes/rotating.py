@@ -17,7 +17,7 @@ from ..._core.disruption.members.member_nodes import MemberNodes
 from ..._core.disruption.members.nodes_snapshot import NodesSnapshot
 from ..._core.disruption.members.rotation_sight import RotationGround
 from ..._core.disruption.origins import MANUAL
-from ..._core.disruption.rotation.decide import begin, begins_node, decide, taken_up
+from ..._core.disruption.rotation.decide import begin, begins_node, decide, with_overdue_restarted
 from ..._core.disruption.rotation.input import OtherNode, cluster_in_name
 from ..._core.disruption.rotation.state import DRAINING, SURGING, WAITING, RotationState
 from ..._core.errors import FleetError, Problem
@@ -44,7 +44,7 @@ from .rotation_record import (
     RotationBook,
     ask_to_stop,
     has_begun,
-    is_waiting,
+    is_carried_on_by_schedule,
     record_begun,
     refuse_too_large,
     rotation_document,
@@ -60,9 +60,9 @@ from .workers import MemberHolds, NodeWorkers
 @dataclass(frozen=True, kw_only=True)
 class RotationWish:
     """How a rotation is conducted. ``snapshot`` is a file to plan from instead of asking members; ``only_waiting``
-    leaves one as it is that ``is_waiting`` does not say a schedule carries on; ``again`` has one without ``spec.due``
-    that has ended replace all nodes once more, those that have come since, too. What was read of members is good for
-    ``interval``; ``time_limit`` and ``max_idle`` are as of ``conductor.loop.RunLimits``."""
+    leaves one as it is that ``is_carried_on_by_schedule`` does not say a schedule carries on; ``again`` has one without
+    ``spec.due`` that has ended replace all nodes once more, those that have come since, too. What was read of members
+    is good for ``interval``; ``time_limit`` and ``max_idle`` are as of ``conductor.loop.RunLimits``."""
 
     replacement: ReplacementWish = ReplacementWish()
     reading: ReadingWish = ReadingWish()
@@ -161,7 +161,7 @@ def conduct_rotation(session: Session, name: str, given: NodeManifests, wish: Ro
     )
 
 
-def stopped(session: Session, name: str, write: bool) -> RotationReport:
+def stop_rotation(session: Session, name: str, write: bool) -> RotationReport:
     """Asks for no more nodes to be begun, nor by a schedule as they grow old; whoever conducts, or the next one, lets
     those in flight end, and without any the rotation ends at once. Without ``write`` nothing is written, and only
     ``changed`` says what would be. FleetError as of ``ask_to_stop``."""
@@ -245,7 +245,7 @@ class _AskedRotation:
         waiting, or is to begin again and all its members have left the fleet. FleetError as of ``state``."""
         if not wish.only_waiting:
             return False
-        return not (self.document and is_waiting(self.before)) or not (self.going or self._has_members)
+        return not (self.document and is_carried_on_by_schedule(self.before)) or not (self.going or self._has_members)
 
     @property
     def _has_members(self) -> bool:
@@ -329,7 +329,7 @@ def _foreseen(
     members = [each for each in snapshot.members if each.name not in unknown]
     young, since = 0, None
     if asked.going:
-        state, due = taken_up(asked.state, now), {}
+        state, due = with_overdue_restarted(asked.state, now), {}
         _refuse_driverless(asked, members, asked.to_replace, wish)
     else:
         _refuse_unread({name: why for name, why in unknown.items() if _concerns(ground, name)})
@@ -338,13 +338,15 @@ def _foreseen(
             everything, due = due, ground.due_of(members, now, asked.state)
             young, since = len(everything) - len(due), asked.state.asked_at
         _refuse_driverless(asked, members, due, wish)
-        state = replace(begin(due, ground.sight(members, now), rotation.spec.pace, now), since=since)
+        state = replace(begin(due, ground.step_input(members, now), rotation.spec.pace, now), since=since)
         refuse_too_large(rotation.name, state)
     flying = {each.pool for each in state.nodes if not each.ended}
     stop = asked.before.status.stop_requested and asked.going
     there = {*ground.fleet, *unknown, *(each.name for each in snapshot.members)}
     left = members_left(state, there)
-    seen = ground.sight(members, now, unknown=unknown, flying=flying, others=others, wait=wait, stop=stop, left=left)
+    seen = ground.step_input(
+        members, now, unknown=unknown, flying=flying, others=others, wait=wait, stop=stop, left=left
+    )
     found = decide(state, seen, now)
     return RotationReport(
         rotation=asked.before if asked.going else rotation,

@@ -16,7 +16,7 @@ from ..._core.disruption.members.rotation_sight import RotationGround
 from ..._core.errors import FleetError
 from ..._core.objects.clusters.fleet_maintenance import FleetMaintenance
 from ..._core.schema.meta import EMPTY
-from ..._core.values.clock_skew import is_over
+from ..._core.values.clock_skew import is_due_again
 from ..._store.records import Records
 from ..conductor.loop import PASSING
 from ..leases import leaving_members
@@ -52,7 +52,7 @@ class RecordedFleet:
         """As the records were within LIST_AFTER before ``now``, aware. FleetError ``record-damaged``, which stands as
         long, and others of the records; after one of PASSING they are asked again."""
         with self._lock:
-            if self._found is None or is_over(self._read, LIST_AFTER, now):
+            if self._found is None or is_due_again(self._read, LIST_AFTER, now):
                 self._found = None
                 self._found = self._listed()
                 self._read = now

@@ -94,7 +94,7 @@ def has_begun(rotation: NodeRotation) -> bool:
     return bool(rotation.status.state)
 
 
-def is_waiting(rotation: NodeRotation) -> bool:
+def is_carried_on_by_schedule(rotation: NodeRotation) -> bool:
     """Whether a schedule carries the rotation on: it has begun, and is not over; or it is over and begins again as
     nodes grow old, unless it was stopped, was halted or left nodes behind.
 
@@ -171,8 +171,8 @@ def record_begun(
 def ask_to_stop(records: Records, name: str, now: datetime) -> bool:
     """Says in the record that no more nodes are to be begun, and ends the rotation where none is in flight; whether
     that changes the record: not if it was said and nodes are in hand, nor of a rotation that is over, unless a schedule
-    would begin it again. A conductor meets it and goes on. FleetError ``no-such-rotation``, ``record-damaged``,
-    ``conflict``."""
+    would begin it again, nor of one that has not begun, in whose record nothing would keep it from that. A conductor
+    meets it and goes on. FleetError ``no-such-rotation``, ``record-damaged``, ``conflict``."""
     for _attempt in range(_ATTEMPTS):
         document = rotation_document(records, name)
         status = status_once_stopped(recorded(NodeRotation, document), now)
@@ -184,12 +184,12 @@ def ask_to_stop(records: Records, name: str, now: datetime) -> bool:
 
 
 def status_once_stopped(rotation: NodeRotation, now: datetime) -> NodeRotationStatus | None:
-    """The status of a recorded rotation after ``ask_to_stop``; None where that changes nothing. FleetError
-    ``record-damaged``."""
+    """The status of a recorded rotation after ``ask_to_stop``; None where that changes nothing, as of one that has not
+    begun. FleetError ``record-damaged``."""
     state = rotation_state(rotation)
     status = replace(rotation.status, stop_requested=True)
     if state.over:
-        return _status(status, state) if is_waiting(rotation) else None
+        return _status(status, state) if is_carried_on_by_schedule(rotation) else None
     ended = stopped_at_once(state, now)
     if ended is not None:
         return _status(status, ended)

@@ -23,7 +23,7 @@ from ..._core.disruption.rotation.state import RETURNING, RotationState, limit_e
 from ..._core.disruption.rotation.wake import all_waiting_shut_in
 from ..._core.errors import FleetError
 from ..._core.machine import Blocker, Decision, HeldBack
-from ..._core.values.clock_skew import clock_skew_words, is_over
+from ..._core.values.clock_skew import clock_skew_words, is_due_again
 from ..._core.windows.fleet_windows import WindowAnswer
 from ..._store.records import Lease
 from ..conductor.journal import Change
@@ -116,7 +116,7 @@ class RotationSteering:
         """Members as they were read last: all of them anew after ``interval``, else those where work has ended.
         FleetErrors of the records and of ``look``; while records of other rotations are damaged, or it is not known
         what holds this one back, nothing begins instead."""
-        self._fresh = is_over(self._looked, self._interval, now)
+        self._fresh = is_due_again(self._looked, self._interval, now)
         if self._fresh:
             self._read(now)
         elif self._ended:
@@ -125,12 +125,13 @@ class RotationSteering:
         return self._sight(state, now)
 
     def decide(self, state: RotationState, seen: RotationInput, now: datetime) -> Decision[RotationState, RotationAct]:
-        """As ``_core.disruption.rotation.decide``, of what was ``taken_up`` when it was first asked, or first after
-        AWAY, longer than any turn takes: the machine slept, and nobody worked on nodes. Keeps who waits for what."""
+        """As ``_core.disruption.rotation.decide``, of what was ``with_overdue_restarted`` when it was first asked, or
+        first after AWAY, longer than any turn takes: the machine slept, and nobody worked on nodes. Keeps who waits for
+        what."""
         since, last = self._followed or (now, now)
-        self._followed = (now if is_over(last, AWAY, now) else since, now)
+        self._followed = (now if is_due_again(last, AWAY, now) else since, now)
         self._decided = state
-        found = machine.decide(machine.taken_up(state, self._followed[0]), seen, now)
+        found = machine.decide(machine.with_overdue_restarted(state, self._followed[0]), seen, now)
         self._waits = found.waits
         self._shut = lambda: all_waiting_shut_in(found.state, seen, scopes_left(found.state, seen, now))
         return found
@@ -221,7 +222,7 @@ class RotationSteering:
         self._workers.holds.keep()
         for act in machine.acts_in_flight(state):
             stuck = self._stuck.get(act.operation)
-            if stuck is not None and is_over(stuck.at, RELEASE_AGAIN, now):
+            if stuck is not None and is_due_again(stuck.at, RELEASE_AGAIN, now):
                 self._stuck[act.operation] = replace(stuck, at=now)
                 self.carry_out(act, state, resumed=True)
 
@@ -302,7 +303,7 @@ class RotationSteering:
         """What was read, with failures of acts that are in flight, for the decision. A member that is let go is
         closed."""
         begun = (each for each in machine.acts_in_flight(state) if each.kind != RELEASE)
-        seen = self._ground.sight(
+        seen = self._ground.step_input(
             tuple(self._members.values()),
             now,
             failed={each.node: self._failed[each.operation] for each in begun if each.operation in self._failed},

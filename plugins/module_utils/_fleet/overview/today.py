@@ -72,7 +72,7 @@ class _Gathered:
         """What is recorded of placements on the cluster."""
         names = tuple(sorted(self.held.get(cluster, ())))
         failing, late, leaving = (each.get(cluster, {}) for each in (self.failing, self.late, self.leaving))
-        return PlacementsHeld(holds=len(names), names=names, failing=failing, late=late, leaving=leaving)
+        return PlacementsHeld(count=len(names), names=names, failing=failing, late=late, leaving=leaving)
 
     def listed(self, documents: t.Callable[[], t.Iterable[Record]]) -> t.Iterable[Record]:
         """The documents, which ``documents`` has to list at once, not as they are asked for; none where they cannot be

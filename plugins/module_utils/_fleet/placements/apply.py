@@ -32,7 +32,7 @@ from .barred import barred_clusters, new_there
 from .binding_journal import BindingJournal
 from .checks import contents_under, failures
 from .crew.worker_crew import hired
-from .cut_short import cut_short, not_begun, refuse_to_begin, unrecorded
+from .cut_short import cut_short, not_begun_problems, records_behind_problem, refuse_to_begin
 from .look import ApplyOptions, MemberRunners, Outcomes, Writing, on_members
 from .on_member.member_apply import MemberProgress
 from .plan import FleetPlan, PlanRequest
@@ -75,7 +75,7 @@ def changes(plan: PlacementPlan, outcomes: Outcomes) -> bool:
     """Whether carrying out the plan would change anything on a member, by ``outcomes`` of a look, or in what the
     records decide; a cluster that loses it and answers counts. What a placement loses that staged runs change is theirs
     to take away. Without ``outcomes`` only the records tell."""
-    waiting = {each.cluster for each in plan.clusters if each.change == LOST and not plan.by_run}
+    waiting = {each.cluster for each in plan.clusters if each.change == LOST and not plan.is_by_staged_runs}
     return plan.decides_change or any(
         outcome.changes or (outcome.error is None and name in waiting) for name, outcome in outcomes.items()
     )
@@ -153,7 +153,7 @@ def carry_out(
             tallies[place].begun = False
         _until_all_end(work, [each for each in tallies if each.waiting])
     left = [each for each, tally in zip(plan.plans, tallies, strict=True) if not tally.begun]
-    problems = (*(problem for each in tallies for problem in each.problems), *not_begun(left))
+    problems = (*(problem for each in tallies for problem in each.problems), *not_begun_problems(left))
     if problems and not any(each.outcomes for each in tallies):
         raise FleetError.of(problems)
     return ApplyResult(
@@ -222,7 +222,7 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     writer.write_snapshots(placement["metadata"]["generation"])
     tally.changed = tally.changed or due
     reach = partial(_reached, work, current, placement["metadata"]["uid"], keeper, new, seen)
-    if current.by_run:
+    if current.is_by_staged_runs:
         done = hand_over(work.session, writer, placement, keeper, looked, reach, work.told)
         tally.outcomes[each.name] = done.outcomes
         tally.ended = "" if done.ended in ITS_OWN else done.ended
@@ -297,7 +297,7 @@ def _goes_on(work: _Work, rollout: _Rollout, tally: _Tally) -> bool:
         _finish(work, rollout, ending, tally)
     except FleetError as error:
         tally.outcomes[name] = steering.outcomes
-        tally.problems.append(unrecorded(name, error, steering.outcomes))
+        tally.problems.append(records_behind_problem(name, error, steering.outcomes))
         tally.ended = "" if error.code in ITS_OWN else error.code
     tally.leases.close()
     return True

@@ -34,7 +34,7 @@ def new_there(plan: PlacementPlan, recorded: RecordedPlacement) -> frozenset[str
     """Clusters that gain the placement and have no binding yet (``recorded``), of whatever state: something is surely
     to be written there. Empty for ``ReportDiff``, and where staged runs do the writing."""
     strategy = plan.placement.spec.strategy.apply_strategy
-    if plan.by_run or (strategy is not None and strategy.type == "ReportDiff"):
+    if plan.is_by_staged_runs or (strategy is not None and strategy.type == "ReportDiff"):
         return frozenset()
     known = {each["spec"]["targetCluster"] for each in recorded.bindings.values()}
     return frozenset(each.cluster for each in plan.clusters if each.change == GAINED and each.cluster not in known)

@@ -99,7 +99,9 @@ class BindingJournal:
         generation = 1 if old is None else old["metadata"]["generation"] + (spec != old["spec"])
         held = RolloutBinding(binding=_stamped(held.binding, generation))
         metadata: Document = (
-            {**self._key.kept_metadata(held.name), "labels": self._key.labels} if old is None else old["metadata"]
+            {**self._key.metadata_with_finalizer(held.name), "labels": self._key.labels}
+            if old is None
+            else old["metadata"]
         )
         annotations = _annotations(held.binding)
         metadata = {key: each for key, each in metadata.items() if key != "annotations"}
@@ -139,7 +141,7 @@ class BindingJournal:
 def _begun_with(plan: PlacementPlan, documents: t.Mapping[str, Document]) -> t.Iterator[RolloutBinding]:
     """The bindings as the scheduler leaves them. Those of clusters that have left the fleet are there no more, nor
     unscheduled ones without a record."""
-    strategy = None if plan.by_run else defaulted(plan.placement.spec.strategy.apply_strategy)
+    strategy = None if plan.is_by_staged_runs else defaulted(plan.placement.spec.strategy.apply_strategy)
     gone = {each.cluster for each in plan.clusters if each.change == LOST and each.cause == "left-the-fleet"}
     for binding in plan.bindings:
         document = documents.get(binding.name)

@@ -45,7 +45,7 @@ def with_changes(held: RolloutState, changes: t.Mapping[str, t.Sequence[BindingC
     return replace(held, bindings=tuple(rows))
 
 
-def holds_wanted(plan: PlacementPlan, each: RolloutBinding) -> bool:
+def says_wanted(plan: PlacementPlan, each: RolloutBinding) -> bool:
     """Whether the binding is Bound, not being removed, and says just the content that the plan wants on its cluster;
     whether that was written is another question."""
     return each.state == BOUND and not each.deleting and each.content == plan.content.of(each.cluster)
@@ -80,7 +80,7 @@ def after_look(plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome
     known = any(one.type in (APPLIED, AVAILABLE, DIFF_REPORTED) for one in binding.status.conditions)
     if outcome.error and known:
         return each
-    refused = outcome.failures if holds_wanted(plan, each) else ()
+    refused = outcome.failures if says_wanted(plan, each) else ()
     status = binding_status(plan, each, replace(outcome, failures=refused, done=True), now, anew=False)
     conditions = tuple(
         replace(one, last_transition_time=now) if one.type in (APPLIED, AVAILABLE) and _is_ahead(one, now) else one

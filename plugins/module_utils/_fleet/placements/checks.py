@@ -104,7 +104,9 @@ def with_silence_told(plan: FleetPlan, outcomes: t.Mapping[str, Outcomes], unrea
     return replace(plan, findings=(*plan.findings, *found))
 
 
-def unrecorded(place: str, members: t.Container[str], facts: FactsSnapshot | None) -> tuple[Problem, ...]:
+def nothing_recorded_problems(
+    place: str, members: t.Container[str], facts: FactsSnapshot | None
+) -> tuple[Problem, ...]:
     """One problem ``nothing-recorded`` where a plan is made from ``facts`` of a fleet of which the records at ``place``
     know no member, and which do not carry what is held: what it says of gains and losses is not true of the fleet. Else
     none."""
@@ -120,12 +122,12 @@ def unrecorded(place: str, members: t.Container[str], facts: FactsSnapshot | Non
 
 def check_brakes(plan: FleetPlan) -> None:
     """FleetError with all brakes that stop the plan, codes as of ``braked``."""
-    stopped = stopping(plan)
+    stopped = stopping_brakes(plan)
     if stopped:
         raise FleetError.of(stopped)
 
 
-def stopping(plan: FleetPlan) -> list[Problem]:
+def stopping_brakes(plan: FleetPlan) -> list[Problem]:
     """The brakes for which an apply of this plan is refused, as of ``braked``."""
     return braked(plan.plans)
 

@@ -21,13 +21,13 @@ def refuse_to_begin(came: str, left: str = "nothing was written") -> None:
         raise FleetError(INTERRUPTED, f"{came}; {left}", hint="run again")
 
 
-def not_begun(plans: t.Sequence[PlacementPlan]) -> list[Problem]:
+def not_begun_problems(plans: t.Sequence[PlacementPlan]) -> list[Problem]:
     """One problem ``not-begun`` that names all these plans; none where there are none."""
     names = ", ".join(each.name for each in plans)
     return [Problem("not-begun", "these placements were not begun", names, "run again")] if plans else []
 
 
-def unrecorded(name: str, error: FleetError, outcomes: Outcomes) -> Problem:
+def records_behind_problem(name: str, error: FleetError, outcomes: Outcomes) -> Problem:
     """The problem, with the code of ``error``, that the records could not follow; it says what was written on members,
     or that nothing was."""
     hint = "run again: it looks at the members and takes up what stands there"

@@ -154,7 +154,7 @@ def on_members(
     found = {
         name: MemberOutcome(cluster=name, error=why) for name, why in barred.items() if only is None or name in only
     }
-    found |= {name: settled(name, answer, progress[name]) for name, answer in answers.items()}
+    found |= {name: outcome_of_answer(name, answer, progress[name]) for name, answer in answers.items()}
     return {each.cluster: found[each.cluster] for each in plan.clusters if each.cluster in found}
 
 
@@ -228,7 +228,7 @@ def on_one_member(clients: Clients, task: MemberTask) -> MemberOutcome:
     return run_on_member(clients.get(task.cluster), task, holding)
 
 
-def settled(name: str, answer: MemberOutcome | FleetError, progress: MemberProgress) -> MemberOutcome:
+def outcome_of_answer(name: str, answer: MemberOutcome | FleetError, progress: MemberProgress) -> MemberOutcome:
     """The answer of a member as an outcome: a FleetError becomes one with its first problem, and with what was written
     there before, by ``progress``, for that stands; an outcome as it is."""
     if isinstance(answer, FleetError):

@@ -38,7 +38,7 @@ from ..members.members import (
     open_clients,
     recorded_members,
 )
-from ..members.recorded_facts import facts_of, young_members
+from ..members.recorded_facts import facts_of, members_with_young_facts
 from ..session import Session
 from .abreast import PlacementWork, abreast
 from .apply import ApplyResult, carry_out, changes
@@ -49,11 +49,11 @@ from .checks import (
     check_still_eligible,
     failures,
     left_behind,
+    nothing_recorded_problems,
     silent_in,
-    stopping,
+    stopping_brakes,
     summary_of_look,
     unfulfilled,
-    unrecorded,
     with_silence_told,
 )
 from .crew.worker_crew import hired
@@ -68,9 +68,9 @@ from .sources import (
     catalogued,
     credentials_of,
     hubs_among,
+    no_manifests_findings,
     placements_in,
     read_placement,
-    without_manifests,
 )
 from .staged.hand_over import clusters_to_look_at
 
@@ -150,7 +150,7 @@ class Report:
     def short(self) -> tuple[str, list[Problem]]:
         """In what the plan falls short of what is wanted, with the problems: ``stopped`` by brakes, else
         ``unfulfilled``, else empty and none."""
-        stopped = stopping(self.plan)
+        stopped = stopping_brakes(self.plan)
         if stopped:
             return STOPPED, stopped
         lacking = unfulfilled(self.plan)
@@ -223,7 +223,7 @@ def run(session: Session, asked: PlacementRequest) -> Report:
         known = [each.cluster for each in members.values()] or facts.members
         moves = evacuation(asked.evacuate, asked.readmit, known, asked.empty_first)
         told = (*told, *still_held(session.records, moves, {str(each.placement.key) for each in placements}))
-        strange = () if asked.absent else unrecorded(session.records.place, members, asked.facts)
+        strange = () if asked.absent else nothing_recorded_problems(session.records.place, members, asked.facts)
         told = (*strange, *told, *request.findings)
         request = replace(request, findings=told, evacuation=moves)
         plan = make_plans(session, request)
@@ -270,7 +270,7 @@ def _members_not_read(
     """Names of members that are not read now, as what is recorded of them is young enough; none with facts or read."""
     if asked.read or asked.facts is not None:
         return frozenset()
-    return young_members(members, now, asked.max_facts_age or APPLY_AGE, pods)
+    return members_with_young_facts(members, now, asked.max_facts_age or APPLY_AGE, pods)
 
 
 def wanted_placements(session: Session, asked: PlacementRequest) -> tuple[LoadedPlacement, ...]:
@@ -304,7 +304,7 @@ def _wanted(
     elif asked.src:
         manifests = read_manifests(asked.src)
         found = placements_in(manifests, asked.strict)
-        told = without_manifests(asked.src, manifests, "src")
+        told = no_manifests_findings(asked.src, manifests, "src")
     elif session.hub is not None:
         there = (read_placement(_as_written(each), "hub", asked.strict) for each in all_placements(session.records))
         found = tuple(replace(each, of_record=True) for each in there)
@@ -337,7 +337,7 @@ def plan_request(
     revision = source_revision(folder, session.environ) if folder else ""
     age = asked.max_facts_age or (APPLY_AGE if asked.write and not asked.approved else FILE_AGE)
     files = read_manifests(asked.resources) if asked.resources is not None else None
-    empty = without_manifests(asked.resources or (), files or (), "resources")
+    empty = no_manifests_findings(asked.resources or (), files or (), "resources")
     held = None if members else facts.held
     fleet = {name: each.fleet for name, each in members.items()}
     return PlanRequest(

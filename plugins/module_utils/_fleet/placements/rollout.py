@@ -35,7 +35,7 @@ from ..._core.rollout.rolling.waiting import (
     NOT_READY,
     BindingWait,
 )
-from ..._core.values.clock_skew import is_over
+from ..._core.values.clock_skew import is_due_again
 from ..._core.values.listed import listed
 from ..._store.records import Lease
 from ..conductor.interrupts import wait_unless
@@ -44,11 +44,11 @@ from .binding_news import (
     BindingChange,
     after_look,
     after_write,
-    holds_wanted,
     is_cut_off,
     is_emptied,
     marked,
     marked_unavailable,
+    says_wanted,
     with_changes,
     without_removal_mark,
 )
@@ -231,20 +231,20 @@ class RolloutSteering:
         if not self._waits_for_members(state):
             self._look_at = None
             return
-        if self._look_at is not None and not is_over(self._look_at - LOOK_AGAIN, LOOK_AGAIN, now):
+        if self._look_at is not None and not is_due_again(self._look_at - LOOK_AGAIN, LOOK_AGAIN, now):
             return
         self._look_at = now + LOOK_AGAIN
         late = {each.cluster for each in self.waits if each.reason in (NOT_READY, FAILED)}
-        if is_over(self._last_all, LOOK_AT_ALL, now):
+        if is_due_again(self._last_all, LOOK_AT_ALL, now):
             self._last_all = now
             late |= {each.cluster for each in state.bindings if each.state == BOUND}
         failed = {name for name in late if self._failed(name)}
-        if is_over(self._last_try, TRY_AGAIN, now):
+        if is_due_again(self._last_try, TRY_AGAIN, now):
             self._last_try = now
             wanted = {each.cluster for each in state.bindings if self._holds_wanted(each)}
             self._retries |= (failed & wanted) - self._queue.keys()
         self._looks |= late - failed - self._queue.keys() - self._out_of_reach.keys()
-        if is_over(self._answered_at, self._call_after, now):
+        if is_due_again(self._answered_at, self._call_after, now):
             self._called_at = now
             self._looks |= self._awaited_silent(state)
 
@@ -304,8 +304,8 @@ class RolloutSteering:
         return self._to_the_end and any(each.reason in (NOT_READY, FAILED) for each in self.waits)
 
     def _holds_wanted(self, each: RolloutBinding) -> bool:
-        """As of ``holds_wanted``, for this plan."""
-        return holds_wanted(self._plan, each)
+        """As of ``says_wanted``, for this plan."""
+        return says_wanted(self._plan, each)
 
     def _is_left_behind(self, each: RolloutBinding) -> bool:
         """Whether its cluster is evacuated and cannot be reached: nobody counts on it, and nobody waits for it."""

@@ -66,7 +66,7 @@ def available_words(far: Reached | None) -> str:
         return ""
     if not far.replacing:
         return f", {far.available} of {far.clusters} available"
-    return "; ".join(filter(None, [f", the new version available on {far.available}", far.kept]))
+    return "; ".join(filter(None, [f", the new version available on {far.available}", far.keeping_sentence]))
 
 
 @dataclass

@@ -142,7 +142,7 @@ def resources_in(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
     return tuple(each for each in manifests if not _ours(each.document))
 
 
-def without_manifests(paths: t.Sequence[str], manifests: t.Iterable[Manifest], option: str) -> tuple[Problem, ...]:
+def no_manifests_findings(paths: t.Sequence[str], manifests: t.Iterable[Manifest], option: str) -> tuple[Problem, ...]:
     """A finding ``no-manifests`` for each path of the ``option`` below which none of the manifests stands, in the order
     given: an empty folder is more often a slip than a wish."""
     read = {os.path.realpath(path) for path in {each.path for each in manifests}}

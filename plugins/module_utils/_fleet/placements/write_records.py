@@ -234,7 +234,7 @@ class Writer:
                     "apiVersion": PLACEMENT_API,
                     "kind": self.plan.key.kinds.resource_snapshot,
                     "metadata": {
-                        **self.plan.key.kept_metadata(name),
+                        **self.plan.key.metadata_with_finalizer(name),
                         "labels": labels,
                         "annotations": annotations,
                     },

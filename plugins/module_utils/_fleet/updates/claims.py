@@ -70,7 +70,7 @@ def operations_in_flight(records: Records, members: t.Iterable[Record]) -> dict[
     found = {}
     for document in members:
         name, operation = document["metadata"]["name"], mark_of(document)
-        run = run_name(operation, name)
+        run = run_of_operation(operation, name)
         if operation and run not in runs:
             runs[run] = _operations_of(records, run)
         if operation and operation in runs[run]:
@@ -148,7 +148,7 @@ class _Anything:
         return True
 
 
-def run_name(operation: str, member: str) -> str:
+def run_of_operation(operation: str, member: str) -> str:
     """The run in ``<run>-<uid8>.<member>.<attempt>``; another text gives an empty name, or one of a run that has no
     such operation."""
     before_attempt = operation.rpartition(".")[0]

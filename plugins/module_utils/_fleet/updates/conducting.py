@@ -235,7 +235,7 @@ def _behind(ending: RunEnding, drivers: t.Mapping[str, Driver], threads: int, po
     if ending.why != "settled" or not ending.run.target:
         return {}
     rows = ending.state.members
-    asked = {row.name: drivers[row.name] for row in rows if row.recorded_there and row.name in drivers}
+    asked = {row.name: drivers[row.name] for row in rows if row.recorded_at_target and row.name in drivers}
     found = observed_versions(
         {name: each for name, each in asked.items() if name not in ending.witnessed}, threads, pools
     )
@@ -270,7 +270,7 @@ def verdict(ending: RunEnding) -> RunVerdict:
         message = f"recorded as if at {ending.run.target}: {named}"
         return RunVerdict(outcome=PARTIAL, code="not-at-target", message=message)
     if status.state in (COMPLETED, SKIPPED) and ending.why == "settled":
-        lost = [row for row in rows if row.state == FAILED or row.left_behind]
+        lost = [row for row in rows if row.state == FAILED or row.skipped_behind_target]
         if lost:
             told = (f"{row.name} {row.state}: {in_one_line(row.message, row.name) or row.reason}" for row in lost[:10])
             named = "; ".join(told)

@@ -162,7 +162,7 @@ class StartConstraints:
             obstacles.insert(0, times.freeze_blocker(site, now))
             windows = times.startable_spans(site, self.run_type, *_span(now))
             shut = times.shut_by(site, self.run_type, now)
-            closed = times.closed(site, self.run_type, *_span(now))
+            closed = times.openings_lost_to_freezes(site, self.run_type, *_span(now))
         except FleetError as error:
             obstacles.append(MemberBlocker(reason=WINDOW_CLOSED, message=error.message))
         held = tuple(each for each in obstacles if each is not None)

@@ -133,7 +133,7 @@ def _not_evaluated(given: UpdateManifests) -> t.Iterator[Problem]:
         yield Problem("profile-beside", words, f"AutoUpgradeProfile/{name}", hint)
 
 
-def retried(
+def follow_up_run(
     records: Records, name: str, write: bool, approved: str = "", who: str = "", now: datetime | None = None
 ) -> Outcome:
     """The follow-up run for the members that a finished one, called ``name``, left behind (``follow_up``), by

@@ -20,9 +20,9 @@ from ..._core.schema.codec import encode
 from ..._core.updates.approvals import (
     Court,
     as_answered,
-    as_shown,
     judged_approval,
     refusal_words,
+    row_by_its_gate,
     unproven,
     why_another_gate,
 )
@@ -32,7 +32,7 @@ from ..._core.updates.record.run_state import run_of
 from ..._core.updates.record.summary import UNVERIFIED
 from ..._core.updates.run import Approval, GateRow, RunState
 from ..._core.updates.terms import Terms
-from ..._core.values.clock_skew import is_over
+from ..._core.values.clock_skew import is_due_again
 from ..._core.values.instants import write_time
 from ..._core.values.update_states import COMPLETED, NOT_STARTED, PENDING
 from ..._store.records import Lease, Record, Records, replace_unless_moved
@@ -122,7 +122,7 @@ class GateKeeper:
         self, run: UpdateRun, state: RunState, now: datetime
     ) -> tuple[tuple[Approval, ...], dict[str, GateRow]]:
         """The approvals that count, in the order of ``gates_of``, and all open gates by id as their objects have them,
-        as of ``as_shown``.
+        as of ``row_by_its_gate``.
 
         A Gate with one that does not count, that stands elsewhere, or that cannot be read, is deleted, so that somebody
         else can approve it: it opens again. People are told of that, and of refusals. FleetError ``conflict`` if others
@@ -135,7 +135,9 @@ class GateKeeper:
                 continue
             gate, given = self._counting(run, placed, now)
             found += [given] if given else []
-            row = as_shown(placed.gate, gate, self._shown_court(run, now) if gate and gate.status.refusal else None)
+            row = row_by_its_gate(
+                placed.gate, gate, self._shown_court(run, now) if gate and gate.status.refusal else None
+            )
             if row.refused and row.refused != placed.gate.refused:
                 self.tell(f"gate {placed.gate.name} {placed.position} was refused by {row.refused}")
             rows[placed.gate.id] = row
@@ -206,7 +208,7 @@ class GateKeeper:
 
     def _shown_court(self, run: UpdateRun, now: datetime) -> Court:
         """As ``_court``, errors too, for what decides nothing: since when the hub vouches is asked every 30 s only."""
-        if self._vouched is None or is_over(self._vouched[0], _VOUCHED_FOR, now):
+        if self._vouched is None or is_due_again(self._vouched[0], _VOUCHED_FOR, now):
             self._vouched = (now, self.since())
         return Court(run=run, given=self.terms, since=self._vouched[1])
 

@@ -22,7 +22,7 @@ from functools import partial
 from ..._core.errors import FleetError
 from ..._core.updates.releases.versions import reached
 from ..._core.updates.run import MemberBlocker
-from ..._core.values.clock_skew import is_over
+from ..._core.values.clock_skew import is_due_again
 from ..._core.values.instants import SECONDS, write_time
 from ..._core.values.update_states import OPERATION_IN_PROGRESS, PRECONDITION_FAILED, UNREACHABLE
 from ..._kube.parallel import in_parallel
@@ -50,7 +50,7 @@ WRONG = (OTHER_CLUSTER, DOUBLE_MEMBER)
 FINAL = ("forbidden", *WRONG)
 
 
-def obstacle(error: FleetError) -> MemberBlocker:
+def blocker_of_error(error: FleetError) -> MemberBlocker:
     """Why a member cannot be looked at, or held, by the ``error`` of that: PreconditionFailed, with the way out, if
     nobody but people can help; else Unreachable."""
     if error.code in FINAL:
@@ -95,13 +95,13 @@ class UpgradeLeases:
         asked = {each: partial(self.claim, each) for each in members if not self._locks[each].locked()}
         answers = in_parallel(asked, len(asked), DEADLINE)
         found = {each: answers.get(each, silent) for each in members}
-        return {name: obstacle(each) if isinstance(each, FleetError) else each for name, each in found.items()}
+        return {name: blocker_of_error(each) if isinstance(each, FleetError) else each for name, each in found.items()}
 
     def renew(self, members: t.Iterable[str], now: datetime) -> None:
         """For members in flight: renews what is due, and takes what could not be had before, each at most once in a
         minute, in ``DEADLINE`` seconds in all. What fails is said or tried again, and never raised."""
         # A copy: whoever hangs in ``release_all`` takes his name out at any time.
-        recent = {name for name, tried in dict(self._tried).items() if not is_over(tried, AGAIN, now)}
+        recent = {name for name, tried in dict(self._tried).items() if not is_due_again(tried, AGAIN, now)}
         due = [name for name in members if name not in recent and self._is_due(name)]
         self._tried |= dict.fromkeys(due, now)
         try:
@@ -172,7 +172,7 @@ class UpgradeLeases:
             return MemberBlocker(reason=OPERATION_IN_PROGRESS, message=text)
         except FleetError as error:
             if not self._does_without(member, error.code):
-                return obstacle(error)
+                return blocker_of_error(error)
             if member not in self._without:
                 self._without.add(member)
                 self.say(f"{member}: no lease on it tells other records of this upgrade: {error.message}")

@@ -21,7 +21,7 @@ from ..._core.updates.preflight import Judge
 from ..._core.updates.releases.versions import kubelet_skew_blocker, view_at_version
 from ..._core.updates.run import Begin, MemberBlocker, MemberView
 from ..._core.updates.timing.obstacles import obstacle as held_by
-from ..._core.values.clock_skew import clock_skew_words, is_due, is_over
+from ..._core.values.clock_skew import clock_skew_words, is_due, is_due_again
 from ..._core.values.update_states import (
     CLOCK_SKEW,
     OPERATION_IN_PROGRESS,
@@ -42,7 +42,7 @@ from .claims import (
     unclaim,
 )
 from .constraints import StartConstraints
-from .leases import UpgradeLeases, obstacle
+from .leases import UpgradeLeases, blocker_of_error
 
 LOOK_AGAIN = timedelta(seconds=15)
 FRESH = timedelta(seconds=5)
@@ -134,7 +134,7 @@ class MemberMonitor:
         again are forgotten. FleetError ``record-damaged``, ``duplicate-location``, others of the records. Begins a turn
         of the conductor, in which members have ``LOOKING`` seconds to answer."""
         self._until = time.monotonic() + LOOKING
-        if is_over(self._listed, LIST_AFTER, now):
+        if is_due_again(self._listed, LIST_AFTER, now):
             self._list_members(now)
         for name in [name for name, at in self._again.items() if is_due(at, LOOK_AGAIN, now)]:
             del self._again[name]
@@ -198,7 +198,7 @@ class MemberMonitor:
         listed last, or our clock; to be tried again if that was long ago, as for whoever stood still meanwhile. Safe
         from threads."""
         view = self._plain.get(work.member)
-        if is_over(self._listed, STALE, now):
+        if is_due_again(self._listed, STALE, now):
             words = "whether it may begin now is not known: the records were not read in the last minute"
             return Blocked(operation=work.operation, reason=UNREACHABLE, message=words)
         skew = clock_skew_words(self.clock_ahead())
@@ -213,7 +213,7 @@ class MemberMonitor:
         """Keeps the leases of claimed members, in the records and on them. A lost one does no harm: the mark on the
         member stands. Other FleetErrors of the records are raised."""
         for member, (operation, lease) in list(self._claims.items()):
-            if is_over(lease.renewed, RENEW_AFTER, now):
+            if is_due_again(lease.renewed, RENEW_AFTER, now):
                 try:
                     self._claims[member] = (operation, self.records.renew(lease))
                 except FleetError as error:
@@ -222,7 +222,7 @@ class MemberMonitor:
         if self.leases:
             self.leases.renew(self._claims, now)
 
-    def bears(self, member: str, operation: str) -> bool:
+    def has_mark(self, member: str, operation: str) -> bool:
         """Whether the member bears the mark of this operation, as it does before the intent is recorded; False if it
         has left. FleetErrors of the records."""
         document = self.records.get("FleetMember", member)
@@ -280,7 +280,7 @@ class MemberMonitor:
         """What members answer, by name: those that have a driver and were not seen within ``FRESH``. FleetError as of
         ``_answered``."""
         asked = (each.member for each in begins if each.member in self.drivers)
-        return self._answered([member for member in asked if is_over(self._seen.get(member), FRESH, now)])
+        return self._answered([member for member in asked if is_due_again(self._seen.get(member), FRESH, now)])
 
     def _answered(self, due: t.Collection[str]) -> dict[str, Observation | FleetError]:
         """What each of them answers in the time that this turn has left; FleetError ``timeout`` for one that is still
@@ -330,7 +330,7 @@ class MemberMonitor:
             self.views[begin.member] = replace(view, fail=GONE)
             return None
         if isinstance(found, FleetError):
-            self._note_precondition(view, obstacle(found), now)
+            self._note_precondition(view, blocker_of_error(found), now)
             return None
         if found is not None:
             self._seen[begin.member] = now

@@ -20,7 +20,7 @@ from ..._core.updates.run import (
     StageRow,
 )
 from ..._core.updates.status import RunStatus, derive
-from ..._core.values.clock_skew import is_over
+from ..._core.values.clock_skew import is_due_again
 from ..._core.values.instants import write_time
 from ..._core.values.listed import number_of
 from ..._core.values.update_states import (
@@ -110,7 +110,7 @@ class RunProgress:
     def waiting(self, run: RunState, until: datetime | None, now: datetime) -> None:
         """Tells people, at most once a minute, the first time a minute after ``begin``, that it still waits; ``until``
         as of ``Telling``."""
-        if self._reminded is None or is_over(self._reminded, REMIND, now):
+        if self._reminded is None or is_due_again(self._reminded, REMIND, now):
             self._reminded = now
             till = f" until {write_time(until)}" if until else ""
             self.say(f"  still waiting{till}: {self._status.message or self._status.state}; {counted(run)}")

@@ -229,7 +229,7 @@ class UpdateSteering:
         if isinstance(act, OpenGate):
             self._progress.gate_opened(act)
             return None
-        ours, now = self._sight.bears(act.member, act.operation), self._now
+        ours, now = self._sight.has_mark(act.member, act.operation), self._now
         if not (ours or resumed):
             self._sight.forget_claim(act.member)
             return lambda run: put_back(run, act.operation, TAKEN, now)
@@ -279,7 +279,7 @@ class UpdateSteering:
         for operation in [one for one, at in self._retries.items() if is_due(at, TRY_AGAIN, now)]:
             act = flying.get(operation)
             if act:
-                ours = self._sight.bears(act.member, operation)
+                ours = self._sight.has_mark(act.member, operation)
                 self._works.begin(self._work(act, state), resumed=True, only_follow=not ours)
                 self._taken_on.append(operation)
             del self._retries[operation]  # not before: the records may fail

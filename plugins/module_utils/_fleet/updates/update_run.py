@@ -42,7 +42,7 @@ from ..._store.records import Lease, Record, Records, replace_unless_moved
 from .. import kept_terms
 from ..audit.update_runs import testify_command
 from ..keeping import Keeper
-from ..nodes.other_rotations import in_hand
+from ..nodes.other_rotations import nodes_in_hand
 from ..nodes.sources import KIND as ROTATION
 from ..recorded import recorded
 from ..session import Session
@@ -322,7 +322,9 @@ def _refuse_in_flight(records: Records, name: str, state: RunState) -> None:
     if flying:
         hint = "stop it and conduct it to its end, or say force: true; the upgrades go on unobserved then"
         problems.append(Problem("run-in-flight", f"upgrades are in flight: {', '.join(flying)}", name, hint))
-    left = [each for each in in_hand(records, operation_prefix(state)) if cluster_in_name(each.name) not in flying]
+    left = [
+        each for each in nodes_in_hand(records, operation_prefix(state)) if cluster_in_name(each.name) not in flying
+    ]
     for rotation, nodes in groupby(left, key=lambda each: each.rotation):
         text = f"rotation {rotation} has nodes in hand: {listed([each.name for each in nodes], 5)}"
         hint = f"carry rotation {rotation} on, or stop it, until that has ended, or say force: true;"

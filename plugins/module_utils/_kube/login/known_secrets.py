@@ -84,7 +84,7 @@ class KnownSecrets:
                     self._by_piece[piece] = (*self._by_piece.get(piece, ()), form)
         return fresh
 
-    def taken_out(self, text: str) -> str:
+    def without_secrets(self, text: str) -> str:
         """The text with ``HIDDEN`` in the place of each of them; of those with fewer than 8 characters only where they
         stand alone. Base64 around a secret goes with it, up to four characters on each side."""
         present = [form for form in self._candidates(text) if form.text in text]
@@ -95,8 +95,8 @@ class KnownSecrets:
         return any(form.text in text for form in self._candidates(text))
 
     def masker_of(self, document: str) -> t.Callable[[str], str]:
-        """What does as ``taken_out`` for the texts of this document (JSON with ``ensure_ascii=False``), faster by far:
-        most secrets are in none of them. Those that are added later do not count."""
+        """What does as ``without_secrets`` for the texts of this document (JSON with ``ensure_ascii=False``), faster by
+        far: most secrets are in none of them. Those that are added later do not count."""
         candidates = {*self._candidates(document), *self._escaped}
         present = [form for form in candidates if _as_json(form.text) in document]
         return (lambda text: _without(present, text)) if present else str

@@ -176,7 +176,7 @@ def _row(row: MemberToday) -> tuple[str, ...]:
     behind = f" -{row.kubelets.behind}" if row.kubelets.behind else ""
     ends = row.certificate
     marks = {"bad": row.held.failing, "late": row.held.late, "to go": row.held.leaving}
-    held = [str(row.held.holds), *(f"{len(each)} {word}" for word, each in marks.items() if each)]
+    held = [str(row.held.count), *(f"{len(each)} {word}" for word, each in marks.items() if each)]
     return (
         row.name,
         row.state,

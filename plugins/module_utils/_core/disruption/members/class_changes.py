@@ -48,7 +48,7 @@ class ClassChange:
         return tuple(Problem(each.code, each.message, where) for each in self.findings if each.level == ERROR)
 
     @property
-    def confirmed(self) -> bool:
+    def needs_no_confirmation(self) -> bool:
         """Whether nothing is left that only a person can see: the routes of another subnet. True also where no subnet
         changes."""
         return all(each.code != ROUTES for each in self.findings)
@@ -66,7 +66,7 @@ class ClassChange:
             "unsure": dict(self.unsure),
             "findings": [{"code": each.code, "level": each.level, "message": each.message} for each in self.findings],
             "refused": bool(self.problems),
-            "confirmed": self.confirmed,
+            "confirmed": self.needs_no_confirmation,
         }
 
 

@@ -18,7 +18,7 @@ from ...machine import Blocker
 from ...objects.clusters.node_rotation import DueNodes, NodeRotation
 from ...schema.meta import EMPTY as NONE
 from ...values.instants import write_time
-from ..blockers import node_blockers, past_grace, pod_blockers
+from ..blockers import node_blockers, pod_blockers, without_overruled
 from ..methods.drift import Drift, drift
 from ..methods.expiration import Expiry, expiry
 from ..origins import origin
@@ -123,7 +123,7 @@ def _answer(member: MemberNodes, node: StateNode, due: t.Mapping[str, str], now:
     state = member.state
     lives = expiry(state, node, now)
     own = (*_unread(member), *node_blockers(state, node, now))
-    by_pods = pod_blockers(node.pods, state.limits, now)
+    by_pods = pod_blockers(node.pods, state.pod_budgets, now)
     graceful = (*own, *by_pods)
     labels = node.node.labels if node.node else node.labels
     return NodeAnswer(
@@ -134,7 +134,7 @@ def _answer(member: MemberNodes, node: StateNode, due: t.Mapping[str, str], now:
         version=node.node.kubelet_version if node.node else "",
         causes=dict(_causes(member, node, lives, due, now)),
         graceful=graceful,
-        eventual=past_grace(graceful, node),
+        eventual=without_overruled(graceful, node),
         rotation=(*(each for each in own if each.code not in KARPENTER_ONLY), *by_pods),
         expires=lives.due_at,
         origin=origin(node, now),

@@ -80,8 +80,9 @@ class RotationGround:
 
     def due_of(self, members: t.Iterable[MemberNodes], now: datetime, before: RotationState) -> dict[str, str]:
         """As ``due``, of what a rotation without ``spec.due`` has left ``before``: without the nodes that were made
-        since it was asked for, or came for one of its nodes. Nodes of unknown age are due, and so are its own that are
-        still there, though they were made in the very second."""
+        since it was asked for, and those, whatever their age, that have the name of a replacement of one of its nodes.
+        Other nodes of unknown age are due, and so are its own that are still there, though they were made in the very
+        second."""
         since, came = before.asked_at, {each.replacement for each in before.nodes}
         own = {(each.name, each.uid) for each in before.nodes if each.uid}
 
@@ -92,7 +93,7 @@ class RotationGround:
         old = (replace(each, nodes=tuple(one for one in each.nodes if not stays(each, one))) for each in members)
         return {name: why for name, why in self.due(old, now).items() if name not in came}
 
-    def sight(
+    def step_input(
         self,
         members: t.Sequence[MemberNodes],
         now: datetime,
@@ -126,7 +127,7 @@ class RotationGround:
             rotation=self.rotation.name,
             pods=found.pods,
             scopes=tuple(self._scopes(taking, found, limits)),
-            limits={each.name: each.state.limits for each in taking},
+            limits={each.name: each.state.pod_budgets for each in taking},
             windows=dict(self._windows(taking, now)),
             failed=failed,
             unknown=unknown,

@@ -91,7 +91,7 @@ class Balance:
             found[name] = self._score(name, share, sum(each.cost for each in own))
         return found
 
-    def can_pass(self, one: NodeCandidate) -> bool:
+    def deletion_pays(self, one: NodeCandidate) -> bool:
         """Whether deleting the node without replacement, the most that it can save, would save enough; True for other
         policies, and where the pool has no known price."""
         if one.pool.pool.disruption.consolidation_policy != BALANCED or self.prices.get(one.pool.name, 0.0) <= 0:

@@ -172,7 +172,7 @@ def candidate_verdict(state: ClusterState, node: StateNode, now: datetime, kind:
     eventual method where the node has a grace period. Events are about annotations of its pods, which are asked only if
     the node's own gates are open, then about the first gate, unless upstream is silent about that."""
     gates = node_blockers(state, node, now)
-    pods = pod_blockers(node.pods, state.limits, now)
+    pods = pod_blockers(node.pods, state.pod_budgets, now)
     lenient = kind == EVENTUAL and bool(node.grace)
     closed = gates if lenient else (*gates, *pods)
     found = [] if gates else list(_asked_pods(node, pods, now))

@@ -33,7 +33,7 @@ from .consolidation_candidates import BALANCED, sorted_out, why_not_consolidated
 from .events import NodeEvent
 from .method_input import MethodInput
 from .replacement import NoGain, narrowed_to_cheaper, without_same_type
-from .simulated import NO_POOLS, misfit_event, simulated
+from .simulated import NO_POOLS, misfit_message, simulated
 from .worth import saving
 
 MOST_AT_ONCE = 100
@@ -165,7 +165,7 @@ class Consolidation:
     def alone(self, one: NodeCandidate) -> Command | RefusedCommand:
         """What consolidating this node alone comes to, budgets left aside; or why it is not done: ``balanced``,
         ``no-pools``, or as of ``of``. Errors as of ``Simulator.simulate`` and ``balance``."""
-        if not self.balance.can_pass(one):
+        if not self.balance.deletion_pays(one):
             unknown = "its price is not known, which counts as saving nothing,"
             why = unknown if one.price is None else "not even its deletion would save enough"
             return RefusedCommand((one.name,), "balanced", f"{one.name}: {why} for policy {BALANCED}")
@@ -202,7 +202,7 @@ class Consolidation:
         """Why a simulation stands against consolidation, ``pods-do-not-fit`` or ``several-new-nodes``; None if it does
         not."""
         if done.misfits:
-            return NoGain("pods-do-not-fit", done.misfits[0].text, misfit_event(self.look, done))
+            return NoGain("pods-do-not-fit", done.misfits[0].text, misfit_message(self.look, done))
         count = len(done.new_nodes)
         if count > 1:
             text = f"the pods would need {count} new nodes"

@@ -55,7 +55,7 @@ def drift(pool: StatePool, node: StateNode, now: datetime) -> Drift | None:
     whose NodeClaim is not launched is not judged, nor what only its provider knows, such as the kubelet's identity:
     that is as ``reported_drift`` has it. FleetError ``undecodable`` for requirements that are not made of texts."""
     claim = node.claim
-    if claim is None or not claim.holds("Launched"):
+    if claim is None or not claim.is_condition_true("Launched"):
         return None
     found = (
         hash_drift(pool.pool.metadata, claim.metadata, POOL_HASH, NODE_POOL_DRIFTED)

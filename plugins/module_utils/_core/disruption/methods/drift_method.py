@@ -32,7 +32,7 @@ from .commands import (
 from .drift import DriftedNode
 from .events import NodeEvent
 from .method_input import MethodInput
-from .simulated import NO_POOLS, misfit_event, simulated
+from .simulated import NO_POOLS, misfit_message, simulated
 from .worth import saving
 
 
@@ -84,7 +84,7 @@ def drift_method(look: MethodInput) -> MethodCommands:
             return MethodCommands((), tuple(refused), names, (), tuple(events), NO_POOLS)
         if done.misfits:
             refused.append(RefusedCommand((each.name,), "pods-do-not-fit", done.misfits[0].text))
-            events.append(NodeEvent(words.NODE, each.name, words.BLOCKED, misfit_event(look, done)))
+            events.append(NodeEvent(words.NODE, each.name, words.BLOCKED, misfit_message(look, done)))
             continue
         return MethodCommands((_command(look, DRIFT, each, done),), tuple(refused), names, (), tuple(events))
     return MethodCommands((), tuple(refused), names, (), tuple(events))

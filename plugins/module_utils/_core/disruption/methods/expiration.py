@@ -53,10 +53,10 @@ def expiry(state: ClusterState, node: StateNode, now: datetime) -> Expiry:
     NodeClaim goes already, or belongs to another provider, are never ``due``, though it is told when they would be.
     ValueError as of ``due_at``."""
     at = due_at(node.claim) if node.claim is not None else None
-    spared = node.claim_deleting or state.foreign(node)
+    spared = node.claim_deleting or state.is_of_other_provider(node)
     if at is None or now < at or spared:
         return Expiry(node.name, at, False)
-    held = pod_blockers(node.pods, state.limits, now)
+    held = pod_blockers(node.pods, state.pod_budgets, now)
     note = f"expired at {write_time(at)}; expiration is forceful: no budget and no annotation holds it back"
     if held:
         limit = (

@@ -84,7 +84,7 @@ class MethodInput:
         if claim is None:
             return False
         if pool is None or pool.static:
-            return claim.holds("Consolidatable")
+            return claim.is_condition_true("Consolidatable")
         return consolidation_eligibility(pool.pool, node, self.now).holds
 
     def allowances(self, reason: str) -> dict[str, PoolAllowance]:

@@ -33,7 +33,7 @@ def simulated(
     return simulator.simulate([each.node for each in going], consolidation), told
 
 
-def misfit_event(look: MethodInput, done: Simulation) -> str:
+def misfit_message(look: MethodInput, done: Simulation) -> str:
     """Upstream's words, the message of an event, about pods that find no place in a simulation that has such; the
     causes, whose order is left to chance there, are left out."""
     text = "Not all pods would schedule"

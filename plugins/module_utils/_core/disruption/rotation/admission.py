@@ -96,7 +96,7 @@ class Admission:
         self._clusters.add(seen.cluster)
         self.wave = dataclasses.replace(self.wave, begun=self.wave.begun + 1)
         for each in self._over(node.pool):
-            each.take()
+            each.count_begun()
         self._reserve(self._needs(seen))
         self._wave_full = self._full_wave()
         return dataclasses.replace(

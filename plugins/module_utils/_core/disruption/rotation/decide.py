@@ -103,7 +103,9 @@ def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision
     there = {each.name: each for each in seen.nodes}
     blocked = {name: _blocked(name, there, seen, held) for name, each in nodes.items() if each.phase == WAITING}
     for name, why in blocked.items():
-        nodes[name] = _while_blocked(nodes[name], why, current, name in there and seen.open(there[name].cluster), now)
+        nodes[name] = _while_blocked(
+            nodes[name], why, current, name in there and seen.window_open(there[name].cluster), now
+        )
     current = dataclasses.replace(current, nodes=tuple(nodes.values()))
     admission = Admission(current, seen, scopes_left(current, seen, now), now)
     waits, begun = [], []
@@ -146,7 +148,7 @@ def released(state: RotationState, operation: str) -> RotationState:
     return dataclasses.replace(state, nodes=tuple(nodes))
 
 
-def taken_up(state: RotationState, at: datetime) -> RotationState:
+def with_overdue_restarted(state: RotationState, at: datetime) -> RotationState:
     """The state of a rotation that somebody has taken up at an aware instant, as it is decided from then on: where the
     time of a node that is drained, or awaits a new one, had run out by then, and as much again has gone by, it begins
     anew, for nobody has worked on it meanwhile. While less than that has gone by since its time ran out, the next step

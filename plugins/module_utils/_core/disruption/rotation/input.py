@@ -119,7 +119,7 @@ class RotationInput:
         """Whether another rotation than the one that looks, or somebody by hand, has the node in hand."""
         return by_another(node, self.rotation)
 
-    def open(self, cluster: str) -> bool:
+    def window_open(self, cluster: str) -> bool:
         """Whether the cluster's window is open, or it has none."""
         answer = self.windows.get(cluster)
         return answer is None or answer.open
@@ -167,7 +167,7 @@ class ScopeLeft:
         """How many more nodes may be begun; a number near ``UNLIMITED`` where nothing limits."""
         return self.answer.remaining_after(self.disrupting) - self.taken
 
-    def take(self) -> None:
+    def count_begun(self) -> None:
         """Counts one node more that is begun under the budgets, without asking whether there is room; ``blocker`` is
         told anew."""
         self.taken += 1

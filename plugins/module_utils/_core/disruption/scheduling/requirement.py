@@ -152,11 +152,11 @@ def intersection_of(rows: t.Iterable[LabelRequirement]) -> Requirements:
     """What meets all the rows at once, by label."""
     out: Requirements = {}
     for each in rows:
-        add(out, each)
+        narrow(out, each)
     return out
 
 
-def add(to: Requirements, one: LabelRequirement) -> None:
+def narrow(to: Requirements, one: LabelRequirement) -> None:
     """Narrows ``to``, in place, by one demand more."""
     known = to.get(one.key)
     to[one.key] = one if known is None else one.intersection(known)
@@ -169,7 +169,7 @@ def intersected(one: Requirements, other: Requirements) -> Requirements:
         return one
     out = dict(one)
     for each in other.values():
-        add(out, each)
+        narrow(out, each)
     return out
 
 
@@ -177,7 +177,7 @@ def narrowed(requirements: Requirements, key: str, value: str) -> Requirements:
     """Requirements that also fix one label to ``value``; the given ones are not changed. Where they exclude it the
     label has no value left."""
     out = dict(requirements)
-    add(out, LabelRequirement(key, frozenset((value,))))
+    narrow(out, LabelRequirement(key, frozenset((value,))))
     return out
 
 

@@ -105,7 +105,7 @@ class Rooms:
         """The nodes that have got pods, in the order of the search."""
         return [self.all[place] for place in sorted(self._before)]
 
-    def place(self, asked: PodDemands, topology: PodTopology, moves_only_to_settled: bool) -> Room | None:
+    def put_on_first(self, asked: PodDemands, topology: PodTopology, moves_only_to_settled: bool) -> Room | None:
         """Puts a pod on the first node that takes it, and counts it in ``topology``; None if none does. With
         ``moves_only_to_settled`` nodes whose ``consolidateAfter`` still runs take none."""
         fits = self._fits.setdefault(asked.shape, {})

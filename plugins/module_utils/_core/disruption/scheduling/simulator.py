@@ -129,7 +129,7 @@ class Simulator:
     @cached_property
     def pods_leaving(self) -> list[tuple[Pod, StateNode]]:
         """Pods of nodes on their way out that need a place now, as of ``reschedulable_now``, each with its node."""
-        limits = self.state.limits
+        limits = self.state.pod_budgets
         return [(pod, node) for node in self.leaving for pod in node.pods if limits.reschedulable_now(pod, self.now)]
 
     def simulate(self, going: t.Sequence[StateNode], consolidation: bool = False) -> Simulation:
@@ -143,7 +143,12 @@ class Simulator:
         no place ends it, because that is all that is asked then.
         """
         names = frozenset(each.name for each in going)
-        own = [(pod, each) for each in going for pod in each.pods if self.state.limits.reschedulable_now(pod, self.now)]
+        own = [
+            (pod, each)
+            for each in going
+            for pod in each.pods
+            if self.state.pod_budgets.reschedulable_now(pod, self.now)
+        ]
         sources = {pod.key: node.name for pod, node in (*own, *self.pods_leaving)}
         asked = [self._demands_of(Wishes.of(each)) for each in self.pending]
         asked += [

@@ -84,7 +84,7 @@ class SchedulingRun:
             return False
         pod = asked.pod
         careful = self.settled and pod.phase != "Pending" and asked.key not in self.old
-        if self.rooms.place(asked, self.topology, careful) is not None:
+        if self.rooms.put_on_first(asked, self.topology, careful) is not None:
             return True
         self.claims.sort(key=lambda one: len(one.pods))
         if any(each.take(asked, self.topology, self.known) for each in self.claims):

@@ -23,10 +23,10 @@ from .kinds import CatalogueType, Kinds, matching, types_for_min_values
 from .requirement import (
     LabelRequirement,
     Requirements,
-    add,
     compatible,
     intersected,
     intersects,
+    narrow,
     of_labels,
     requirement,
 )
@@ -171,7 +171,7 @@ def _making(row: _Pool, pool: StatePool) -> MakingPool:
     spec = row.spec.template.spec
     own: Requirements = {}
     for each in spec.requirements:
-        add(own, requirement(each.key, each.operator, each.values, each.min_values))
+        narrow(own, requirement(each.key, each.operator, each.values, each.min_values))
     reference = spec.node_class_ref
     labels = pool.labels | {POOL: pool.name, f"{reference.group}/{reference.kind.lower()}": reference.name}
     simulated = {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}

@@ -14,7 +14,7 @@ from functools import cached_property
 from ...cluster.pod import Pod
 from ...cluster.pod_manifest import PodAffinityTerm
 from ...values.selector import EXISTS
-from .requirement import LabelRequirement, Requirements, add, requirement
+from .requirement import LabelRequirement, Requirements, narrow, requirement
 from .settings import Settings
 from .topology_group import (
     AFFINITY,
@@ -157,7 +157,7 @@ class PodTopology:
             found = group.domains_left(asked.pod, of_pod, node.get(group.key) or _with_any_value(group.key))
             if not found.values:
                 return None
-            add(out, found)
+            narrow(out, found)
         return out
 
     def record(self, asked: PodDemands, taints: Taints, node: Requirements) -> None:
@@ -224,7 +224,7 @@ class PodTopology:
         domain without being known, since each new node has one."""
         if group.key == HOSTNAME:
             return
-        group.add_domains(group.possible(self._land.possible.get(group.key, {}), wishes.tolerations))
+        group.add_domains(group.makeable_domains(self._land.possible.get(group.key, {}), wishes.tolerations))
         counts, inside = self._land.domains_of(group)
         gone = Counter(inside[name] for name in self._gone if name in inside)
         group.add_domains(domain for domain, count in counts.items() if count > gone[domain])
@@ -247,7 +247,7 @@ class PodTopology:
         nodes that stay, unless the setting ``upstream`` is on; of hostnames nothing, as of ``_know``."""
         if group.key == HOSTNAME:
             return
-        group.add_domains(group.possible(self._land.possible.get(group.key, {}), wishes.tolerations))
+        group.add_domains(group.makeable_domains(self._land.possible.get(group.key, {}), wishes.tolerations))
         if not self._land.settings.upstream:
             # Where a node is, a pod may go, whether or not a pool could make nodes there.
             group.add_domains(self._land.domains_of(group)[0])

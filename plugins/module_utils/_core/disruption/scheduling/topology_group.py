@@ -137,7 +137,7 @@ class TopologyGroup:
         for each in domains:
             self.counts.setdefault(each, 0)
 
-    def possible(self, domains: PossibleDomains, tolerations: tuple[Toleration, ...]) -> t.Iterator[str]:
+    def makeable_domains(self, domains: PossibleDomains, tolerations: tuple[Toleration, ...]) -> t.Iterator[str]:
         """The domains in which pools could make nodes for pods with these tolerations, in the order given; all of them
         if the constraint ignores taints."""
         for name, pools in domains.items():

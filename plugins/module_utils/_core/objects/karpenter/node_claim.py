@@ -63,7 +63,7 @@ class NodeClaim:
         """The first condition of that type; None without one."""
         return find_condition(self.status.conditions, kind)
 
-    def holds(self, kind: str) -> bool:
+    def is_condition_true(self, kind: str) -> bool:
         """Whether the first condition of that type is there and True; False for Unknown too."""
         found = self.condition(kind)
         return found is not None and found.status == "True"

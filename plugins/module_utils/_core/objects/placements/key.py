@@ -71,7 +71,7 @@ class PlacementKey(ScopedName):
         """The label that is on all of its records, by which they are found in its namespace; a new dict."""
         return {PARENT: self.name}
 
-    def kept_metadata(self, name: str) -> dict[str, t.Any]:
+    def metadata_with_finalizer(self, name: str) -> dict[str, t.Any]:
         """``metadata`` for writing a new record of that ``name`` that tells what members hold (a binding, a snapshot),
         in a new dict. One in a namespace bears our finalizer ``gitops.fleet/cleanup``, and outlives the deletion of its
         namespace until nothing is left to be taken from members."""

@@ -50,7 +50,7 @@ def started(held: RolloutBinding, now: datetime) -> RolloutBinding:
     return replace(held, binding=_with_condition(fresh, STARTED, now))
 
 
-def confirmed(held: RolloutBinding, now: datetime) -> RolloutBinding:
+def with_started(held: RolloutBinding, now: datetime) -> RolloutBinding:
     """The binding with RolloutStarted True at its present generation, since ``now`` unless it was True before, at
     whatever generation."""
     return replace(held, binding=_with_condition(held.binding, STARTED, now))

@@ -372,5 +372,5 @@ def _written(held: RolloutBinding, act: RolloutAct, strategy: ApplyStrategy, now
     if act.action == HOLD:
         return after.held_back(held, now)
     if act.action == MARK_STARTED:
-        return after.confirmed(held, now)
+        return after.with_started(held, now)
     return after.with_apply_strategy(held, strategy)

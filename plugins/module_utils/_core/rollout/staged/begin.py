@@ -138,7 +138,7 @@ def with_policy(scene: RunContext) -> tuple[RunContext, ClusterSchedulingPolicyS
     count = _wanted_count(scene, policy)
     scene = _with_status(scene, replace(scene.status, policy_observed_cluster_count=count))
     said = find_condition(policy.status.conditions, "Scheduled")
-    begun = scene.holds(scene.status.conditions, INITIALIZED) and not scene.upstream
+    begun = scene.has_status(scene.status.conditions, INITIALIZED) and not scene.upstream
     if begun and said is not None and said.observed_generation < policy.metadata.generation:
         message = f"placement {scene.run.placement_key} was changed after its last apply; whom it picks is not known"
         raise NotYet(Problem("not-scheduled-yet", f"{message} until it is applied again"))
@@ -179,7 +179,7 @@ def with_bindings(scene: RunContext, policy: ClusterSchedulingPolicySnapshot) ->
         else:
             message = f"{each.name} is still {each.state} under {each.binding.spec.scheduling_policy_snapshot_name}"
             raise NotYet(Problem("not-rescheduled-yet", message, each.cluster))
-    if not selected and not leaving and (scene.upstream or not scene.holds(scene.status.conditions, INITIALIZED)):
+    if not selected and not leaving and (scene.upstream or not scene.has_status(scene.status.conditions, INITIALIZED)):
         raise _refused(scene, "no-bindings", "no cluster is picked, and none is to lose the placement")
     count = scene.status.policy_observed_cluster_count
     if count == WHATEVER_IS_PICKED:

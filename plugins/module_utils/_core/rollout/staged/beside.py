@@ -101,7 +101,7 @@ def _taken(scene: RunContext) -> dict[str, ClusterStagedUpdateRun]:
     found = {}
     for cluster in clusters_of(scene.run) if begun else ():
         held = bindings.get(cluster.cluster_name)
-        if held is not None and not scene.has_content(held, cluster):
+        if held is not None and not scene.binding_names_content(held, cluster):
             taker = _newer(scene, cluster, begun.get(cluster.cluster_name, ()))
             if taker is not None:
                 found[cluster.cluster_name] = taker

@@ -110,7 +110,7 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
     owed = staged_tasks.owed_acceptances(scene)
     if is_over(run):
         return _decision(run, owed)
-    begun = scene.holds(run.status.conditions, INITIALIZED)
+    begun = scene.has_status(run.status.conditions, INITIALIZED)
     try:
         scene, index = resume(scene) if begun else (_begun(scene), 0)
     except NotYet as refusal:

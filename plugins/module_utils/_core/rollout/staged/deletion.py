@@ -50,7 +50,7 @@ def deletion_step(
             clusters.append(marks.on_cluster(started, SUCCEEDED, CLUSTER_DONE))
             continue
         _check(scene, cluster, held.deleting)
-        begun = scene.holds(cluster.conditions, STARTED)
+        begun = scene.has_status(cluster.conditions, STARTED)
         if (begun and not held.deleting) or not (begun or stopping):
             actions.append(DeleteBinding(stage=DELETE_STAGE, cluster=cluster.cluster_name, binding=held.name))
             cluster = _started(scene, marks, cluster)
@@ -66,13 +66,13 @@ def deletions_under_way(scene: RunContext, stage: StageUpdatingStatus) -> int:
     return sum(
         1
         for each in stage.clusters
-        if scene.holds(each.conditions, STARTED) and not scene.holds(each.conditions, SUCCEEDED)
+        if scene.has_status(each.conditions, STARTED) and not scene.has_status(each.conditions, SUCCEEDED)
     )
 
 
 def _started(scene: RunContext, marks: Marks, cluster: ClusterUpdatingStatus) -> ClusterUpdatingStatus:
     """The cluster with Started True, since when it was so first."""
-    if scene.holds(cluster.conditions, STARTED):
+    if scene.has_status(cluster.conditions, STARTED):
         return cluster
     return marks.on_cluster(cluster, STARTED, CLUSTER_STARTED)
 
@@ -80,9 +80,9 @@ def _started(scene: RunContext, marks: Marks, cluster: ClusterUpdatingStatus) ->
 def _check(scene: RunContext, cluster: ClusterUpdatingStatus, deleting: bool) -> None:
     """Raises RunRefused ``contradiction`` if the cluster is done and still has a binding; for upstream also if it has
     begun and its binding is not being deleted."""
-    if scene.holds(cluster.conditions, SUCCEEDED):
+    if scene.has_status(cluster.conditions, SUCCEEDED):
         message = f"cluster {cluster.cluster_name} of {DELETE_STAGE} is done and has a binding again"
-    elif scene.upstream and scene.holds(cluster.conditions, STARTED) and not deleting:
+    elif scene.upstream and scene.has_status(cluster.conditions, STARTED) and not deleting:
         message = f"cluster {cluster.cluster_name} of {DELETE_STAGE} has begun and its binding is not being deleted"
     else:
         return

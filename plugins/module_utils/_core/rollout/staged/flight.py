@@ -85,9 +85,9 @@ def update_clusters(scene: RunContext, stage: StageUpdatingStatus, limit: int) -
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:
         ends = flight.failure is not None and not scene.upstream
-        if flight.in_flight >= limit or (ends and not scene.holds(cluster.conditions, STARTED)):
+        if flight.in_flight >= limit or (ends and not scene.has_status(cluster.conditions, STARTED)):
             flight.clusters.append(cluster)
-        elif scene.holds(cluster.conditions, SUCCEEDED):
+        elif scene.has_status(cluster.conditions, SUCCEEDED):
             flight.finished += 1
             flight.clusters.append(cluster)
         else:
@@ -103,8 +103,8 @@ def finish_clusters(scene: RunContext, stage: StageUpdatingStatus) -> Flight:
     flight = Flight.of(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:
-        over = any(scene.holds(cluster.conditions, SUCCEEDED, each) for each in (TRUE, FALSE))
-        if over or not scene.holds(cluster.conditions, STARTED):
+        over = any(scene.has_status(cluster.conditions, SUCCEEDED, each) for each in (TRUE, FALSE))
+        if over or not scene.has_status(cluster.conditions, STARTED):
             flight.clusters.append(cluster)
             continue
         flight.in_flight += 1
@@ -123,13 +123,13 @@ def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding |
     """The cluster after a look at it, which may start, give it its content or judge it; what is found is added to
     ``flight``. A failure keeps it as it is, or, if its binding was changed by others, marks it failed."""
     scene = flight.scene
-    if scene.holds(cluster.conditions, SUCCEEDED, FALSE):
+    if scene.has_status(cluster.conditions, SUCCEEDED, FALSE):
         flight.fail("cluster-failed", f"cluster {cluster.cluster_name} has failed")
         return cluster
     if held is None:
         flight.fail("binding-missing", _without_binding(cluster))
         return cluster
-    if not scene.holds(cluster.conditions, STARTED):
+    if not scene.has_status(cluster.conditions, STARTED):
         return _start(flight, cluster, held)
     if _is_given(scene, cluster, held):
         return _judge(flight, cluster, held)
@@ -171,7 +171,7 @@ def _act(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -
     """Adds the act that gives the cluster what it is to hold, or only marks it started if the binding names that
     already, and notes how long it is in flight. Returns the cluster as it is."""
     scene, stage = flight.scene, flight.stage.stage_name
-    if scene.has_content(held, cluster) and scene.is_bound(held):
+    if scene.binding_names_content(held, cluster) and scene.is_bound(held):
         flight.actions.append(MarkStarted(stage=stage, cluster=cluster.cluster_name, binding=held.name))
     else:
         bind = BindCluster(
@@ -242,7 +242,7 @@ def _is_given(scene: RunContext, cluster: ClusterUpdatingStatus, held: RolloutBi
     """Whether the binding says by now what the cluster is to hold, and that this has begun."""
     binding = held.binding
     begun = status_is(binding.status.conditions, ROLLOUT_STARTED, binding.metadata.generation, TRUE)
-    return scene.has_content(held, cluster) and scene.is_bound(held) and begun
+    return scene.binding_names_content(held, cluster) and scene.is_bound(held) and begun
 
 
 def _begun_at(held: RolloutBinding, now: datetime) -> datetime | None:

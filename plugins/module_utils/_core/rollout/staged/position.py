@@ -105,16 +105,16 @@ def _advance(scene: RunContext, index: int, limit: int, updating: int, finished:
     """Indexes of the stage that is updating and of the last that is finished (``ALL_DONE`` for none), after a look at
     one more. RunRefused if that has failed, or contradicts what came before it, its clusters or ``limit``."""
     status, stage = scene.status, scene.status.stages_status[index]
-    if scene.holds(stage.conditions, SUCCEEDED, FALSE):
+    if scene.has_status(stage.conditions, SUCCEEDED, FALSE):
         raise _refused(status, "stage-failed", f"stage {stage.stage_name} has failed")
-    done = scene.holds(stage.conditions, SUCCEEDED)
+    done = scene.has_status(stage.conditions, SUCCEEDED)
     begun = any(each.type == PROGRESSING for each in stage.conditions)
     if not done and not begun:
         return updating, finished
     if updating != ALL_DONE or index != finished + 1:
         raise _refused(status, "contradiction", f"stage {stage.stage_name} began before an earlier one ended")
     if done:
-        unfinished = [each for each in stage.clusters if not scene.holds(each.conditions, SUCCEEDED)]
+        unfinished = [each for each in stage.clusters if not scene.has_status(each.conditions, SUCCEEDED)]
         if unfinished:
             message = f"stage {stage.stage_name} is done, and cluster {unfinished[0].cluster_name} is not"
             raise _refused(status, "contradiction", message)
@@ -122,7 +122,7 @@ def _advance(scene: RunContext, index: int, limit: int, updating: int, finished:
     flying = sum(
         1
         for each in stage.clusters
-        if scene.holds(each.conditions, STARTED) and not scene.holds(each.conditions, SUCCEEDED)
+        if scene.has_status(each.conditions, STARTED) and not scene.has_status(each.conditions, SUCCEEDED)
     )
     if flying > limit:
         message = f"{flying} clusters of stage {stage.stage_name} are in flight where {limit} may be"
@@ -144,9 +144,9 @@ def _position(scene: RunContext, updating: int, finished: int) -> int:
         shown = tuple(strangers[:SHOWN_CLUSTERS])
         failure = RunFailure(code="clusters-changed", message=message, total=len(strangers), shown=shown)
         raise RunRefused(failure, status)
-    done, failed = (scene.holds(deletion.conditions, SUCCEEDED, each) for each in (TRUE, FALSE))
+    done, failed = (scene.has_status(deletion.conditions, SUCCEEDED, each) for each in (TRUE, FALSE))
     if updating != ALL_DONE or finished < len(status.stages_status) - 1:
-        if done or failed or scene.holds(deletion.conditions, PROGRESSING):
+        if done or failed or scene.has_status(deletion.conditions, PROGRESSING):
             raise _refused(status, "contradiction", "the delete stage is active before all others are done")
         return updating if updating != ALL_DONE else finished + 1
     if failed:

@@ -21,7 +21,7 @@ from .world import given_content
 _NAMED = 3
 
 
-def lost_text(
+def no_longer_held_text(
     run: ClusterStagedUpdateRun,
     runs: t.Collection[ClusterStagedUpdateRun],
     bindings: t.Iterable[RolloutBinding],

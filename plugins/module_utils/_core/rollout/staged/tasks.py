@@ -103,7 +103,7 @@ def owed_acceptances(scene: RunContext) -> tuple[Action, ...]:
         task.approval_request_name
         for stage in scene.status.stages_status
         for task in (*stage.before_stage_task_status, *stage.after_stage_task_status)
-        if scene.holds(task.conditions, REQUEST_APPROVED)
+        if scene.has_status(task.conditions, REQUEST_APPROVED)
     )
     return tuple(
         AcceptApproval(name=name)
@@ -118,7 +118,7 @@ def _approval(
     """The task, whether it is passed, and what is to be done for it: ask, accept, or nothing. An approval counts at the
     request's own generation; once accepted, a withdrawal has no effect. RunRefused as of ``tasks_before_stage``."""
     marks = Marks(scene.generation, scene.now)
-    if scene.holds(task.conditions, REQUEST_APPROVED):
+    if scene.has_status(task.conditions, REQUEST_APPROVED):
         return task, True, []
     name = task.approval_request_name
     request = next((each for each in scene.world.approvals if each.name == name), None)
@@ -149,7 +149,7 @@ def _wait(
     Upstream takes the stage's last change of Progressing for that, so that a stop begins the wait anew.
     """
     marks = Marks(scene.generation, scene.now)
-    if scene.holds(task.conditions, WAIT_TIME_ELAPSED):
+    if scene.has_status(task.conditions, WAIT_TIME_ELAPSED):
         return task, None
     if not scene.upstream and find_condition(task.conditions, WAIT_TIME_ELAPSED) is None:
         task = marks.on_task(task, WAIT_TIME_ELAPSED, TASK_WAITING)

@@ -216,7 +216,7 @@ class RunContext:
         """The run's status, as far as this step has brought it."""
         return self.run.status
 
-    def holds(self, conditions: tuple[Condition, ...], kind: str, status: str = TRUE) -> bool:
+    def has_status(self, conditions: tuple[Condition, ...], kind: str, status: str = TRUE) -> bool:
         """Whether the first condition of the type has this status at the run's present generation; False without one.
         What clusters hold is not asked."""
         return status_is(conditions, kind, self.generation, status)
@@ -226,7 +226,7 @@ class RunContext:
         overrides that were resolved when it began."""
         return given_content(self.run, cluster)
 
-    def has_content(self, held: RolloutBinding, cluster: ClusterUpdatingStatus) -> bool:
+    def binding_names_content(self, held: RolloutBinding, cluster: ClusterUpdatingStatus) -> bool:
         """Whether the binding names what the run wants there, and its apply strategy; whether it is bound and has
         begun is asked for apart."""
         strategy = held.binding.spec.apply_strategy

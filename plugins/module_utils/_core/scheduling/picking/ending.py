@@ -38,7 +38,7 @@ class PickResult:
     held_before: t.Mapping[str, int] = field(default_factory=dict)
 
 
-def taken_in_order(book: Bindings, picks: t.Sequence[Pick]) -> list[str]:
+def take_in_order(book: Bindings, picks: t.Sequence[Pick]) -> list[str]:
     """Has bindings in ``book`` hold the picks, as of ``Bindings.take``, and gives the names of all that hold the
     placement then, as ``order_of`` does. FleetError as of ``Bindings.take``."""
     return order_of(book, book.take(picks))

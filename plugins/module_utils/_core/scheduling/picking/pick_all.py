@@ -13,7 +13,7 @@ from ..reasons import PASSES_ALL
 from ..request import SchedulingRequest
 from .bindings import Bindings, Pick
 from .decisions import CycleView, from_bindings
-from .ending import PickResult, taken_in_order
+from .ending import PickResult, take_in_order
 
 
 def pick_all(asked: SchedulingRequest, book: Bindings) -> PickResult:
@@ -25,7 +25,7 @@ def pick_all(asked: SchedulingRequest, book: Bindings) -> PickResult:
     held = book.clusters(book.current)
     survivors = bitset.positions(same_placement_affinity.passing(profile.passing, held))
     zero = ClusterScore(affinity_score=0, priority_score=0)
-    order = taken_in_order(book, [Pick(index.names[position], zero, PASSES_ALL) for position in survivors])
+    order = take_in_order(book, [Pick(index.names[position], zero, PASSES_ALL) for position in survivors])
     return PickResult(
         selected=from_bindings(book, order),
         count=len(order),

@@ -17,7 +17,7 @@ from .decisions import (
     PICKED,
     PickDecision,
 )
-from .ending import PickResult, taken_in_order
+from .ending import PickResult, take_in_order
 
 RULE = "PickFixed"
 
@@ -41,7 +41,7 @@ def pick_fixed(asked: SchedulingRequest, book: Bindings) -> PickResult:
         decision = _judge(asked, name)
         (valid if decision.selected else unplaced).append(decision)
     have = {book.by_name[name].spec.target_cluster for name in book.current}
-    taken_in_order(book, [Pick(each.cluster, None, NAMED) for each in valid if each.cluster not in have])
+    take_in_order(book, [Pick(each.cluster, None, NAMED) for each in valid if each.cluster not in have])
     return PickResult(
         selected=valid,
         count=len(valid),

@@ -151,7 +151,7 @@ class Calendar:
             permitted = without(permitted, without(((start - _YEAR, end + _YEAR),), _opened(other, start, end)))
         return permitted
 
-    def closed(
+    def openings_lost_to_freezes(
         self, site: MaintainedMember, run_type: str, start: datetime, end: datetime
     ) -> tuple[ClosedOpening, ...]:
         """The first opening of its windows that each freeze between two instants closes, in order of time; freezes that

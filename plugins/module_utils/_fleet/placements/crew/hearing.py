@@ -153,7 +153,7 @@ def _hidden(value: t.Any) -> t.Any:
     """The same without any secret that is known by now, within texts, lists, tuples, mappings (keys too) and
     dataclasses; anything else as it is."""
     if isinstance(value, str):
-        return SHOWN.taken_out(value)
+        return SHOWN.without_secrets(value)
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{each.name: _hidden(getattr(value, each.name)) for each in fields(value)})
     if isinstance(value, tuple):

@@ -24,7 +24,7 @@ from ...._store.manifests import Manifest, read_manifests
 from ...._store.records import Lease, Records
 from ...recorded import all_decoded, decoded
 from ..recorded import SOURCE, Document
-from ..sources import BUDGET, EVICTION, without_manifests
+from ..sources import BUDGET, EVICTION, no_manifests_findings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ def wanted_evictions(
         source=source,
         dropped=dropped,
         findings=(
-            *without_manifests(src, manifests, "src"),
+            *no_manifests_findings(src, manifests, "src"),
             *findings,
             *damaged,
             *(_budget_kept(name, src) for name in gone if name not in dropped),

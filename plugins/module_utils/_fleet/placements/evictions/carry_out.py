@@ -63,7 +63,7 @@ from ..recorded import (
 from ..reported.in_namespace import StatusInNamespace
 from .asked import RequestedEviction, Wanted, record_budgets, record_eviction, wanted_evictions
 from .holders import holders_seen
-from .next_pick import next_pick
+from .next_pick import next_pick_words
 from .results import failures_of, result_of, result_over
 
 
@@ -298,7 +298,7 @@ def _carried_out(
     result = replace(result_of(asked, DONE if gone else UNDERWAY, verdict), outcome=outcome)
     if not gone:
         return result
-    told = next_pick(work.session, work.members, placement.recorded, placement.bindings, cluster)
+    told = next_pick_words(work.session, work.members, placement.recorded, placement.bindings, cluster)
     return replace(result, next_pick=told)
 
 

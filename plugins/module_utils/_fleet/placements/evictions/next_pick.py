@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which clusters the next apply would pick after an eviction, in words (``next_pick``), perhaps the evicted one again;
-that it is not known takes nothing from the eviction, which is executed by then."""
+"""Which clusters the next apply would pick after an eviction, in words (``next_pick_words``), perhaps the evicted one
+again; that it is not known takes nothing from the eviction, which is executed by then."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..recorded import RecordedPlacement
 Bindings = t.Sequence[ClusterResourceBinding]
 
 
-def next_pick(
+def next_pick_words(
     session: Session, members: t.Mapping[str, Member], recorded: RecordedPlacement, bindings: Bindings, cluster: str
 ) -> str:
     """The clusters that the next apply would pick, in words, by what is recorded of the fleet: one that was evicted may

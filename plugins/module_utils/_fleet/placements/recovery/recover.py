@@ -310,7 +310,7 @@ def _write_resource_record(records: _Lease, held: ApplySet, content: t.Sequence[
         {
             "apiVersion": PLACEMENT_API,
             "kind": key.kinds.resource_snapshot,
-            "metadata": {**key.kept_metadata(name), "labels": labels, "annotations": annotations},
+            "metadata": {**key.metadata_with_finalizer(name), "labels": labels, "annotations": annotations},
             "spec": {"selectedResources": list(content)},
         }
     )
@@ -333,7 +333,7 @@ def _binding_record(name: str, cluster: str, held: ApplySet, annotations: t.Mapp
         "apiVersion": PLACEMENT_API,
         "kind": key.kinds.binding,
         "metadata": {
-            **key.kept_metadata(name),
+            **key.metadata_with_finalizer(name),
             "labels": key.labels,
             **({"annotations": dict(annotations)} if annotations else {}),
         },

@@ -34,7 +34,7 @@ from ...members.members import Clients, open_clients, recorded_members
 from ...session import Session
 from ..barred import barred_clusters
 from ..binding_journal import BindingJournal
-from ..binding_news import holds_wanted
+from ..binding_news import says_wanted
 from ..checks import braked, failures
 from ..cut_short import refuse_to_begin
 from ..look import Outcomes, Writing, in_threads, on_members
@@ -42,7 +42,7 @@ from ..plan import Source
 from ..reported.in_namespace import StatusInNamespace
 from ..write_records import Writer
 from .approvals import UncountedRequest, accept_approval, judge_of, request_approval, seen_requests, told_approval
-from .hand_over import not_begun
+from .hand_over import clusters_awaiting_run
 from .laying_out import Laid, Members, check_digest, check_plan, ended, is_laid_out, laid_out, newer_of, notes_of
 from .report import StagedOptions, StagedReport
 from .run_record import HeldJournal, StagedBook
@@ -176,7 +176,7 @@ class _Conducted:
         bindings = BindingJournal(
             session.records, self.lease, self.keeper.check_leases, self.plan, ground.recorded.bindings
         )
-        holding = {each.cluster for each in bindings.state.bindings if holds_wanted(self.plan, each)}
+        holding = {each.cluster for each in bindings.state.bindings if says_wanted(self.plan, each)}
         looked = self.reach(holding, False) if holding else {}
         refuse_to_begin(self.told(), "nothing more was brought to a cluster")
         steering = StagedSteering(self.plan, bindings, self.see, self, self.reach, looked, self.told, session.clock())
@@ -208,12 +208,12 @@ class _Conducted:
         labels of clusters every 15 s; a request that counts for nothing is deleted, and told. FleetError as of
         ``seen_requests``."""
         records, ground = self.session.records, self.laid.ground
-        if self._looked is None or clock_skew.is_over(self._looked, RELOAD, now):
+        if self._looked is None or clock_skew.is_due_again(self._looked, RELOAD, now):
             self._looked = now
             digest = self._digest(state.run)
             judge = judge_of(self.session, state.run, digest, self.wish.terms)
             self._requests = seen_requests(records, state.run, digest, judge, self._note_uncounted)
-            if clock_skew.is_over(self._members_read, MEMBERS_AGAIN, now):
+            if clock_skew.is_due_again(self._members_read, MEMBERS_AGAIN, now):
                 self._members_read = now
                 members = ground.roll.of(records, {each.cluster for each in bindings})
                 self.laid = replace(self.laid, ground=replace(ground, members=members))
@@ -286,8 +286,8 @@ class _Conducted:
             records=records, lease=self.lease, plan=self.plan, recorded=recorded, source=Source(), key=b"", now=now
         )
         # Of a cluster that was given what it shall hold, what became of that is told.
-        given = {each.cluster for each in bindings.state.bindings if holds_wanted(self.plan, each)} & outcomes.keys()
-        waits = not_begun(self.plan, bindings.state.bindings)
+        given = {each.cluster for each in bindings.state.bindings if says_wanted(self.plan, each)} & outcomes.keys()
+        waits = clusters_awaiting_run(self.plan, bindings.state.bindings)
         left = {name: each for name, each in waits.items() if name not in given}
         placement = self.plan.placement
         said = find_condition(placement.status.conditions, f"{placement.kind}Scheduled")

@@ -19,8 +19,8 @@ from ...._core.rollout.content import RolloutBinding
 from ...keeping import INTERRUPTED, Keeper
 from ...session import Session
 from ..binding_journal import BindingJournal
-from ..binding_news import holds_wanted
-from ..cut_short import cut_short, unrecorded
+from ..binding_news import says_wanted
+from ..cut_short import cut_short, records_behind_problem
 from ..look import Outcomes
 from ..recorded import Document
 from ..reported.in_namespace import StatusInNamespace
@@ -43,20 +43,20 @@ class HandOver:
 
 
 def awaiting_staged_run(plan: PlacementPlan) -> dict[str, NotBegun]:
-    """The clusters of the plan's bindings that wait for a staged run, by name, as of ``not_begun``; none where the
-    placement is not changed by staged runs."""
-    if not plan.by_run:
+    """The clusters of the plan's bindings that wait for a staged run, by name, as of ``clusters_awaiting_run``; none
+    where the placement is not changed by staged runs."""
+    if not plan.is_by_staged_runs:
         return {}
-    return not_begun(plan, (RolloutBinding(binding=each) for each in plan.bindings))
+    return clusters_awaiting_run(plan, (RolloutBinding(binding=each) for each in plan.bindings))
 
 
-def not_begun(plan: PlacementPlan, bindings: t.Iterable[RolloutBinding]) -> dict[str, NotBegun]:
+def clusters_awaiting_run(plan: PlacementPlan, bindings: t.Iterable[RolloutBinding]) -> dict[str, NotBegun]:
     """Clusters whose binding, of those given, holds something else than it shall, or nothing, by name; also where it
     was only begun to be written, or is to be applied by another apply strategy."""
     return {
         each.cluster: NotBegun(each.binding.held_snapshot, WAITS)
         for each in bindings
-        if not (holds_wanted(plan, each) and _was_given(plan, each))
+        if not (says_wanted(plan, each) and _was_given(plan, each))
     }
 
 
@@ -70,7 +70,11 @@ def _was_given(plan: PlacementPlan, each: RolloutBinding) -> bool:
 def clusters_to_look_at(plan: PlacementPlan) -> frozenset[str] | None:
     """The clusters that tell how the placement is: where staged runs change it those that hold what they shall, else
     None, for all of them."""
-    return frozenset(each.cluster for each in plan.clusters) - awaiting_staged_run(plan).keys() if plan.by_run else None
+    return (
+        frozenset(each.cluster for each in plan.clusters) - awaiting_staged_run(plan).keys()
+        if plan.is_by_staged_runs
+        else None
+    )
 
 
 def repair_drifted(plan: PlacementPlan, looked: Outcomes, reach: Reach) -> Outcomes:
@@ -109,7 +113,9 @@ def hand_over(
     except FleetError as error:
         if not wrote:
             raise
-        return HandOver(outcomes=outcomes, problems=(unrecorded(plan.name, error, outcomes),), ended=error.code)
+        return HandOver(
+            outcomes=outcomes, problems=(records_behind_problem(plan.name, error, outcomes),), ended=error.code
+        )
     problems, came = failed.problems if failed else (), told() if outcomes is not looked else ""
     if came:
         problems = (*problems, cut_short(plan, came, outcomes))

@@ -53,7 +53,8 @@ class Laid:
 
 
 def is_laid_out(run: ClusterStagedUpdateRun) -> bool:
-    """Whether its stages are recorded, or that it could not begin."""
+    """Whether its stages are recorded, or that it could not begin: whether it has the condition ``Initialized``,
+    whatever the status of that."""
     return find_condition(run.status.conditions, "Initialized") is not None
 
 

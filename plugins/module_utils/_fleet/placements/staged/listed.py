@@ -18,7 +18,7 @@ from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ...._core.plan.document import LOST, PlacementPlan
 from ...._core.rollout.content import RolloutBinding
 from ...._core.rollout.staged.standing import FAILED, SUCCEEDED, RunStanding, standing_of
-from ...._core.rollout.staged.taken_back import lost_text
+from ...._core.rollout.staged.taken_back import no_longer_held_text
 from ...._core.values.parts import mapping, text
 from ...._store.records import Record, Records
 from ..recorded import RecordedPlacement, binding_of
@@ -51,9 +51,9 @@ def staged_standings(
 def _standing(
     run: ClusterStagedUpdateRun, runs: t.Collection[ClusterStagedUpdateRun], bindings: t.Collection[RolloutBinding]
 ) -> RunStanding:
-    """How far the run is, as of ``standing_of``, its message beginning with ``lost_text``."""
+    """How far the run is, as of ``standing_of``, its message beginning with ``no_longer_held_text``."""
     found = standing_of(run, runs)
-    return replace(found, message="; ".join(filter(None, (lost_text(run, runs, bindings), found.message))))
+    return replace(found, message="; ".join(filter(None, (no_longer_held_text(run, runs, bindings), found.message))))
 
 
 def _held(bindings: t.Iterable[Record]) -> dict[str, list[RolloutBinding]]:
@@ -73,7 +73,7 @@ def runs_upset(
     since by these plans its placement gets other clusters or another policy, or finds fewer clusters than that asks for
     (KubeFleet's staged runs refuse all three). Damaged runs are passed over. ``recorded`` has each placement of
     ``plans``. FleetError where runs cannot be listed."""
-    moved = {each.name: each for each in plans if each.by_run and _moves(each, recorded[each.name])}
+    moved = {each.name: each for each in plans if each.is_by_staged_runs and _moves(each, recorded[each.name])}
     found = [
         standing_of(run)
         for kinds in RUN_KINDS

@@ -16,7 +16,7 @@ from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ...._store.manifests import Manifest, read_manifests
 from ...given import given_objects
 from ..overrides import LoadedOverrides, overrides_in
-from ..sources import without_manifests
+from ..sources import no_manifests_findings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ def staged_manifests(
         strategies={name: one for each in RUN_KINDS for name, one in given.objects[each.strategy].items()},
         overrides=overrides,
         resources=tuple(resources),
-        findings=(*without_manifests(src, manifests, "src"), *given.findings, *overrides.findings),
+        findings=(*no_manifests_findings(src, manifests, "src"), *given.findings, *overrides.findings),
     )
 
 

@@ -34,7 +34,7 @@ from ...._core.rollout.staged.world import (
     ObservedState,
     RequestApproval,
 )
-from ...._core.values.clock_skew import is_over
+from ...._core.values.clock_skew import is_due_again
 from ...._store.records import Lease
 from ...conductor.interrupts import wait_unless
 from ...conductor.journal import Change
@@ -43,9 +43,9 @@ from ..binding_news import (
     BindingChange,
     after_look,
     after_write,
-    holds_wanted,
     is_cut_off,
     marked,
+    says_wanted,
     with_changes,
 )
 from ..rollout import LOOK_AGAIN, TRY_AGAIN, Reach
@@ -133,7 +133,7 @@ class StagedSteering:
             """The binding with what was seen of its cluster; as it is if the cluster is done, or is not to hold what is
             wanted yet."""
             outcome = self.outcomes.get(each.cluster)
-            if each.cluster in done or not holds_wanted(self._plan, each):
+            if each.cluster in done or not says_wanted(self._plan, each):
                 return each
             whole = outcome is not None and outcome.error is None and not outcome.changes
             if outcome is None or not whole or HELD_BEFORE in each.binding.metadata.annotations:
@@ -233,10 +233,10 @@ class StagedSteering:
         if not waited:
             self._look_at = None
             return
-        if self._look_at is not None and not is_over(self._look_at - LOOK_AGAIN, LOOK_AGAIN, now):
+        if self._look_at is not None and not is_due_again(self._look_at - LOOK_AGAIN, LOOK_AGAIN, now):
             return
         first, self._look_at = self._look_at is None, now + LOOK_AGAIN
-        if is_over(self._last_try, TRY_AGAIN, now):
+        if is_due_again(self._last_try, TRY_AGAIN, now):
             self._last_try = now
             failed = {name for name in waited if self._failed(name)}
             self._queue |= {name: REMOVE if waited[name] == DELETE_STAGE else WRITE for name in failed}
@@ -308,7 +308,7 @@ class StagedSteering:
 
     def _change_wanted(self, cluster: str, change: t.Callable[[RolloutBinding], RolloutBinding]) -> None:
         """As ``_change``, for bindings that say what the plan wants."""
-        self._change(cluster, lambda each: change(each) if holds_wanted(self._plan, each) else each)
+        self._change(cluster, lambda each: change(each) if says_wanted(self._plan, each) else each)
 
     def _change(self, cluster: str, change: BindingChange) -> None:
         """Notes what becomes of the cluster's bindings; ``release`` does it, for all clusters at once."""

@@ -20,7 +20,7 @@ from ...._core.rollout.staged.decide import StagedState, acts_in_flight, is_over
 from ...._core.values.instants import SECONDS, write_time
 from ...._store.kinds import record_name
 from ...._store.records import Record, Records
-from ...nodes.rotation_record import is_waiting
+from ...nodes.rotation_record import is_carried_on_by_schedule
 from ...nodes.sources import KIND as ROTATION
 from ...placements.recorded import FROM_FILES, SOURCE, placement_of
 from ...placements.staged.typed_records import recorded_run
@@ -120,8 +120,8 @@ def _staged_goes_on(document: Record) -> bool:
 
 
 def _rotation_goes_on(document: Record) -> bool:
-    """Whether a rotation is carried on, as of ``is_waiting``. FleetError ``record-damaged``."""
-    return is_waiting(recorded(NodeRotation, document))
+    """Whether a rotation is carried on, as of ``is_carried_on_by_schedule``. FleetError ``record-damaged``."""
+    return is_carried_on_by_schedule(recorded(NodeRotation, document))
 
 
 def _placements(records: Records, unread: list[str]) -> tuple[list[UnfinishedPlacement], list[Problem]]:

@@ -230,7 +230,7 @@ class PoolRotations:
         problems = list(driver_problems(there, names, rotation, self.wish.replacement))
         if problems:
             raise FleetError.of(problems)
-        state = begin(names, replace(ground, rotation=rotation).sight(there, now), spec.pace, now)
+        state = begin(names, replace(ground, rotation=rotation).step_input(there, now), spec.pace, now)
         return record_begun(self.session.records, rotation, state, f"UpdateRun {self.run.name}", stored)
 
 

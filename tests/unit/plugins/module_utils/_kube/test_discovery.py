@@ -13,9 +13,9 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Answer, Credential, KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import (
-    all_in_namespaces,
     resource_for,
     resource_of,
+    served_namespaced_resources,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
@@ -97,5 +97,5 @@ def test_a_core_group_of_which_the_server_cannot_tell_is_called_as_everywhere() 
             return Answer(200, "application/json", json.dumps(found).encode())
 
     with pytest.raises(ApiError) as unknown:
-        all_in_namespaces(Stale())
+        served_namespaced_resources(Stale())
     assert unknown.value.code == "server-error" and "behind v1 " in unknown.value.message

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._local import binaries, cluster, kept_builds
-from ansible_collections.gitops.fleet.plugins.module_utils._local.progress_note import noted, passed_on
+from ansible_collections.gitops.fleet.plugins.module_utils._local.progress_note import note_follower, noted
 from ansible_collections.gitops.fleet.plugins.module_utils._local.recipes import recipe
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec
 
@@ -237,7 +237,7 @@ def test_who_waits_hears_how_far_the_builder_is(tmp_path):
     note, heard = tmp_path / ".etcd.said", []
     told = noted(note, lambda _text: None)
     told("building etcd: 1 of 9 packages are compiled")
-    look = passed_on(note, heard.append)
+    look = note_follower(note, heard.append)
     look()
     for text in ("building etcd: 2 of 9 packages are compiled", "building \x1b[2Jetcd", "built etcd in 9 s"):
         told(text)

@@ -82,9 +82,9 @@ def test_a_folder_that_cannot_have_its_name_is_not_made(tmp_path, name):
 
 def test_a_process_is_noted_and_forgotten(folder):
     two = Process(ProcessId(8, "b/10"), "1.36.3")
-    noted = state.with_process(folder, STATE, "kube-apiserver", two)
+    noted = state.record_process(folder, STATE, "kube-apiserver", two)
     assert state.load(folder) == noted and set(noted.processes) == {"etcd", "kube-apiserver"}
-    assert state.with_process(folder, noted, "kube-apiserver", None) == STATE
+    assert state.record_process(folder, noted, "kube-apiserver", None) == STATE
 
 
 @pytest.mark.parametrize("name", ["", "-a", "a-", "A", "a.b", "a/b", "../a", "a" * 41, "ä", "a\n"])
@@ -187,14 +187,14 @@ def test_a_component_that_came_later_gets_a_port_that_no_other_cluster_holds(tmp
     """Once, and from the other end of the range: the slots of clusters stay whole."""
     within = PortRange(21000, 21039)
     one, two = (state.make(tmp_path, name, within) for name in ("one", "two"))
-    one = state.with_ports(tmp_path, one, ("etcd", "karpenter"), within)
-    two = state.with_ports(tmp_path, two, ("karpenter",), within)
+    one = state.record_missing_ports(tmp_path, one, ("etcd", "karpenter"), within)
+    two = state.record_missing_ports(tmp_path, two, ("karpenter",), within)
     assert one.ports["etcd"] in range(21000, 21039) and state.load(tmp_path / "one") == one
     assert two.ports["karpenter"] < one.ports["karpenter"] <= 21039
-    assert state.with_ports(tmp_path, one, ("etcd", "karpenter"), within) is one
+    assert state.record_missing_ports(tmp_path, one, ("etcd", "karpenter"), within) is one
     full = PortRange(one.ports["karpenter"], one.ports["karpenter"])
     with pytest.raises(FleetError) as refused:
-        state.with_ports(tmp_path, two, ("other",), full)
+        state.record_missing_ports(tmp_path, two, ("other",), full)
     assert refused.value.code == "no-free-ports"
 
 

@@ -176,7 +176,11 @@ def test_which_pdbs_never_allow_anything(spec: dict[str, t.Any], blocking: bool)
 
 def test_a_claim_and_an_instance_type() -> None:
     claim = read_node_claim(CLAIM)
-    assert (claim.status.image_id, claim.spec.node_class_ref.name, claim.holds("Launched")) == ("i", "d", True)
+    assert (claim.status.image_id, claim.spec.node_class_ref.name, claim.is_condition_true("Launched")) == (
+        "i",
+        "d",
+        True,
+    )
     assert read_instance_type(TYPE).price("a", "spot") == 0.25
     assert read_instance_type(TYPE).price("b", "spot") is None
 

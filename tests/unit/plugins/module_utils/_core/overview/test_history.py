@@ -36,7 +36,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.histor
     TAKEN_UP,
     HistoryFilter,
     HistoryRow,
-    approval_of,
+    approval_words,
     history,
     instant_of,
 )
@@ -189,7 +189,7 @@ def approved(gate: str, at: datetime = NOW, by: str = "ann") -> AuditEntry:
 
 
 def uncounted(gate: str, at: datetime = NOW + HOUR, by: str = "ann", **more: t.Any) -> AuditEntry:
-    message = f"gate {gate}, before prod; {approval_of(by)}"
+    message = f"gate {gate}, before prod; {approval_words(by)}"
     given = {"object": RUN, "outcome": DONE, "message": message, "reason": "ann made the run", **more}
     return entry(APPROVAL_REFUSED, at, "runner", **given)
 

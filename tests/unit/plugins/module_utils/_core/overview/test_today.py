@@ -167,9 +167,9 @@ def test_a_certificate_of_which_nothing_is_known_is_none():
 
 def test_what_fails_what_drifted_and_what_is_in_flight():
     drift = DriftKnown(places=1, looked=1, objects=2, seen=NOW, looked_at=NOW)
-    row = seen(held=PlacementsHeld(holds=3, failing={"web": "not Applied"}), drift=drift, runs=("update run r",))
+    row = seen(held=PlacementsHeld(count=3, failing={"web": "not Applied"}), drift=drift, runs=("update run r",))
     assert row.concerns == ("placement-fails", "drifted") and row.runs == ("update run r",)
-    assert seen(held=PlacementsHeld(holds=1, late={"web": "was not available yet"})).concerns == ("placement-late",)
+    assert seen(held=PlacementsHeld(count=1, late={"web": "was not available yet"})).concerns == ("placement-late",)
     assert seen(fleet=member(operation="op-1")).runs == ("op-1",)
     assert seen(fleet=member(operation="op-1"), runs=("update run r",)).runs == ("update run r",)
 
@@ -180,7 +180,7 @@ def test_the_worst_stand_first_and_equal_ones_by_name():
         seen(cluster("busy"), runs=("update run r",)),
         seen(cluster("b-silent", ("False", "Timeout", "x"))),
         seen(cluster("a-silent", ("False", "Timeout", "x"))),
-        seen(cluster("failing"), held=PlacementsHeld(holds=1, failing={"web": "not Applied"})),
+        seen(cluster("failing"), held=PlacementsHeld(count=1, failing={"web": "not Applied"})),
         seen(cluster("late", ("False", "NotReady", "x"))),
     ]
     found = fleet_today(rows, DriftKnown())

@@ -44,7 +44,7 @@ def test_clusters_that_keep_the_old_version_are_no_outage() -> None:
             "c": outcome("c", UPDATE, done=False),
         },
     )
-    assert far is not None and far.keeping == ("b", "c") and far.kept == "2 keep the old one"
+    assert far is not None and far.keeping == ("b", "c") and far.keeping_sentence == "2 keep the old one"
     assert far.sentence == "new version on 1 of 3 clusters, available on 0; 2 keep the old one"
     assert far.as_dict()["keeping"] == ["b", "c"]
 
@@ -69,4 +69,4 @@ def test_a_first_version_is_told_as_it_was() -> None:
     made = plan(wanted(pick_all()), facts("a", "b"))
     far = reached(made, {"a": outcome("a", CREATE, done=True, late=True), "b": outcome("b", CREATE, done=False)})
     assert far is not None and far.sentence == "applied on 1 of 2 clusters, 0 of 2 available"
-    assert far.kept == ""
+    assert far.keeping_sentence == ""

@@ -84,7 +84,7 @@ def test_they_are_those_of_the_rolling_update(changes, unavailable, surge):
     plan = SimpleNamespace(
         placement=wanting,
         deleting=False,
-        by_run=False,
+        is_by_staged_runs=False,
         empty_first=False,
         clusters=clusters,
         bindings=[each.binding for each in bindings],
@@ -122,7 +122,7 @@ def test_evacuated_clusters_go_after_those_that_take_their_places(changes, homes
     plan = SimpleNamespace(
         placement=wanting,
         deleting=False,
-        by_run=False,
+        is_by_staged_runs=False,
         empty_first=empty_first,
         clusters=clusters,
         bindings=[each.binding for each in bindings],
@@ -132,7 +132,9 @@ def test_evacuated_clusters_go_after_those_that_take_their_places(changes, homes
 
 def test_a_placement_that_ends_ends_at_once():
     clusters = [ClusterPlan(cluster=name, change="lost", cause="deleted", reason="") for name in "abcd"]
-    plan = SimpleNamespace(placement=placement(None), deleting=True, by_run=False, clusters=clusters, bindings=[])
+    plan = SimpleNamespace(
+        placement=placement(None), deleting=True, is_by_staged_runs=False, clusters=clusters, bindings=[]
+    )
     assert waves(plan) == (("a", "b", "c", "d"),)
 
 
@@ -140,7 +142,7 @@ def first(clusters, **more):
     """The plan of a placement that was never applied."""
     rows = [ClusterPlan(cluster=name, change="gained", cause="picked", reason="") for name in clusters]
     parts = {
-        "placement": placement(None), "deleting": False, "by_run": False, "empty_first": False, "clusters": rows,
+        "placement": placement(None), "deleting": False, "is_by_staged_runs": False, "empty_first": False, "clusters": rows,
         "bindings": [], "resource_snapshot": "web-0-snapshot", "resource_snapshot_new": True,
     }  # fmt: skip
     return SimpleNamespace(**{**parts, **more})
@@ -154,7 +156,7 @@ def test_what_does_not_reach_many_clusters_for_the_first_time_says_nothing_of_it
     assert reached_at_once(first("a")) == 0
     assert reached_at_once(first("abcd", resource_snapshot="web-1-snapshot")) == 0
     assert reached_at_once(first("abcd", resource_snapshot_new=False)) == 0
-    assert reached_at_once(first("abcd", by_run=True)) == 0
+    assert reached_at_once(first("abcd", is_by_staged_runs=True)) == 0
     assert reached_at_once(first("abcd", deleting=True)) == 0
     assert reached_at_once(first("")) == 0
 

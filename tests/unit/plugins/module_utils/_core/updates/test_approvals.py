@@ -26,9 +26,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approva
     MADE_BY,
     Court,
     RefusedApproval,
-    as_shown,
     judged_approval,
     refusal_words,
+    row_by_its_gate,
     unproven,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import DIGEST
@@ -170,11 +170,11 @@ def test_an_open_gate_is_as_its_object_has_it():
         start_day="Friday", start_time="12:30", utc_offset="+00:00", absolute_start_time=NOW + HOUR
     )
     timed = replace(gate(), spec=replace(gate().spec, scheduled_start_properties=clock))
-    assert as_shown(row, timed).due == NOW + HOUR
-    assert as_shown(row, gate()).due is None
-    unseen = as_shown(row, None)
+    assert row_by_its_gate(row, timed).due == NOW + HOUR
+    assert row_by_its_gate(row, gate()).due is None
+    unseen = row_by_its_gate(row, None)
     assert (unseen.state, unseen.opened, unseen.due) == ("NotStarted", None, None)
-    assert as_shown(PASSED, None) is PASSED
+    assert row_by_its_gate(PASSED, None) is PASSED
 
 
 def test_an_instant_before_the_schedule_has_come_round_is_not_taken_from_a_gate():
@@ -185,7 +185,7 @@ def test_an_instant_before_the_schedule_has_come_round_is_not_taken_from_a_gate(
         start_day="Monday", start_time="09:00", utc_offset="+00:00", absolute_start_time=NOW - HOUR
     )
     forged = replace(gate(), spec=replace(gate().spec, scheduled_start_properties=clock), status=GateStatus())
-    due = as_shown(row, forged).due
+    due = row_by_its_gate(row, forged).due
     assert due is not None and due > NOW and (due.weekday(), due.hour) == (0, 9)
     passed = replace(PASSED, by="", schedule=schedule, opened=NOW)
     assert unproven(passed, forged, PLACE, court(), NOW) == "its time has not come"

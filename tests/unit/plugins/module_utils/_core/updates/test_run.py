@@ -11,8 +11,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
 
 def said(state: str, skipped_by: str = "", reason: str = "") -> str:
     row = MemberRow(name="old", state=state, skipped_by=skipped_by, reason=reason)
-    assert not (row.recorded_there and row.left_behind)
-    return "there" if row.recorded_there else "left behind" if row.left_behind else "neither"
+    assert not (row.recorded_at_target and row.skipped_behind_target)
+    return "there" if row.recorded_at_target else "left behind" if row.skipped_behind_target else "neither"
 
 
 def test_who_completed_or_had_nothing_to_do_is_at_the_target() -> None:

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.clock_skew import (
     clock_skew_words,
     is_due,
-    is_over,
+    is_due_again,
 )
 
 NOW = datetime(2026, 8, 21, 12, tzinfo=UTC)
@@ -21,11 +21,11 @@ SPAN = timedelta(seconds=15)
 @pytest.mark.parametrize(("seconds", "over"), [(-1, True), (0, False), (14, False), (15, True), (3600, True)])
 def test_a_clock_that_was_set_back_delays_nothing(seconds: int, over: bool) -> None:
     at = NOW + timedelta(seconds=seconds)
-    assert is_over(NOW, SPAN, at) is over and is_due(NOW + SPAN, SPAN, at) is over
+    assert is_due_again(NOW, SPAN, at) is over and is_due(NOW + SPAN, SPAN, at) is over
 
 
 def test_what_was_never_done_is_due() -> None:
-    assert is_over(None, SPAN, NOW)
+    assert is_due_again(None, SPAN, NOW)
 
 
 @pytest.mark.parametrize(

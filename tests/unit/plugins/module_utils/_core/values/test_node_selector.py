@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.node_selector import (
     check_node_selector,
-    holds,
     node_selector,
+    requirement_matches,
     requirements,
     selects,
 )
@@ -72,6 +72,6 @@ def test_a_malformed_term_is_an_error_only_if_no_term_matches(bad: tuple[str, st
 @pytest.mark.parametrize(("bound", "expected"), [("0" * 5000 + "7", True), ("9" * 5000, False)])
 def test_numbers_of_very_many_digits_are_compared_or_match_nothing(bound: str, expected: bool) -> None:
     (requirement,) = requirements([{"key": "gpu", "operator": "Gt", "values": [bound]}])
-    assert holds(requirement, GPU) is expected
+    assert requirement_matches(requirement, GPU) is expected
     selector = node_selector({"nodeSelectorTerms": [term(("gpu", "Gt", [bound]))]})
     assert check_node_selector(selector), "no label value is so long"

@@ -45,7 +45,9 @@ def test_a_namespace_with_events_of_somebodys_own_making_stays(
     """The server's are about what happened; a kind that only has the name holds what people made."""
     ours = {"metadata": {"name": "gitops-fleet", "annotations": home.MADE_BY_US}}
     monkeypatch.setattr(home, "read_object", lambda *_which: ours)
-    monkeypatch.setattr(home, "all_in_namespaces", lambda _client: (Resource(group, "v1", "Event", "events", True),))
+    monkeypatch.setattr(
+        home, "served_namespaced_resources", lambda _client: (Resource(group, "v1", "Event", "events", True),)
+    )
     monkeypatch.setattr(home, "list_objects", lambda *_which, **_how: iter([{"metadata": {"name": "opening"}}]))
     monkeypatch.setattr(home, "worker_count", lambda *_lease: 1)
     assert (removable_home(t.cast(t.Any, None), ["web"]) is not None) == goes

@@ -32,7 +32,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import recorded_facts
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import FleetReading
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, Member
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.recorded_facts import facts_of, young_members
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.recorded_facts import (
+    facts_of,
+    members_with_young_facts,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ServerReadiness
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -81,7 +84,7 @@ def member(name: str, status: MemberClusterStatus) -> Member:
     ],
 )
 def test_facts_that_are_used_as_they_are_recorded(status: MemberClusterStatus, pods: bool, young: bool) -> None:
-    assert bool(young_members({"m1": member("m1", status)}, NOW, AGE, pods)) is young
+    assert bool(members_with_young_facts({"m1": member("m1", status)}, NOW, AGE, pods)) is young
 
 
 def test_only_the_others_are_read_and_the_oldest_says_how_old_all_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +97,7 @@ def test_only_the_others_are_read_and_the_oldest_says_how_old_all_are(monkeypatc
 
     monkeypatch.setattr(recorded_facts, "read_fleet", read_fleet)
     members = {name: member(name, read(age)) for name, age in (("m1", 3), ("m2", 60), ("m3", 7))}
-    young = young_members(members, NOW, AGE, False)
+    young = members_with_young_facts(members, NOW, AGE, False)
     found = facts_of(members, young, Clients(members={}), NOW, pods=False)
     assert asked == [["m2"]] and [each.name for each in found.members] == ["m1", "m2", "m3"]
     assert found.captured_at == NOW - timedelta(minutes=7)

@@ -53,7 +53,7 @@ def test_what_was_learned_on_the_way_is_known_here(workers: int) -> None:
     clients = fleet()
     USES.take()
     shared_out(clients, NAMES, workers, read)
-    assert all(SHOWN.taken_out(f"a-token-that-is-shown-to-{name}") == "(hidden)" for name in NAMES)
+    assert all(SHOWN.without_secrets(f"a-token-that-is-shown-to-{name}") == "(hidden)" for name in NAMES)
     assert USES.take() == {name: [f"seen of {name}"] for name in sorted(NAMES)}
     assert sorted(clients.identities.seen) == sorted(NAMES)
     (note,) = clients.identities.notes()

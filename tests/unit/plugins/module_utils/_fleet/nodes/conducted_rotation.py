@@ -141,7 +141,7 @@ class Conducted:
         windows = t.cast(t.Any, tuple(read(each).object for each in maintenances))
         self.ground = RotationGround(rotation=wanted, maintenance=windows, fleet=dict.fromkeys(fleet.nodes, {}))
         members = fleet.look(START, None).members
-        state = begin(self.ground.due(members, START), self.ground.sight(members, START), wanted.spec.pace, START)
+        state = begin(self.ground.due(members, START), self.ground.step_input(members, START), wanted.spec.pace, START)
         record_begun(records, wanted, state, "test", None)
         self.name = wanted.name
         self.around = Surroundings(self.ground)

@@ -18,8 +18,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import o
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.other_rotations import (
     TURN,
     OtherRotations,
-    in_hand,
     kept_meanwhile,
+    nodes_in_hand,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
@@ -54,7 +54,7 @@ def test_only_what_others_have_in_flight_is_told(records: SqliteRecords) -> None
 def test_what_is_in_hand_is_in_flight_or_still_to_be_let_go(records: SqliteRecords) -> None:
     rotation(records, "green", row("m/a", "Draining"), row("m/b", "Waiting"), row("m/c", "GivenUp"))
     rotation(records, "blue", {**row("n/a", "GivenUp"), "release": "too late"})
-    assert {(each.name, each.rotation) for each in in_hand(records)} == {("m/a", "green"), ("n/a", "blue")}
+    assert {(each.name, each.rotation) for each in nodes_in_hand(records)} == {("m/a", "green"), ("n/a", "blue")}
 
 
 @pytest.mark.parametrize("damaged", [[7], [{"phase": "Draining", "name": ["x"]}], [{"phase": ["Draining"]}]])

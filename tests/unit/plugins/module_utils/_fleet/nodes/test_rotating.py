@@ -38,7 +38,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating
     _taking,
     conduct_rotation,
     planned,
-    stopped,
+    stop_rotation,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.sources import NodeManifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
@@ -158,9 +158,9 @@ def test_one_whose_last_node_is_still_to_be_let_go_is_carried_on(session: Sessio
     with pytest.raises(FleetError) as told:
         way(session, "blue", another_spec(), RotationWish())
     assert told.value.code == "rotation-begun"
-    looked, done = stopped(session, "blue", write=False), stopped(session, "blue", write=True)
+    looked, done = stop_rotation(session, "blue", write=False), stop_rotation(session, "blue", write=True)
     assert looked.changed and done.changed and done.rotation.status.stop_requested and done.state.in_hand
-    assert not stopped(session, "blue", write=True).changed
+    assert not stop_rotation(session, "blue", write=True).changed
     found = conduct_rotation(session, "blue", NodeManifests(), RotationWish(only_waiting=True, replacement=OWN))
     assert not found.state.in_hand and found.state.done
 
@@ -179,9 +179,9 @@ def test_a_look_at_a_stop_says_what_it_would_change(session: Session):
     recorded(session, "Waiting")
     found = session.records.get("NodeRotation", "blue") or {}
     session.records.replace({**found, "status": {**found["status"], "stopRequested": True}})
-    looked, done = stopped(session, "blue", write=False), stopped(session, "blue", write=True)
+    looked, done = stop_rotation(session, "blue", write=False), stop_rotation(session, "blue", write=True)
     assert looked.changed and done.changed and done.state.done
-    assert not stopped(session, "blue", write=False).changed
+    assert not stop_rotation(session, "blue", write=False).changed
 
 
 def test_a_plan_from_a_file_takes_no_member_of_it_for_one_that_has_left(session: Session):
@@ -316,5 +316,5 @@ def test_one_that_goes_on_is_not_taken_up_in_a_way_that_replaces_no_node_of_it(
 def test_one_that_is_to_stop_is_ended_without_its_command(session: Session):
     recorded(session, "Draining")
     assert _asked(session, "blue", NodeManifests()).to_replace == {"east/n1"}
-    stopped(session, "blue", write=True)
+    stop_rotation(session, "blue", write=True)
     assert not _asked(session, "blue", NodeManifests()).to_replace

@@ -33,7 +33,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation
     RotationBook,
     ask_to_stop,
     delete_rotation,
-    is_waiting,
+    is_carried_on_by_schedule,
     record_begun,
     refuse_too_large,
     rotation_document,
@@ -103,10 +103,10 @@ def test_a_rotation_whose_last_node_is_still_to_be_let_go_is_for_a_schedule(reco
     """The node is recorded as given up before it is uncordoned, and whoever was to do that may be killed between."""
     cordoned = NodeProgress(name="m1/a", phase="GivenUp", attempts=1, release="it was not drained in time")
     begun = record_begun(records, BLUE, RotationState(nodes=(cordoned,)), "one", None)
-    assert is_waiting(begun)
+    assert is_carried_on_by_schedule(begun)
     free = RotationState(nodes=(NodeProgress(name="m1/a", phase="GivenUp", attempts=1),))
     again = record_begun(records, BLUE, free, "two", rotation_document(records, "blue"))
-    assert not is_waiting(again)
+    assert not is_carried_on_by_schedule(again)
 
 
 def test_one_that_a_schedule_would_begin_again_as_nodes_grow_old_is_stopped_between_two_rounds(
@@ -115,10 +115,10 @@ def test_one_that_a_schedule_would_begin_again_as_nodes_grow_old_is_stopped_betw
     """All its nodes have been replaced, and nobody conducts it until the next of them is old."""
     by_age = replace(BLUE, spec=NodeRotationSpec(due=DueNodes(older_than="720h")))
     done = RotationState(nodes=(NodeProgress(name="m1/a", phase="Rotated"),))
-    assert is_waiting(record_begun(records, by_age, done, "one", None))
+    assert is_carried_on_by_schedule(record_begun(records, by_age, done, "one", None))
     assert ask_to_stop(records, "blue", NOW) and not ask_to_stop(records, "blue", NOW)
     found = recorded(NodeRotation, rotation_document(records, "blue"))
-    assert not is_waiting(found) and (found.status.phase, found.status.rotated) == ("Stopped", 1)
+    assert not is_carried_on_by_schedule(found) and (found.status.phase, found.status.rotated) == ("Stopped", 1)
 
 
 def test_a_rotation_that_somebody_has_carried_on_meanwhile_is_not_deleted(

@@ -81,8 +81,8 @@ def gathered(records: SqliteRecords, look: DriftLook | None = None) -> Today:
 def test_what_is_held_and_what_fails_and_when_an_apply_was_there(records: SqliteRecords) -> None:
     today = gathered(records)
     bad, good = today.fleet.members
-    assert (bad.name, bad.held.holds, bad.held.failing) == ("b", 1, {"web": "not Applied: 1 of 3"})
-    assert (good.name, good.held.holds, good.held.failing) == ("a", 1, {})
+    assert (bad.name, bad.held.count, bad.held.failing) == ("b", 1, {"web": "not Applied: 1 of 3"})
+    assert (good.name, good.held.count, good.held.failing) == ("a", 1, {})
     assert good.certificate is not None and good.certificate.days == 3
     assert good.drift.words == "not looked since an apply, 2026-08-16T12:00:00Z or later"
     assert today.fleet.drift.places == 2 and today.fleet.drift.objects is None and today.notes == ()
@@ -155,8 +155,8 @@ def test_what_is_left_on_a_cluster_counts_as_held_until_a_staged_run_takes_it_aw
     taints = [{"key": "gitops.fleet/evacuated", "effect": "NoSchedule"}]
     records.replace({**marked, "spec": {**marked["spec"], "taints": taints}})
     rows = {each.name: each.held for each in gathered(records).fleet.members}
-    assert (rows["a"].holds, rows["a"].names, rows["a"].leaving) == (1, ("web",), {"web": "a staged run"})
-    assert (rows["b"].holds, rows["b"].leaving) == (1, {})
+    assert (rows["a"].count, rows["a"].names, rows["a"].leaving) == (1, ("web",), {"web": "a staged run"})
+    assert (rows["b"].count, rows["b"].leaving) == (1, {})
     session = Session(records=records, holder="tests", clock=lambda: NOW)
     told = explanations(session, Question(name="web", clusters=("a", "b")))
     assert [(each["picked"], each["left_until"]) for each in told] == [(False, "a staged run"), (True, "")]

@@ -39,7 +39,7 @@ def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
 
 
 def binding(key: PlacementKey, *finalizers: str) -> dict[str, t.Any]:
-    metadata = {**key.kept_metadata("web-m1"), "labels": key.labels}
+    metadata = {**key.metadata_with_finalizer("web-m1"), "labels": key.labels}
     if finalizers:
         metadata["finalizers"] = [*metadata.get("finalizers", ()), *finalizers]
     return {
@@ -189,5 +189,5 @@ def test_a_placement_that_is_not_there_is_refused_with_those_that_are(known: tup
 
 def test_names_are_those_of_keys_in_order() -> None:
     keys = (PlacementKey("", "web"), SHOP)
-    documents = [{"kind": key.kinds.placement, "metadata": key.kept_metadata(key.name)} for key in keys]
+    documents = [{"kind": key.kinds.placement, "metadata": key.metadata_with_finalizer(key.name)} for key in keys]
     assert names_of(documents) == ["shop/web", "web"]

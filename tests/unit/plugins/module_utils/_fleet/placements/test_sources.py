@@ -21,10 +21,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import (
     credentials_of,
     hubs_among,
+    no_manifests_findings,
     placements_in,
     rendered,
     selected_from_hub,
-    without_manifests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.answers import MAX_DEPTH, Answer
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
@@ -95,7 +95,7 @@ def test_a_path_that_adds_nothing_is_told(tmp_path: Path):
     file.write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
     (tmp_path / "again").symlink_to(tmp_path / "full")
     paths = [str(tmp_path / name) for name in ("full", "again", "empty", "full/a.yml")]
-    found = without_manifests(paths, read_manifests(paths), "resources")
+    found = no_manifests_findings(paths, read_manifests(paths), "resources")
     assert [(each.code, each.where) for each in found] == [("no-manifests", str(tmp_path / "empty"))]
 
 

@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.leases import (
     LeasedDriver,
     UpgradeLeases,
-    obstacle,
+    blocker_of_error,
     upgrade_leases,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.shared_lease import OthersHold
@@ -113,9 +113,9 @@ def test_what_others_hold_is_told_in_words_that_stay(member: Member) -> None:
 )
 def test_what_passes_by_itself_is_waited_for(member: Member, code: str, reason: str) -> None:
     member.error = FleetError(code, "words", "east", "the way out")
-    assert leases(member).claim("east") == obstacle(member.error)
-    assert obstacle(member.error).reason == reason
-    assert ("the way out" in obstacle(member.error).message) == (reason == "PreconditionFailed")
+    assert leases(member).claim("east") == blocker_of_error(member.error)
+    assert blocker_of_error(member.error).reason == reason
+    assert ("the way out" in blocker_of_error(member.error).message) == (reason == "PreconditionFailed")
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_who_is_given_up_late_disturbs_no_renewal(member: Member, monkeypatch: p
         late.join()
         return False
 
-    monkeypatch.setattr(module, "is_over", meanwhile)
+    monkeypatch.setattr(module, "is_due_again", meanwhile)
     found.renew(["east", "north"], NOW)
     assert member.asked == 3, "who was tried just now is not tried again"
 

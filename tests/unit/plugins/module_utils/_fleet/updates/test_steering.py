@@ -32,7 +32,7 @@ class Sight:
         self.marks = marks
         self.log: list[str] = []
 
-    def bears(self, member: str, operation: str) -> bool:
+    def has_mark(self, member: str, operation: str) -> bool:
         return self.marks.get(member) == operation
 
     def __getattr__(self, name: str) -> t.Any:

@@ -18,9 +18,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.record_s
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.trimming import LIMIT
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms, kept_terms
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import Journal
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.other_rotations import in_hand
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.other_rotations import nodes_in_hand
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run, retried
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run, follow_up_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import outlooks
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import RunBook, proven
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
@@ -109,8 +109,8 @@ def test_a_run_whose_rotations_have_nodes_in_hand_is_not_deleted_although_no_upg
     with pytest.raises(FleetError) as refused:
         delete_run(session(records), "one", force=False, write=True)
     assert refused.value.code == "run-in-flight" and own in refused.value.message and "a/n1" in refused.value.message
-    assert in_hand(records) and records.names("UpdateRun") == {"one"}
-    assert delete_run(session(records), "one", force=True, write=True) and not in_hand(records)
+    assert nodes_in_hand(records) and records.names("UpdateRun") == {"one"}
+    assert delete_run(session(records), "one", force=True, write=True) and not nodes_in_hand(records)
 
 
 def session(records: Records) -> Session:
@@ -267,12 +267,12 @@ def test_a_retry_of_an_earlier_run_of_the_name_is_no_retry_of_this_one(tmp_path:
         records.replace({**stored, "status": {**stored["status"], "phase": "active"}})
 
     left_behind()
-    assert retried(records, "r", write=True).changed and not retried(records, "r", write=True).changed
+    assert follow_up_run(records, "r", write=True).changed and not follow_up_run(records, "r", write=True).changed
     assert delete_run(session(records), "r", force=False, write=True)
     at += timedelta(minutes=1)
     left_behind()
     with pytest.raises(FleetError) as taken:
-        retried(records, "r", write=True)
+        follow_up_run(records, "r", write=True)
     assert taken.value.code == "name-taken" and "delete r-retry" in taken.value.hint
     records.close()
 

@@ -46,7 +46,7 @@ def known(*secrets: str) -> KnownSecrets:
     ],
 )
 def test_each_form_is_found(form):
-    hidden = known(TOKEN).taken_out(f"it said {form}, so there")
+    hidden = known(TOKEN).without_secrets(f"it said {form}, so there")
     assert "(hidden)" in hidden and hidden.startswith("it said ") and hidden.endswith(", so there")
     for part in (TOKEN[3:], form[8:-8]):
         assert part not in hidden
@@ -59,7 +59,7 @@ def test_a_password_with_quotes_is_found_in_json_and_in_go():
         json.dumps(password, ensure_ascii=False),
         '"a\\"b\\\\c\\u003cd\\u003e\\u0026é-password"',
     ):
-        assert known(password).taken_out(form) == '"(hidden)"'
+        assert known(password).without_secrets(form) == '"(hidden)"'
 
 
 @pytest.mark.parametrize("letters", [False, True])
@@ -69,16 +69,19 @@ def test_a_password_is_found_in_json_within_json(password, letters):
     inner = json.dumps({"password": password}, ensure_ascii=letters)
     for text in (inner, inner.replace("<", "\\u003c").replace("&", "\\u0026")):
         for outer in (json.dumps(text), json.dumps(text, ensure_ascii=False)):
-            assert "(hidden)" in known(password).taken_out(outer)
-            assert "one" not in known(password).taken_out(outer)
+            assert "(hidden)" in known(password).without_secrets(outer)
+            assert "one" not in known(password).without_secrets(outer)
 
 
 def test_a_short_secret_is_hidden_where_it_stands_alone():
-    assert known("test").taken_out('User "test" (test) of latest tests') == 'User "(hidden)" ((hidden)) of latest tests'
+    assert (
+        known("test").without_secrets('User "test" (test) of latest tests')
+        == 'User "(hidden)" ((hidden)) of latest tests'
+    )
 
 
 def test_no_tail_of_a_longer_one_is_left():
-    assert known("canary-one", "canary-one-two").taken_out("canary-one-two") == "(hidden)"
+    assert known("canary-one", "canary-one-two").without_secrets("canary-one-two") == "(hidden)"
 
 
 @pytest.mark.parametrize(
@@ -97,13 +100,13 @@ def test_no_tail_of_a_longer_one_is_left():
 def test_no_tail_is_left_of_what_overlaps_or_follows(secrets, text):
     """Nor where that of one is taken for base64 around the other."""
     hide = known(*secrets)
-    for hidden in (hide.taken_out(f"it said {text}."), hide.masker_of(json.dumps([text]))(f"it said {text}.")):
+    for hidden in (hide.without_secrets(f"it said {text}."), hide.masker_of(json.dumps([text]))(f"it said {text}.")):
         assert hidden.startswith("it said (hidden)") and hidden.endswith("(hidden).")
         assert "tail" not in hidden and "canary" not in hidden and "second" not in hidden
 
 
 def test_nothing_known_changes_nothing():
-    assert known("").taken_out("text") == known().taken_out("text") == "text"
+    assert known("").without_secrets("text") == known().without_secrets("text") == "text"
 
 
 def test_many_texts_at_once():
@@ -116,9 +119,9 @@ def test_what_a_proxy_was_shown_is_known_however_short_the_password_is():
     """A proxy, too, may send back the header that it was given."""
     shown = base64.b64encode(b"jo:pass-1").decode()
     hide = known(*secrets_of(Credential(), Connection("http://a:6443", proxy="http://jo:pass-1@p:1")))
-    assert hide.taken_out(f"Proxy-Authorization: Basic {shown}") == "Proxy-Authorization: Basic (hidden)"
+    assert hide.without_secrets(f"Proxy-Authorization: Basic {shown}") == "Proxy-Authorization: Basic (hidden)"
     user_alone = Connection("http://a:6443", proxy="http://runners@p:1")
-    assert known(*secrets_of(Credential(), user_alone)).taken_out("runners: 2") == "runners: 2"
+    assert known(*secrets_of(Credential(), user_alone)).without_secrets("runners: 2") == "runners: 2"
 
 
 def test_what_is_known_of_a_connection():
@@ -158,7 +161,7 @@ def test_what_is_known_is_in_no_repr():
 
 @given(st.text(min_size=1, max_size=40), st.text(max_size=40), st.text(max_size=40))
 def test_no_secret_that_can_be_told_from_others_survives(secret, before, after):
-    hidden = known(secret).taken_out(f"{before} {secret} {after}")
+    hidden = known(secret).without_secrets(f"{before} {secret} {after}")
     if len(secret) >= 8 and secret not in "(hidden)":
         assert secret not in hidden
 
@@ -171,7 +174,7 @@ def test_each_of_many_secrets_is_found_wherever_it_stands() -> None:
         for form in (token, base64.b64encode(token.encode()).decode()):
             for before in range(20):
                 text = f"{'.' * before}{form}."
-                assert form not in fleet.taken_out(text)
+                assert form not in fleet.without_secrets(text)
                 assert form not in fleet.masker_of(json.dumps([text]))(text)
 
 
@@ -188,7 +191,7 @@ class Searched(str):
 def test_a_text_is_not_searched_once_for_each_member_of_the_fleet() -> None:
     fleet = known(*(f"{'eyJhbGciOiJSUzI1NiJ9.' * 20}{number:032x}" for number in range(1_000)))
     text = Searched("node-1\npool-a\nv1.33.1\nUbuntu 22.04.4 LTS\nm5.large\ncpu\nmemory" * 50)
-    assert fleet.taken_out(text) == text and fleet.masker_of(text)(text) == text
+    assert fleet.without_secrets(text) == text and fleet.masker_of(text)(text) == text
     assert text.times == 0
 
 

@@ -35,7 +35,7 @@ def row(name: str, **more: Any) -> MemberToday:
         "group": "eu", "state": "ready", "why": "", "heartbeat": NOW, "age": timedelta(minutes=3), "version": "v1.35.2",
         "kubelets": Kubelets(oldest="v1.34.1", newest="v1.35.2", behind=1), "images": {"Ubuntu": 3},
         "certificate": CertificateEnd(which="server", at=NOW + timedelta(days=300), days=300),
-        "held": PlacementsHeld(holds=2), "drift": UNSEEN, "evacuated": False, "runs": (), "concerns": (),
+        "held": PlacementsHeld(count=2), "drift": UNSEEN, "evacuated": False, "runs": (), "concerns": (),
     }  # fmt: skip
     return MemberToday(name=name, **{**parts, **more})
 
@@ -140,7 +140,7 @@ def test_everything_that_is_wrong_is_told_below_its_cluster():
     ended = CertificateEnd(which="server", at=NOW - timedelta(days=2), days=-2)
     failing = {f"web-{at}": "not Applied: 1 of 3" for at in range(5)}
     bad = row(
-        "a", certificate=ended, held=PlacementsHeld(holds=9, failing=failing),
+        "a", certificate=ended, held=PlacementsHeld(count=9, failing=failing),
         drift=DriftKnown(places=1, looked=1, objects=3, seen=NOW, looked_at=NOW),
         evacuated=True, runs=("update run r",),
         kubelets=Kubelets(oldest="v1.30.1", newest="v1.30.1", behind=5, too_old=True), concerns=("certificate-ended",),
@@ -162,7 +162,7 @@ def test_everything_that_is_wrong_is_told_below_its_cluster():
 
 def test_what_was_not_available_yet_is_told_as_of_when_and_is_not_bad():
     late = {f"web-{at}": "was not available yet at 2026-03-01T03:33:00Z: 1 of 3 objects" for at in range(5)}
-    lines = said(fleet_today([row("a", held=PlacementsHeld(holds=9, late=late))], UNSEEN))
+    lines = said(fleet_today([row("a", held=PlacementsHeld(count=9, late=late))], UNSEEN))
     text = " ".join(" ".join(lines).split())
     assert "9, 5 late" in text and "bad" not in text
     assert "web-0 was not available yet at 2026-03-01T03:33:00Z: 1 of 3 objects; web-1" in text
@@ -170,7 +170,7 @@ def test_what_was_not_available_yet_is_told_as_of_when_and_is_not_bad():
 
 
 def test_an_evacuated_cluster_tells_what_it_holds_until_it_is_taken_away():
-    held = PlacementsHeld(holds=2, names=("base", "web"), leaving={"base": "a staged run"})
+    held = PlacementsHeld(count=2, names=("base", "web"), leaving={"base": "a staged run"})
     lines = said(fleet_today([row("a", held=held, evacuated=True, concerns=("evacuated",))], UNSEEN))
     text = " ".join(" ".join(lines).split())
     assert "2, 1 to go" in text and "base is to be taken away by a staged run; evacuated" in text

@@ -52,7 +52,7 @@ def ground(document: Document, *others: Document) -> RotationGround:
 
 def first(wanted: RotationGround, *members: MemberNodes, **seen: t.Any) -> t.Any:
     """The nodes that begin at once, and why each other one does not."""
-    sight = wanted.sight(members, NOW, **seen)
+    sight = wanted.step_input(members, NOW, **seen)
     state = begin(wanted.due(members, NOW), sight, wanted.rotation.spec.pace, NOW)
     found = decide(state, sight, NOW)
     held = {each.name: each.blockers[0] for each in found.waits}
@@ -183,10 +183,10 @@ def test_what_is_in_flight_on_a_member_that_cannot_be_read_spends_budgets_of_the
     """It is out of sight and not out of the budget, and the members that this is over are those recorded."""
     one, two = member("m1", node("a")), member("m2", node("b"))
     wanted = replace(ground(rotation({"nodes": "100%"}, **ALL), budgets), fleet={"m1": {}, "m2": {}})
-    sight = wanted.sight([one, two], NOW)
+    sight = wanted.step_input([one, two], NOW)
     state = decide(begin(wanted.due([one, two], NOW), sight, wanted.rotation.spec.pace, NOW), sight, NOW).state
     assert [each.phase for each in state.nodes] == ["Draining", "Waiting"]
-    blind = wanted.sight([two], NOW, unknown={"m1": "no answer"}, flying={each.pool for each in state.nodes})
+    blind = wanted.step_input([two], NOW, unknown={"m1": "no answer"}, flying={each.pool for each in state.nodes})
     found = decide(state, blind, NOW)
     assert found.acts == () and "budget one of FleetMaintenance" in found.waits[0].blockers[0].text
 
@@ -239,9 +239,9 @@ def test_while_it_cannot_be_told_what_others_begin_nothing_begins() -> None:
 def test_a_member_whose_labels_no_longer_select_it_keeps_the_nodes_that_were_begun_with() -> None:
     prod, test = (member("m1", node("a"), labels={"env": env}) for env in ("prod", "test"))
     wanted = ground(rotation(memberSelector={"byLabel": "env=prod"}))
-    sight = wanted.sight([prod], NOW)
+    sight = wanted.step_input([prod], NOW)
     state = decide(begin(wanted.due([prod], NOW), sight, wanted.rotation.spec.pace, NOW), sight, NOW).state
-    found = decide(state, wanted.sight([test], NOW, flying={each.pool for each in state.nodes}), NOW)
+    found = decide(state, wanted.step_input([test], NOW, flying={each.pool for each in state.nodes}), NOW)
     assert [each.phase for each in found.state.nodes] == ["Draining"]
 
 
@@ -266,27 +266,27 @@ def test_a_member_that_cannot_be_read_has_not_lost_its_nodes() -> None:
     """Whoever is in flight there stays so, and whoever waits goes on waiting (a failed read is no empty answer)."""
     one, two = member("m1", node("a"), node("b")), member("m2", node("c"))
     wanted = ground(rotation({"nodes": "1"}, pace={"firstWave": 99, "nodeTimeoutSeconds": 0}))
-    sight = wanted.sight([one, two], NOW)
+    sight = wanted.step_input([one, two], NOW)
     state = decide(begin(wanted.due([one, two], NOW), sight, wanted.rotation.spec.pace, NOW), sight, NOW).state
     assert {each.name: each.phase for each in state.nodes} == {
         "m1/a": "Draining", "m1/b": "Waiting", "m2/c": "Draining",
     }  # fmt: skip
     flying = {each.pool for each in state.nodes}
-    blind = wanted.sight([two], NOW, unknown={"m1": "no answer"}, flying=flying)
+    blind = wanted.step_input([two], NOW, unknown={"m1": "no answer"}, flying=flying)
     found = decide(state, blind, NOW)
     assert found.state.nodes == state.nodes and found.acts == ()
     assert [each.blockers[0].text for each in found.waits] == ["m1 could not be read: no answer"]
-    assert decide(state, wanted.sight([replace(one, nodes=()), two], NOW), NOW).state.nodes[0].phase == "Returning"
+    assert decide(state, wanted.step_input([replace(one, nodes=()), two], NOW), NOW).state.nodes[0].phase == "Returning"
 
 
 def test_what_comes_for_a_node_may_lack_the_label_that_it_was_selected_by() -> None:
     one = member("m1", node("a", host="a"), node("b", host="b"))
     wanted = ground(rotation(nodes={"byLabel": "host=a"}))
-    sight = wanted.sight([one], NOW)
+    sight = wanted.step_input([one], NOW)
     state = decide(begin(wanted.due([one], NOW), sight, wanted.rotation.spec.pace, NOW), sight, NOW).state
     after = member("m1", node("b", host="b"), node("c", host="c"))
     flying = {each.pool for each in state.nodes}
-    found = decide(state, wanted.sight([after], NOW, flying=flying), NOW)
+    found = decide(state, wanted.step_input([after], NOW, flying=flying), NOW)
     assert [(each.phase, each.replacement) for each in found.state.nodes] == [("Rotated", "m1/c")]
 
 

@@ -23,7 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rota
     outcome,
     released,
     stopped_at_once,
-    taken_up,
+    with_overdue_restarted,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
     MemberScope,
@@ -562,8 +562,8 @@ def test_a_node_whose_time_ran_out_long_before_it_was_taken_up_has_all_of_it_aga
     """Not one that is taken up again and again, by a tick: it would never be given up."""
     late = NOW + timedelta(seconds=2 * RotationSettings().node_timeout)
     state = everything(RotationInput(nodes=a_pool_of(2)), RotationSettings()).state
-    assert taken_up(state, late - timedelta(seconds=1)) is state
-    since = {each.phase: each.since for each in taken_up(state, late).nodes}
+    assert with_overdue_restarted(state, late - timedelta(seconds=1)) is state
+    since = {each.phase: each.since for each in with_overdue_restarted(state, late).nodes}
     assert since == {"Draining": late, "Waiting": NOW}
 
 

@@ -65,7 +65,7 @@ def test_who_could_not_be_read_is_left_behind_and_decided_once() -> None:
     assert waves(found) == (("b",),), "nobody waits for it, and it waits for nobody"
     text = "\n".join(plan_text(found))
     assert "left behind on d: ConfigMap" in text and "deleted from" not in text
-    assert [names for _objects, names in found.going(PRUNE)] == [("d",)]
+    assert [names for _objects, names in found.objects_going(PRUNE)] == [("d",)]
     assert "ConfigMap" in plans_markdown((found,), found.digest, "f" * 64, ())
     after = made.carried_out(found, known, failing="d")
     assert {each.spec.target_cluster: each.spec.state for each in after.bindings} == {

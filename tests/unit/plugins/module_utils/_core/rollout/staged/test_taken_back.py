@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import RolloutBinding
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.taken_back import lost_text
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.taken_back import no_longer_held_text
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import held
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import (
     ALL,
@@ -43,7 +43,7 @@ def overtaken() -> tuple[Play, Play]:
 
 def told(of: Play, *others: Play) -> str:
     """What is told of the run, by the bindings as the last of the ``others`` has left them."""
-    return lost_text(of.run, [of.run, *(each.run for each in others)], (others or (of,))[-1].world.bindings)
+    return no_longer_held_text(of.run, [of.run, *(each.run for each in others)], (others or (of,))[-1].world.bindings)
 
 
 def test_a_newer_run_whose_clusters_an_older_one_has_taken_back_says_what_they_hold_now() -> None:
@@ -72,8 +72,10 @@ def test_by_whom_is_told_only_where_a_run_is_known_and_who_holds_nothing_has_los
     _older, newer = overtaken()
     there = [held("a", content="web-0-snapshot"), held("b", content=""), held("c", state="Unscheduled")]
     lost = f"a no longer holds what it gave, but snapshot 0; {AGAIN}"
-    assert lost_text(newer.run, [newer.run], there) == lost
-    assert lost_text(newer.run, [newer.run], []) == ""
+    assert no_longer_held_text(newer.run, [newer.run], there) == lost
+    assert no_longer_held_text(newer.run, [newer.run], []) == ""
     spec = replace(newer.world.bindings[0].binding.spec, cluster_resource_override_snapshots=("o-0",))
     other = RolloutBinding(binding=replace(newer.world.bindings[0].binding, spec=spec))
-    assert lost_text(newer.run, (), [other]).startswith("a no longer holds what it gave, but snapshot 2 with other ov")
+    assert no_longer_held_text(newer.run, (), [other]).startswith(
+        "a no longer holds what it gave, but snapshot 2 with other ov"
+    )

@@ -134,7 +134,9 @@ def test_freezes_cut_windows_of_all_members() -> None:
 def waited_for(found: Calendar, hour: int) -> str:
     """What a member with the windows of the fleet waits for at that hour, the 17th being the first day."""
     site, end = MaintainedMember(name="m", maintenance="standard"), T0 + timedelta(days=10)
-    windows, closed = (each(site, "Full", START, end) for each in (found.startable_spans, found.closed))
+    windows, closed = (
+        each(site, "Full", START, end) for each in (found.startable_spans, found.openings_lost_to_freezes)
+    )
     why = obstacle(MemberView(name="m", windows=windows, closed=closed), T0 + timedelta(hours=hour))
     return why.message if why else ""
 
@@ -158,7 +160,7 @@ def test_who_waits_for_a_window_is_told_which_freeze_closes_one_before_it() -> N
 
 def test_a_freeze_in_which_no_window_opens_closes_none() -> None:
     found = fleet(maintenance(freezes=[freeze("sales", start="2026-08-19", end="2026-08-20")]))
-    assert found.closed(MaintainedMember(name="m"), "Full", START, T0 + timedelta(days=10)) == ()
+    assert found.openings_lost_to_freezes(MaintainedMember(name="m"), "Full", START, T0 + timedelta(days=10)) == ()
 
 
 def test_freezes_by_label_and_zone_and_in_words() -> None:

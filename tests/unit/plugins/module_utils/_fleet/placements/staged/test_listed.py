@@ -99,7 +99,7 @@ def test_a_plan_that_finds_too_few_clusters_upsets_a_run_that_has_begun(fulfille
     held = SimpleNamespace(spec=SimpleNamespace(target_cluster="m1", state="Bound"))
     plan = SimpleNamespace(
         name="web",
-        by_run=True,
+        is_by_staged_runs=True,
         clusters=(SimpleNamespace(cluster="m1", change="kept"),),
         policy_snapshot_new=False,
         fulfilled=fulfilled,
