@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which clusters the next apply would pick after an eviction, in words (``next_pick_words``), perhaps the evicted one
+"""Which clusters the next apply would pick after an eviction, in words (``next_pick``), perhaps the evicted one
 again; that it is not known takes nothing from the eviction, which is executed by then."""
 
 from __future__ import annotations
