@@ -144,8 +144,10 @@ def assemble(
     Node are nodes as well.
 
     A Node and a NodeClaim belong together if they name the same machine; where one does not tell, by the Node's name.
-    Pods of a node that is not given are left out, and of pools with one name the last counts. Nodes that Karpenter does
-    not look at yet are ``overlooked``; their NodeClaims are nodes without a Node.
+    Of two NodeClaims that name one machine, or Node, the last by name has it; of two Nodes of one NodeClaim it is with
+    the one that it names, else with the first by name. Pods of a node that is not given are left out, and of pools with
+    one name the last counts. Nodes that Karpenter does not look at yet are ``overlooked``; their NodeClaims are nodes
+    without a Node.
     """
     by_node: dict[str, list[Pod]] = defaultdict(list)
     for pod in sorted(pods, key=lambda one: one.key):

@@ -29,8 +29,8 @@ UNSCHEDULABLE = "Unschedulable"
 
 
 def read_pod(document: t.Any) -> Pod:
-    """A core/v1 Pod, what it does not tell being empty or Kubernetes' default; FleetError ``undecodable`` for another
-    structure, ``invalid-quantity`` for an amount that is none."""
+    """A core/v1 Pod, what it does not tell being empty or Kubernetes' default; of two conditions Ready the first
+    counts. FleetError ``undecodable`` for another structure, ``invalid-quantity`` for an amount that is none."""
     manifest = read_as(PodManifest, document, "Pod")
     metadata, spec, status = manifest.metadata, manifest.spec, manifest.status
     where = f"Pod {metadata.namespace}/{metadata.name}"

@@ -81,9 +81,10 @@ class Network:
 def check_subnet_change(old: str, new: str, network: Network, override: bool = False) -> tuple[Lint, ...]:
     """Findings about an edit of ``vnetSubnetID`` from ``old`` to ``new``, an empty text for the cluster's own subnet;
     none if both are one, capitals or not. No Azure is asked: ranges and room are judged only of a subnet that
-    ``network`` has. Errors are ``subnet-malformed``, which stands alone, ``subnet-migration-unsupported``,
-    ``subnet-missing``, ``subnet-overlap`` for each pair of ranges, and ``subnet-too-small``, in this order;
-    ``subnet-routes-unconfirmed``, last, is a note. FleetError ``invalid-cidr``.
+    ``network`` has. Errors are ``subnet-malformed``, which stands alone, ``subnet-migration-unsupported`` (unless
+    ``old`` is malformed, or known to be missing), ``subnet-missing`` (if somebody looked), ``subnet-overlap`` for each
+    pair of ranges, and ``subnet-too-small``, in this order; ``subnet-routes-unconfirmed``, last, is a note. FleetError
+    ``invalid-cidr``.
 
     ``override`` lets an unsupported move through, with a warning for the report.
     """

@@ -24,9 +24,10 @@ def subnet_drift(
     before: t.Sequence[NodeSubnet], terms: t.Any, nodes: t.Iterable[StateNode]
 ) -> tuple[dict[str, Drift], dict[str, str]]:
     """By name of the node, in the order of ``nodes``: why it drifts; and of others why nobody can tell from here. A
-    node in neither stays. ``before`` are the subnets that the class has found, ``terms`` the new selector terms: those
-    with an ``id`` are compared, one without (by tags) may select anything; what is no list, or an empty one, selects
-    nothing."""
+    node drifts if no subnet of its zone is left, stays, and is in neither, if all are; between, or where the class
+    tells none of its zone, nobody can tell. ``before`` are the subnets that the class has found, ``terms`` the new
+    selector terms: those with an ``id`` are compared, one without (by tags) may select anything; what is no list, or an
+    empty one, selects nothing."""
     rows = [each for each in terms if isinstance(each, Mapping)] if isinstance(terms, (list, tuple)) else []
     named = {str(each["id"]) for each in rows if each.get("id")}
     looked_up = any(not each.get("id") for each in rows)

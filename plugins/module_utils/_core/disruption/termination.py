@@ -74,11 +74,11 @@ def deadline(claim: NodeClaim) -> datetime | None:
 
 
 def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> Drain:
-    """What is to be done with a node's pods at an aware instant, in the order of their keys; nothing is carried out.
-    Those past their time are deleted, those of the first tier that has pods are evicted unless they are protected or
-    ending, others wait. Tiers are plain pods, plain daemons, critical pods, critical daemons. Pods that have ended,
-    stuck ones (that should have been gone for more than a minute), and those that a drain leaves where they are, are
-    not in it.
+    """What is to be done with a node's pods at an aware instant, in the order of their keys; nothing is carried out,
+    and no PodDisruptionBudget asked. Those past their time are deleted, those of the first tier that has pods are
+    evicted unless they are protected or ending, others wait. Tiers are plain pods, plain daemons, critical pods,
+    critical daemons. Pods that have ended, stuck ones (that should have been gone for more than a minute), and those
+    that a drain leaves where they are, are not in it.
 
     A pod is past its time once less is left until the deadline than it asks for, one that is ending if it would end
     after that; without ``until`` none ever is.

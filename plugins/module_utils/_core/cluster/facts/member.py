@@ -67,8 +67,8 @@ def after_read(reading: MemberReading, previous: MemberClusterStatus) -> MemberC
     """The member's status after a read. What could not be read stays as it was, with the time of its last read, all
     usage if nodes or pods are ``missing``; so do costs where there are nodes and no prices are given; with prices they
     are left out unless every node has one. Available amounts are left out where ``requests`` is None; of more than 200
-    namespaces the first by name are kept. Health follows ``ready``. ValueError for an amount of a node that is no
-    quantity."""
+    namespaces the first by name are kept, and from 200 on the condition says that there may be more. Health follows
+    ``ready``. ValueError for an amount of a node that is no quantity."""
     values = {VERSION: reading.version, ENTRYPOINT: reading.server}
     if reading.nodes is not None:
         values |= {NODE_COUNT: str(len(reading.nodes)), **_costs(reading.nodes, reading.prices)}

@@ -59,7 +59,7 @@ class NodeFacts:
 
 def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> NodeFacts:
     """The facts of a core/v1 Node manifest, its texts fit to be shown. A simulated node is older than ``created_at``
-    (None: not known) by its annotation's age.
+    (None: not known) by its annotation's age. Of two conditions Ready the last counts.
 
     ValueError for a node without a name, whose parts are of other types than an API server's, or longer or more than
     Kubernetes writes, and for one that is older than a calendar has.

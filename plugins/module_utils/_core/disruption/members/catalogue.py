@@ -49,7 +49,7 @@ class Catalogue:
 
     def put_into(self, state: ClusterState) -> ClusterState:
         """A copy of the cluster, every pool of which makes nodes of these types, or without a list of those as of
-        ``observed_types``, FleetError included. On-demand offers without a price get that of ``prices``."""
+        ``observed_types``, FleetError included. On-demand offers without a usable price get that of ``prices``."""
         types = tuple(map(self._priced, observed_types(state) if self.types is None else self.types))
         pools = {name: dataclasses.replace(each, instance_types=types) for name, each in state.pools.items()}
         return dataclasses.replace(state, pools=pools)
@@ -72,7 +72,7 @@ NO_CATALOGUE = Catalogue()
 def read_catalogue(document: t.Any, where: str) -> tuple[InstanceType, ...]:
     """The instance types of a list, or of an object with the list as ``instanceTypes``, in its order; ``where`` names
     the file in problems. FleetError ``catalogue-invalid`` with all problems, for an empty list, a type that stands
-    there twice, and one without name, allocatable or offerings, too."""
+    there twice, one without name, allocatable or offerings, and a price that is none, too."""
     listed = document.get("instanceTypes") if isinstance(document, Mapping) else document
     if not isinstance(listed, list) or not listed:
         raise FleetError("catalogue-invalid", "this is no list of instance types", where, FORM)

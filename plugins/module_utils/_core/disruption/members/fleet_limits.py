@@ -71,8 +71,8 @@ def fleet_limits(
 ) -> tuple[FleetLimit, ...]:
     """Every budget of these objects, by name of the object and then as written there, with the members that it is over:
     all that its selector holds for, without one all, of those that were read (``members``) and of those that are
-    recorded (``fleet``, labels by name), the labels that were read going first. ValueError for a selector that is
-    none."""
+    recorded (``fleet``, labels by name), the labels that were read going first; a member whose labels are not known
+    counts as one without labels (``unknown_limits`` tells of it). ValueError for a selector that is none."""
     labels = {**fleet, **{each.name: each.labels for each in members}}
     found = []
     for each in sorted(objects, key=lambda one: one.name):

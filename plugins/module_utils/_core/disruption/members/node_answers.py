@@ -88,9 +88,10 @@ def node_answers(
 ) -> tuple[NodeAnswer, ...]:
     """All Nodes of the members, in the order of these and then by name, at an aware instant, those too that Karpenter
     overlooks; NodeClaims without a Node are left out. Of several ``rotations`` for which a node is due the last one is
-    told; ``begun`` says by name where those stand that have begun without ``spec.due``: they ask for no node that has
-    come since. ValueError for a selector or a duration of a rotation, or a duration of a NodeClaim, that is none;
-    FleetError as of ``drift``."""
+    told; ``begun`` says by name where those stand that have begun without ``spec.due`` (others are looked at as if they
+    had not): until one is over its nodes that have not ended are due and no others, then those as of ``due_of``.
+    ValueError for a selector or a duration of a rotation, or a duration of a NodeClaim, that is none; FleetError as of
+    ``drift``."""
     grounds = [RotationGround(rotation=each) for each in rotations]
     out = []
     for member in members:

@@ -75,8 +75,8 @@ class Balance:
 
     def scores(self, nodes: t.Sequence[NodeCandidate], saving: float) -> dict[str, Score]:
         """The score of a move in each pool with the policy, by the pool's name and in this order; ``saving`` is per
-        hour. What a move over several pools saves is split by what their nodes cost. The score is 0 in a pool without a
-        known price."""
+        hour. What a move over several pools saves is split by what their nodes cost, and counts whole in each if none
+        of these prices is known. The score is 0 in a pool without a known price."""
         by_pool: dict[str, list[NodeCandidate]] = {}
         for each in nodes:
             by_pool.setdefault(each.pool.name, []).append(each)

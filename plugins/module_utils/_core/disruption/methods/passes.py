@@ -63,7 +63,8 @@ def commands_of(look: MethodInput, method: str) -> MethodCommands:
 
 def pass_of(look: MethodInput) -> Pass:
     """What one pass of the controller does with the cluster that ``look`` is at: the commands of the first method that
-    has any, and why methods up to it leave nodes alone. FleetError and ValueError as of ``commands_of``."""
+    has any, and why methods up to it leave nodes alone; the ``error`` of a method is not told, and the next is tried.
+    FleetError and ValueError as of ``commands_of``."""
     refused: dict[str, tuple[RefusedCommand, ...]] = {}
     for method in METHODS:
         found = commands_of(look, method.name)

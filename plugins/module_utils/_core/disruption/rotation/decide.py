@@ -168,8 +168,8 @@ def with_overdue_restarted(state: RotationState, at: datetime) -> RotationState:
 
 def stopped_at_once(state: RotationState, now: datetime) -> RotationState | None:
     """The state of a rotation that ends by being stopped at an aware instant: its nodes that wait are given up
-    (``halted``), also those that something holds back, those that have ended stay; None if nodes are in flight, or are
-    to be let go, which somebody has to carry on."""
+    (``halted``), also those that something holds back, those that have ended stay, and ``halted`` says so of the whole,
+    even if all have; None if nodes are in flight, or are to be let go, which somebody has to carry on."""
     if state.in_hand:
         return None
     halted = state.halted or STOPPED

@@ -37,8 +37,8 @@ def written_state(state: RotationState, packed: bool = False) -> Document:
 
 
 def read_state(document: Mapping[str, t.Any]) -> RotationState:
-    """The state that ``written_state`` wrote, in either form. ValueError, TypeError or AttributeError for what is
-    none."""
+    """The state that ``written_state`` wrote, in either form; of an empty document one without nodes, which is done.
+    ValueError, TypeError or AttributeError for what is none."""
     text = document.get("nodes")
     if not isinstance(text, str):
         return decode(RotationState, document)

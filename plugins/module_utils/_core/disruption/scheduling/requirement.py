@@ -121,9 +121,10 @@ Requirements = dict[str, LabelRequirement]
 def requirement(
     key: str, operator: str, values: t.Sequence[str] = (), min_values: int | None = None
 ) -> LabelRequirement:
-    """The demand on a label in the words of a manifest (key, operator, values); an unknown operator is Exists, a bound,
-    of which only the first value counts, that is no whole number of up to 39 characters is 0, one that nothing exceeds
-    is DoesNotExist without ``min_values``, and old names of labels stand for new ones."""
+    """The demand on a label in the words of a manifest (key, operator, values); an unknown operator is Exists, In
+    without values DoesNotExist, a bound, of which only the first value counts, that is no whole number of up to 39
+    characters is 0, one that nothing exceeds is DoesNotExist without ``min_values``, and old names of labels stand for
+    new ones."""
     key = ALIASES.get(key, key)
     if operator == IN:
         return LabelRequirement(key, frozenset(values), min_values=min_values)
