@@ -204,9 +204,9 @@ class _Conducted:
         return self._report(ending, steering, given, before)
 
     def see(self, state: StagedState, bindings: tuple[RolloutBinding, ...], now: datetime) -> ObservedState:
-        """What the run is decided on now. Answers to requests are read anew every 5 s, at once where one was due,
-        labels of clusters every 15 s; a request that counts for nothing is deleted, and told. FleetError as of
-        ``seen_requests``."""
+        """What the run is decided on now. Answers to requests are read anew every 5 s, and at once after one was made,
+        accepted or deleted; with them, every 15 s, labels of clusters. A request that counts for nothing is deleted,
+        and told. FleetError as of ``seen_requests``."""
         records, ground = self.session.records, self.laid.ground
         if self._looked is None or clock_skew.is_due_again(self._looked, RELOAD, now):
             self._looked = now
