@@ -273,9 +273,9 @@ def _members_not_read(
 
 
 def wanted_placements(session: Session, asked: PlacementRequest) -> tuple[LoadedPlacement, ...]:
-    """The placements of files, inline, on the hub, or rolled back; none if ``absent``. FleetError ``nothing-asked``,
-    ``no-such-placement``, as of ``earlier_placements``, ``read_placement``, ``read_manifests``, ``placements_in``, of
-    the records; on the hub the problems of the first placement that has any."""
+    """The placements of files, inline, on the hub, or rolled back, with ``names`` these alone; none if ``absent``.
+    FleetError ``nothing-asked``, ``no-such-placement``, as of ``earlier_placements``, ``read_placement``,
+    ``read_manifests``, ``placements_in``, of the records; on the hub the problems of the first that has any."""
     return _wanted(session, asked)[0]
 
 

@@ -119,9 +119,9 @@ def wanted_evictions(
 
 
 def record_budgets(records: Records, wanted: Wanted, write: bool) -> bool:
-    """Records the disruption budgets of the files, so that an eviction that is asked for elsewhere meets them too; one
-    of that name from elsewhere is replaced. Gives whether any record is another one by that, or would be: without
-    ``write`` nothing is written.
+    """Records the disruption budgets of the files, name and spec alone, so that an eviction that is asked for elsewhere
+    meets them too; of one that is there, also from elsewhere, spec and source are replaced. Gives whether any record is
+    another one by that, or would be: without ``write`` nothing is written.
 
     Those that are ``dropped`` are deleted. Without ``source``: nothing. FleetError ``conflict`` or ``already-exists``
     if somebody writes one at the same time, and others of the records; what was written before stays.
