@@ -141,8 +141,7 @@ class Report:
 
     @property
     def together(self) -> tuple[SilentGroup, ...]:
-        """Members that do not answer now, or did not when their facts were read, in groups as of ``silent_together``: a
-        label is common to them and to no other."""
+        """Members that do not answer, now or when their facts were read, in groups as of ``silent_together``."""
         silent = {name for outcomes in self.outcomes.values() for name, each in outcomes.items() if each.silent}
         return silent_together(silent | self.unread, self.plan.facts.index.clusters)
 
@@ -158,8 +157,7 @@ class Report:
 
     @property
     def resume_at(self) -> str:
-        """When it is worth to go on with a rollout that waits, the earliest in RFC 3339; empty where no instant is
-        known."""
+        """When to go on with a rollout that waits, the earliest, in RFC 3339; empty where no instant is known."""
         instants = [each.resume_at for each in self.waits.values() if each.resume_at]
         return write_time(min(instants)) if instants else ""
 
@@ -180,7 +178,8 @@ class Report:
 
 
 def brake_limits(options: t.Mapping[str, t.Any]) -> BrakeLimits:
-    """Limits from a verb's options, which have all of them but the age of facts; FleetError ``bad-option``."""
+    """Limits from a verb's options ``max_removals``, ``allow_empty``, ``max_object_removals``, ``allow_no_objects`` and
+    ``allow_older``, all of them to be there; the age of facts is the default. FleetError ``bad-option``."""
     return BrakeLimits(
         max_removals=removal_limit(options["max_removals"], "max_removals"),
         allow_empty=options["allow_empty"],
@@ -191,7 +190,7 @@ def brake_limits(options: t.Mapping[str, t.Any]) -> BrakeLimits:
 
 
 def removal_limit(text: str, option: str) -> int | str:
-    """A whole number, or a percentage up to 100 as text; FleetError ``bad-option`` for all else, an empty text too."""
+    """A whole number below 2**31, or up to 100% as text; FleetError ``bad-option`` for all else, an empty text too."""
     share = text.removesuffix("%")
     most = 100 if share != text else 2**31 - 1
     if not (share.isascii() and share.isdigit() and len(share) <= 10 and int(share) <= most):
@@ -201,10 +200,10 @@ def removal_limit(text: str, option: str) -> int | str:
 
 def run(session: Session, asked: PlacementRequest) -> Report:
     """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it.
-    FleetError ``no-members``, ``no-workers``, of the records, and as of ``wanted_placements``, ``recorded_members``,
-    ``facts_of``, ``plan_request``, ``evacuation``, ``make_plans``, ``check_digest``, ``rendered_on``; if it writes of
-    ``members_to_write``, ``check_brakes``, ``check_still_eligible``, ``record_marks`` and ``carry_out``. What fails on
-    a member is in the report."""
+    FleetError ``no-members`` (not if ``absent``), ``no-workers``, of the records, and as of ``wanted_placements``,
+    ``recorded_members``, ``facts_of``, ``plan_request``, ``evacuation``, ``make_plans``, ``check_digest``,
+    ``rendered_on``; if it writes of ``members_to_write``, ``check_brakes``, ``check_still_eligible``, ``record_marks``
+    and ``carry_out``: then marks stay. What fails on a member is in the report."""
     now = session.clock()
     placements, beside, told = _wanted(session, asked)
     members = members_to_write(session) if asked.write else recorded_members(session.records)
@@ -274,9 +273,9 @@ def _members_not_read(
 
 
 def wanted_placements(session: Session, asked: PlacementRequest) -> tuple[LoadedPlacement, ...]:
-    """The placements of files, inline, on the hub, or rolled back; none if ``absent``. FleetError ``nothing-asked``,
-    ``no-such-placement``, as of ``earlier_placements``, ``read_placement``, ``read_manifests``, ``placements_in``, of
-    the records; on the hub the problems of the first placement that has any."""
+    """The placements of files, inline, on the hub, or rolled back, with ``names`` these alone; none if ``absent``.
+    FleetError ``nothing-asked``, ``no-such-placement``, as of ``earlier_placements``, ``read_placement``,
+    ``read_manifests``, ``placements_in``, of the records; on the hub the problems of the first that has any."""
     return _wanted(session, asked)[0]
 
 
@@ -330,8 +329,9 @@ def plan_request(
     now: datetime,
 ) -> PlanRequest:
     """What ``make_plans`` needs, with the source's revision and the key that seals Secrets, which is made if it is to
-    write. ``beside`` are manifests among which the placements were found, as overrides may be there too. FleetError as
-    of ``read_manifests``, ``overrides_in``, ``overrides_on``, ``digest_key``, ``hubs_among``."""
+    write. Facts may be as old as ``max_facts_age`` says; None: 10 minutes to write without a digest, else 24 hours.
+    ``beside`` are manifests with the placements, as overrides may be there too. FleetError as of ``read_manifests``,
+    ``overrides_in``, ``overrides_on``, ``digest_key``, ``hubs_among``."""
     src = asked.src if asked.roll_back is None else ()  # what is rolled back came from elsewhere
     folder, origin = (src[0], f"{FROM_FILES}{','.join(src)}") if src else ("", "")
     revision = source_revision(folder, session.environ) if folder else ""

@@ -154,9 +154,9 @@ def _gets(row: ClusterPlan, cluster: str) -> bool:
 
 
 def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
-    """The plans of everything that is asked for, by name; nothing is written. FleetError ``recovery-unfinished``, of
-    the records and as of ``recorded_placement``; then every problem of every placement at once. Brakes are in the plans
-    and not raised. One that is given and ``absent`` too ends; one that ends and is not recorded has no plan."""
+    """The plans of all that is asked for, by name; nothing is written. FleetError ``recovery-unfinished``, of the
+    records and as of ``recorded_placement``; then every problem of every placement at once. Brakes are not raised. One
+    that is given ends if it is ``absent`` or its record is being deleted; one that ends unrecorded has no plan."""
     records = session.records
     members, told = members_to_decide_on(request.facts, request.members, records.place)
     facts = Facts(
@@ -206,8 +206,8 @@ def plan_again(
 ) -> tuple[PlacementPlan, RecordedPlacement]:
     """The plan of one placement (``before``, one of the ``fleet``) on what is recorded of it now, with that record, on
     the facts of the fleet's plan. It is decided again only if its records have moved. FleetError ``records-moved`` if
-    that gives another plan, if a brake stops it now, if it would be carried out over a spec that is neither the one
-    planned on nor the wanted one, or if it was read from the records and is gone; and as of ``make_plans``."""
+    that gives another plan, a brake stops it now, the spec there is neither the one planned on nor the wanted one, or
+    one that was read from the records is gone or has another spec since; and as of ``make_plans``."""
     record = recorded_placement(session.records, before.name)
     planned_on, sourced = fleet.recorded[before.name], fleet.wanted.get(before.name)
     if sourced and sourced.of_record and _is_edited(record, sourced):

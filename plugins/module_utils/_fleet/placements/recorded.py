@@ -238,9 +238,10 @@ def gathered(
     place: str,
 ) -> RecordedPlacement:
     """A recorded placement, made of documents, all of this placement, that were listed already (``bound`` are its
-    bindings, snapshots in any order; ``document`` None: no record of its own); in ``known`` a resource snapshot without
-    its hash does not count. FleetError ``records-damaged`` with the ``place`` of the records for a snapshot without its
-    number or with what is no object, ``record-damaged`` for a binding or a policy that cannot be read."""
+    bindings, snapshots in any order; ``document`` None: no record of its own). In ``known`` snapshots of the highest
+    index count, whatever the marks, of resources only those with their hash. FleetError ``records-damaged`` with the
+    ``place`` of the records for a snapshot without its number or with what is no object, ``record-damaged`` for a
+    binding or a policy that cannot be read."""
     bindings = {each["metadata"]["name"]: each for each in bound}
     policies = _by_index(policy_snapshots, POLICY_INDEX, place)
     resources = _by_index(resource_snapshots, RESOURCE_INDEX, place)

@@ -134,8 +134,8 @@ class RolloutSteering:
         return not (self._queue or self._retries or self._looks or self._news)
 
     def taken_up(self, state: RolloutState, now: datetime) -> RolloutState:
-        """The state with what was seen of the clusters. Those that are meant to hold it already, and were not seen with
-        an error, are queued, so that the next ``wait`` brings them up to date."""
+        """The state with what was seen; evacuated clusters that are out of reach or empty are unavailable. Those that
+        are meant to hold it already, and were not seen with an error, are queued for the next ``wait``."""
         rows = []
         for each in state.bindings:
             seen = self.outcomes.get(each.cluster)

@@ -68,11 +68,11 @@ class LoadedPlacement:
 
 def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[LoadedPlacement, ...]:
     """The placements among the manifests, sorted by name; ``strict`` as in ``read``. Evictions, disruption budgets,
-    staged runs and strategies beside them are checked too, and left out; overrides, envelopes, MemberClusters and
-    other APIs are passed over.
+    staged runs and strategies beside them are checked too, and left out, with their findings; overrides, envelopes,
+    MemberClusters and APIs of others are passed over.
 
-    FleetError with every problem of every one of them at once, among them ``duplicate-placement``, and
-    ``not-a-placement`` for other kinds of their API.
+    FleetError with every problem of every one of them at once, among them ``duplicate-placement``, even for the same
+    again, ``not-a-placement`` for other kinds of their API, and ``unsupported-group`` for its successor kubefleet.dev.
     """
     found: dict[str, LoadedPlacement] = {}
     problems: list[Problem] = []
@@ -161,9 +161,9 @@ def credentials_of(members: t.Iterable[FleetMember]) -> frozenset[tuple[str, str
 
 
 def hubs_among(members: t.Mapping[str, FleetMember], hub: KubeClient | None, *, writes: bool) -> frozenset[str]:
-    """The members that are the hub itself, by the recorded UIDs of their clusters; none without a hub. FleetError of
-    the request; ``forbidden`` where the hub may not be asked which cluster it is, for whoever ``writes``: originals
-    would be deleted there unseen. Whoever only looks goes on as if no member were the hub."""
+    """The members that are the hub itself, by the recorded UIDs of their clusters; none without a hub or any such UID.
+    FleetError of the request; ``forbidden`` where the hub may not be asked which cluster it is, for whoever ``writes``:
+    originals would be deleted there unseen. Whoever only looks goes on as if no member were the hub."""
     uids = recorded_uids(members)
     if hub is None or not any(uids.values()):
         return frozenset()

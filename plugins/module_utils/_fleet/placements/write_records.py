@@ -70,9 +70,10 @@ class Writer:
     contents: str = ""
 
     def write_spec(self) -> Document:
-        """Writes the placement itself, with our finalizer and marks: the intent that everything else belongs to. Labels
-        and annotations that are recorded and not wanted any more stay, and so do source and revision where this one has
-        none; an approval of before goes. Gives the record, with the status that it had."""
+        """Writes the placement itself, with our marks and our finalizer (not where it is being deleted): the intent
+        that everything else belongs to. Labels and annotations that are recorded and not wanted any more stay, and so
+        do source and revision where this one has none, or it ends; an approval of before goes. Gives the record, with
+        the status that it had."""
         old = self.recorded.document
         wanted = encode(self.plan.placement)
         metadata: Document = {
@@ -128,7 +129,7 @@ class Writer:
         """Writes the placement's status, and an event for each condition of ``EVENTS`` that has become True, with one
         more for a rollout that is completed as all is available; these come first, and stay where the write fails.
         Gives the record; labels and the like that somebody has written meanwhile stay. FleetError ``conflict`` where
-        the spec is another by now, ``record-damaged`` too."""
+        the spec is another by now, or the record is gone, ``record-damaged`` too."""
         new = encode(status)
         before = {each.type for each in placement_of(placement).status.conditions if each.status == "True"}
         for condition in status.conditions:

@@ -62,13 +62,14 @@ class Wanted:
 def wanted_evictions(
     records: Records, src: t.Sequence[str], placement: str, clusters: t.Sequence[str], now: datetime
 ) -> Wanted:
-    """The evictions of ``placement`` from ``clusters``, which name none twice, of files then only the budgets; without
-    a placement, where ``clusters`` do not count, those of the files, and all that are recorded and not over. By
-    placement, those that were begun first. Budgets that the same files held and do not hold any more go, but for those
-    that guard what is to be evicted now, and none where the files hold nothing at all: a folder may be empty by
-    accident (finding ``budget-kept``). Nothing is written. FleetError ``nothing-asked``, ``not-evictable``,
-    ``duplicate-object``, as of ``read_manifests`` and of ``read`` for all that they hold of these kinds, of
-    ``check_update`` for one of a file that is recorded, and of the records.
+    """The evictions of ``placement`` from ``clusters``, which name none twice, each the recorded one that is not over,
+    if there is one, else a new one; of files then only the budgets. Without a placement, where ``clusters`` do not
+    count, those of the files, and all that are recorded and not over. By placement, those that were begun first, then
+    the oldest records. Budgets that the same files held and do not hold any more go, but for those that guard what is
+    to be evicted now, and none where the files hold nothing at all: a folder may be empty by accident (finding
+    ``budget-kept``). Nothing is written. FleetError ``nothing-asked``, ``not-evictable``, ``duplicate-object``, as of
+    ``read_manifests`` and of ``read`` for all that they hold of these kinds, of ``check_update`` for one of a file that
+    is recorded, and of the records.
 
     A recorded eviction that cannot be read is among the findings and stops no other one, unless without a placement a
     file has an eviction of its name: nobody knows whether that was carried out. That, and a budget that cannot be read,
@@ -118,9 +119,9 @@ def wanted_evictions(
 
 
 def record_budgets(records: Records, wanted: Wanted, write: bool) -> bool:
-    """Records the disruption budgets of the files, so that an eviction that is asked for elsewhere meets them too; one
-    of that name from elsewhere is replaced. Gives whether any record is another one by that, or would be: without
-    ``write`` nothing is written.
+    """Records the disruption budgets of the files, name and spec alone, so that an eviction that is asked for elsewhere
+    meets them too; of one that is there, also from elsewhere, spec and source are replaced. Gives whether any record is
+    another one by that, or would be: without ``write`` nothing is written.
 
     Those that are ``dropped`` are deleted. Without ``source``: nothing. FleetError ``conflict`` or ``already-exists``
     if somebody writes one at the same time, and others of the records; what was written before stays.
@@ -151,9 +152,10 @@ def record_budgets(records: Records, wanted: Wanted, write: bool) -> bool:
 def record_eviction(
     records: Records, asked: RequestedEviction, eviction: ClusterResourcePlacementEviction, lease: Lease
 ) -> RequestedEviction:
-    """Records the eviction with its conditions, under the lease, as a new record or over the one of ``asked``, unless
-    that ``says`` so already; gives ``asked`` as it is now. FleetError ``lease-lost``, ``conflict``, ``already-exists``,
-    ``record-damaged``, and others of the records."""
+    """Records the eviction with its conditions, under the lease, as a new record, which has neither its labels nor its
+    annotations, or over the one of ``asked``, of which only the conditions change, unless that ``says`` so already;
+    gives ``asked`` as it is now. FleetError ``lease-lost``, ``conflict``, ``already-exists``, ``record-damaged``, and
+    others of the records."""
     status = {"status": encode(eviction.status)}
     if asked.document is None:
         document = encode(replace(eviction, metadata=ObjectMeta(name=eviction.name)))

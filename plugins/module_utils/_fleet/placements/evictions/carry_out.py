@@ -139,9 +139,10 @@ class _Placement:
 
 
 def run_evictions(session: Session, request: EvictionRequest) -> EvictionReport:
-    """Judges what is asked for; with ``write`` records the budgets of the files, and carries out what is permitted.
-    FleetError as of ``wanted_evictions``, ``recorded_members``, ``members_to_write``, ``record_budgets``, without any
-    result ``lease-held``, ``interrupted``, ``recovery-unfinished`` and so on, which else is among the problems."""
+    """Judges what is asked for; with ``write`` records the budgets of the files first, which stay whatever follows, and
+    carries out what is permitted; what fails at a placement stops no other. FleetError as of ``wanted_evictions``,
+    ``recorded_members``, ``members_to_write``, ``record_budgets``; where there is no result at all, ``lease-held``,
+    ``interrupted``, ``recovery-unfinished`` and so on, which else are among the problems."""
     now = session.clock()
     wanted = wanted_evictions(session.records, request.src, request.placement, request.clusters, now)
     members = members_to_write(session) if request.write else recorded_members(session.records)

@@ -25,8 +25,9 @@ def next_pick_words(
     session: Session, members: t.Mapping[str, Member], recorded: RecordedPlacement, bindings: Bindings, cluster: str
 ) -> str:
     """The clusters that the next apply would pick, in words, by what is recorded of the fleet: one that was evicted may
-    be picked again, as upstream. ``bindings`` are those that are left. Where the placement cannot be scheduled, it says
-    why instead, and raises nothing."""
+    be picked again, as upstream, and is then named alone. ``bindings`` are those that are left. Where it would pick
+    none, but facts of a member are not recorded, that ``cluster`` may be picked again. Where the placement cannot be
+    scheduled, it says why instead, and raises nothing."""
     fleet = tuple(each.cluster for each in members.values())
     before = {each.spec.target_cluster for each in bindings}
     try:

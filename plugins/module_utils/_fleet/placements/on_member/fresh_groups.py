@@ -30,8 +30,9 @@ class FreshGroups:
         self._awaited = Counter(filter(None, map(defined_group, to_do)))
 
     def served(self, step: MemberStep, work: t.Callable[[], T]) -> T:
-        """What the step's ``work`` gives; in an awaited group it is done again for up to 10 s while the member does not
-        serve it. ApiError of the last attempt; what else ``work`` raises comes through at once."""
+        """What the step's ``work`` gives; in an awaited group it is done again for up to 10 s while it meets a code of
+        GONE, as the member does not serve the kind yet. ApiError of the last attempt; what else ``work`` raises comes
+        through at once."""
         end = time.monotonic() + SERVED_SECONDS
         while True:
             try:

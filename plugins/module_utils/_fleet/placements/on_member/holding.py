@@ -35,7 +35,8 @@ def inventory_after(
     observed: Observed, steps: t.Sequence[MemberStep], failures: t.Sequence[ObjectFailure]
 ) -> tuple[InventoryEntry, ...]:
     """What is held once the steps are done, sorted: failures keep what was recorded, or an entry without a hash;
-    refused objects only if they were held; what is removed is not."""
+    refused objects only if they were held; what is removed is not, nor what no step is about, though it was
+    recorded."""
     before = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
     failed = {each.id for each in failures if each.reason in (APPLY_FAILED, NOT_GONE)}
     held: list[InventoryEntry] = []

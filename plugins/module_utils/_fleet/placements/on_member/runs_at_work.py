@@ -23,8 +23,9 @@ UPSET = ("not-ready", *SILENT)
 
 
 def with_runs_told(records: Records, report: Report) -> Report:
-    """The report, in which the errors of clusters say which update run upgrades them, by what is recorded of runs. Runs
-    are read only where a cluster is not ready or does not answer; without an answer the report is as it was."""
+    """The report, in which the errors of clusters, and its problems of these, say which update run upgrades them, by
+    what is recorded of runs, and so does a line more for each of them where the placement ``waits``. Runs are read only
+    where a cluster is not ready or does not answer; where they cannot be, the report is as it was."""
     if not any(_is_upset(each) for outcomes in report.outcomes.values() for each in outcomes.values()):
         return report
     try:

@@ -80,7 +80,8 @@ def refuse_unfit(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, members: Members
 ) -> None:
     """Refuses a new run that could not begin before it is recorded: FleetError with the reason it would end with,
-    brakes, ``digest-mismatch``, and as of ``laid_out``. Nothing is written, no member is asked."""
+    brakes, ``digest-mismatch``, and as of ``laid_out``. One that only cannot begin yet passes, whatever digest was
+    approved. Nothing is written, no member is asked."""
     laid = laid_out(session, run, given, wish, members, sends=True)
     failure = laid.decision.state.failure
     if failure is not None:
@@ -101,10 +102,11 @@ def carry_on(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, members: Members
 ) -> StagedReport:
     """Carries a recorded run on until it ends, waits for longer than allowed, is out of time or told to end; one that
-    cannot begin is recorded as failed, and decided on anew where somebody else writes it meanwhile. FleetError
-    ``lease-held`` where another run, or an apply, works on the placement; ``lease-lost``; ``run-deleted``; brakes;
-    ``digest-mismatch``; ``interrupted`` where the first look at clusters was broken off, with nothing more begun;
-    ``no-workers``; of the records; and as of ``laid_out``. What clusters were given by then stays."""
+    cannot begin is recorded as failed, and decided on anew where somebody else writes it meanwhile; one that only
+    cannot begin yet comes back at once, as it was. FleetError ``lease-held`` where another run, or an apply, works on
+    the placement; ``lease-lost``; ``run-deleted``; brakes; ``digest-mismatch``; ``interrupted`` where the first look at
+    clusters was broken off, with nothing more begun; ``no-workers``; of the records; and as of ``laid_out``. What
+    clusters were given by then stays."""
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
         journal = _held(session, run, keeper)
         while True:
@@ -123,9 +125,9 @@ def carry_on(
 
 
 def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions) -> StagedReport:
-    """Records the stages of a run that has none yet, and who is in each, or that it cannot begin, anew where somebody
-    else writes it meanwhile; one that has some is only rehearsed. No member is asked. FleetError ``lease-held``,
-    ``lease-lost``, ``run-deleted``, and as of ``rehearse``."""
+    """Records the stages of a run that has none yet, and who is in each, or that it cannot begin (of one that only
+    cannot begin yet: nothing), anew where somebody else writes it meanwhile; one that has some is only rehearsed. No
+    member is asked. FleetError ``lease-held``, ``lease-lost``, ``run-deleted``, and as of ``rehearse``."""
     if is_laid_out(run):
         return rehearse(session, run, given, wish, changed=False)
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
@@ -204,9 +206,9 @@ class _Conducted:
         return self._report(ending, steering, given, before)
 
     def see(self, state: StagedState, bindings: tuple[RolloutBinding, ...], now: datetime) -> ObservedState:
-        """What the run is decided on now. Answers to requests are read anew every 5 s, at once where one was due,
-        labels of clusters every 15 s; a request that counts for nothing is deleted, and told. FleetError as of
-        ``seen_requests``."""
+        """What the run is decided on now. Answers to requests are read anew every 5 s, and at once after one was made,
+        accepted or deleted; with them, every 15 s, labels of clusters. A request that counts for nothing is deleted,
+        and told. FleetError as of ``seen_requests``."""
         records, ground = self.session.records, self.laid.ground
         if self._looked is None or clock_skew.is_due_again(self._looked, RELOAD, now):
             self._looked = now

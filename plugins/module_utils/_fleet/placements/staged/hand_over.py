@@ -100,7 +100,8 @@ def hand_over(
     told: t.Callable[[], str],
 ) -> HandOver:
     """Repairs what runs have given; records which clusters are picked and which are to lose the placement, as the next
-    run finds them, and the status. ``told`` says why this apply is to end, empty if it is not.
+    run finds them, and the status. ``told`` says why this apply is to end, empty if it is not; it is asked only where
+    something was repaired, and then at the end.
 
     FleetError ``lease-lost`` and those of the records, if no member was written (else they are among the problems, with
     no status); and what ``reach`` raises.

@@ -252,8 +252,9 @@ class StagedSteering:
         return self._look_at
 
     def wait(self, seconds: float) -> None:
-        """Works on what is queued, or looks; else, without news, it waits for ``seconds``, or until this run is to end.
-        FleetError of ``reach``, such as where the records cannot be reached: then all of it is left to do."""
+        """Works on what is queued, once ``release`` has stored its bindings, or looks; else, without news, it waits for
+        ``seconds``, or until this run is to end. FleetError of ``reach``, such as where the records cannot be reached:
+        then all of it is left to do."""
         if self._queue and not self._unstored:
             found = self._reach(self._queue, True)
             queue, self._queue = self._queue, {}

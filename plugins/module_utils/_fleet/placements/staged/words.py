@@ -42,8 +42,8 @@ def run_lines(
     ends: datetime | None = None,
 ) -> list[str]:
     """Who waits for whom and what, now: for clusters in flight, for approvals, for a wait after a stage, then who is
-    held back otherwise; nothing of a run that has ended. ``ends`` is when a wait after a stage is over, None where none
-    counts. Of clusters in flight at most NAMED of a stage are named."""
+    held back otherwise, but not those in flight again; nothing of a run that has ended. ``ends`` is when a wait after a
+    stage is over, None where none counts. Of clusters in flight at most NAMED of a stage are named."""
     state = StagedState(run=run)
     if state_of(run) in (SUCCEEDED, FAILED):
         return []
