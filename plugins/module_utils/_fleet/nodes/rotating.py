@@ -59,10 +59,11 @@ from .workers import MemberHolds, NodeWorkers
 
 @dataclass(frozen=True, kw_only=True)
 class RotationWish:
-    """How a rotation is conducted. ``snapshot`` is a file to plan from instead of asking members; ``only_waiting``
-    leaves one as it is that ``is_carried_on_by_schedule`` does not say a schedule carries on; ``again`` has one without
-    ``spec.due`` that has ended replace all nodes once more, those that have come since, too. What was read of members
-    is good for ``interval``; ``time_limit`` and ``max_idle`` are as of ``conductor.loop.RunLimits``."""
+    """How a rotation is conducted. ``snapshot`` is a file for ``planned``, alone, instead of asking members;
+    ``only_waiting`` leaves one as it is that ``is_carried_on_by_schedule`` does not say a schedule carries on;
+    ``again`` has one without ``spec.due`` that has ended replace all nodes once more, those that have come since, too.
+    What was read of members is good for ``interval``; ``time_limit`` and ``max_idle`` are as of
+    ``conductor.loop.RunLimits``."""
 
     replacement: ReplacementWish = ReplacementWish()
     reading: ReadingWish = ReadingWish()
@@ -77,9 +78,9 @@ class RotationWish:
 @dataclass(frozen=True, kw_only=True)
 class RotationReport:
     """A rotation as it stands, or would begin. ``due`` says of a rotation that begins why nodes are to be replaced
-    (empty of one that goes on), ``begins`` which begin now, both by ``member/node``; ``changed``: something was
-    written, or would be; ``why`` and ``resume_at`` are as of ``conductor.loop.Ending``, ``why`` empty where nothing was
-    conducted. ``young`` is how many nodes stay because they came after ``since``, when it began first."""
+    (empty of one that goes on), ``begins``, of one ``planned``, which begin now, both by ``member/node``; ``changed``:
+    something was written, or would be; ``why`` and ``resume_at`` are as of ``conductor.loop.Ending``, ``why`` empty
+    where nothing was conducted. ``young`` nodes stay, for they came after ``since``, when it began first."""
 
     rotation: NodeRotation
     state: RotationState
