@@ -99,9 +99,9 @@ def planned(session: Session, name: str, given: NodeManifests, wish: RotationWis
     """The rotation as it would begin or go on now, or as it stands where ``only_waiting`` leaves it. Nothing is
     written; members are only read.
 
-    FleetError ``no-such-rotation``, ``rotation-begun`` (what is given differs from what goes on), ``no-members``,
-    ``members-unread``, ``record-damaged``, ``rotation-too-large``, ``no-workers``, those of ``nodes_file``, of
-    ``begin``, of drivers.
+    FleetError ``no-such-rotation``, ``rotation-begun`` (what is given differs from what goes on), ``no-members`` (not
+    from a file), ``members-unread``, ``record-damaged``, ``rotation-too-large``, ``no-workers``, those of
+    ``nodes_file``, of ``begin``, of drivers.
     """
     asked = _asked(session, name, given)
     if asked.is_left(wish):
@@ -112,11 +112,11 @@ def planned(session: Session, name: str, given: NodeManifests, wish: RotationWis
 
 
 def conduct_rotation(session: Session, name: str, given: NodeManifests, wish: RotationWish) -> RotationReport:
-    """Begins the rotation, or takes it up, and carries it on until it ends, waits for longer than allowed, or is out
-    of time. One that is taken up needs a way to replace its nodes, too, unless it is to stop. One without nodes that
-    are due is neither recorded nor conducted. FleetError as of ``planned``, ``members_to_write``, ``user`` and
-    ``conductor.loop.conduct``, and ``conflict`` where somebody else has just begun or written it; with
-    ``only_waiting`` it is then left as it stands."""
+    """Begins the rotation, or takes it up, and carries it on until it ends, waits for longer than allowed, or is out of
+    time. One that is taken up needs a way to replace its nodes, too, unless it is to stop. One without nodes that are
+    due is neither recorded nor conducted. FleetError as of ``planned``, ``members_to_write``, ``user`` and
+    ``conductor.loop.conduct``, and ``conflict`` where somebody else has just begun or written it; with ``only_waiting``
+    it is then left as it stands. What was begun stays recorded, whatever is raised later."""
     asked = _asked(session, name, given)
     if asked.is_left(wish):
         return asked.as_it_stands

@@ -199,8 +199,9 @@ def status_once_stopped(rotation: NodeRotation, now: datetime) -> NodeRotationSt
 
 def delete_rotation(records: Records, name: str, *, force: bool, write: bool) -> bool:
     """Deletes the record, if it is to ``write``; whether there was one. Nodes are not touched: those that it has
-    cordoned stay so. Without ``force`` FleetError ``rotation-in-flight`` where nodes are cordoned by it,
-    ``record-damaged`` where that cannot be read, and ``conflict`` where somebody has written it since it was read."""
+    cordoned stay so. Without ``force`` FleetError ``rotation-in-flight`` where nodes are cordoned by it, or to be let
+    go (one that is gone, and awaits the next one, is none of these), ``record-damaged`` where that cannot be read, and
+    ``conflict`` where somebody has written it since it was read."""
     document = records.get(KIND, name)
     if document is None:
         return False
