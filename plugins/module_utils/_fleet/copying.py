@@ -18,8 +18,8 @@ from .session import Session
 def write_copy(session: Session, path: str, *, write: bool = True) -> None:
     """Writes a copy of the records to the file, for this user only, in place of an earlier copy there; without
     ``write`` it only looks whether it could. FleetError ``no-records`` where there is no file of them, for nothing
-    would be said of a fleet of nothing; ``unwritable-file``, also where anything else than a copy stands, the records
-    themselves among it; and as of ``copy_of``."""
+    would be said of a fleet of nothing; ``unwritable-file``, also where anything else than a copy or an empty file
+    stands, the records themselves among it; and as of ``copy_of``."""
     if session.hub is None and not os.path.exists(session.records.place):
         raise FleetError("no-records", "there are no records to copy", session.records.place, "name them by records")
     refuse_unwritable(path)

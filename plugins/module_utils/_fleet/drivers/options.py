@@ -110,7 +110,8 @@ def drivers_from(
     options: Options, members: t.Mapping[str, FleetMember], clients: Clients, place: OptionPlace
 ) -> dict[str, Driver]:
     """The driver of each member by its ``spec.driver``, in the order of names; ``options`` has a mapping for each
-    driver, by name, which is checked though no member has that driver. Members of the same options share one object.
+    driver, by name, which is checked though no member has that driver. Members of the same options share one object,
+    but for ``cluster_api`` and a ``definition``, of which each has its own.
 
     ``local``:   ``root``, ``binaries_dir``, ``timeout`` (seconds, 120). Needs no options.
     ``command``: ``begin``, ``observe``, ``poll``, ``begin_pool`` (lists of arguments), or ``definition`` with

@@ -73,7 +73,8 @@ class HubOutcome:
 
 def outcome_lines(outcome: HubOutcome, check: bool) -> list[str]:
     """What was installed (with ``check`` would be), what updated, what was there already, and what the API server does
-    not serve, a sentence for each that there is: CRDs by group with their versions, policies by kind, our namespace."""
+    not serve, a sentence for each that there is: CRDs by group with their versions, policies by kind, our namespace. At
+    the end OLDER, if a policy is updated."""
     would = "would be " if check else ""
     rows = (
         (CREATED, f"{would}installed", outcome.created),

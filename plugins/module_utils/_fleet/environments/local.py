@@ -43,10 +43,11 @@ class LocalFleet:
 
 def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
     """Makes the clusters present, started, stopped or absent, with ``check`` only told; if a ``fleet`` is named, also
-    its other clusters, but for present. ``options`` are those of the verb ``local_cluster``. FleetError
-    ``duplicate-cluster``, ``bad-port-range``, ``nothing-asked``, ``cluster-of-others``, ``bad-path``,
-    ``state-unreadable``, as of ``cluster.prepare``, ``cluster.many`` and ``made_for.mark``, or the problems of all that
-    failed, each with its cluster; the others are done then."""
+    its other clusters, but for present, for which the clusters named are marked as the fleet's first, and stay so
+    whatever fails then. ``options`` has ``clusters``, ``fleet``, ``state``, ``root``, ``binaries_dir``, ``ports`` and
+    ``timeout`` as the verb ``local_cluster``. FleetError ``duplicate-cluster``, ``bad-port-range``, ``nothing-asked``,
+    ``cluster-of-others``, ``bad-path``, ``state-unreadable``, as of ``cluster.prepare``, ``cluster.many`` and
+    ``made_for.mark``, or the problems of all that failed, each with its cluster; the others are done then."""
     root = Path(options["root"]) if options["root"] else None
     fleet = options.get("fleet") or ""
     options = _with_fleet(options, root, fleet)

@@ -86,12 +86,13 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
 
     Meanwhile no placement that they hold is carried out, and no other is brought to them: FleetError ``lease-held``
     where somebody is at it, ``records-moved`` where the other name of a cluster leaves at the same time,
-    ``member-busy`` where an upgrade is in flight, or a rotation has nodes in hand (but for a member that is forgotten
-    as unreachable), ``brake-max-removals``, ``record-damaged``, others of the records, ``no-workers``; ``lease-lost``,
-    after which some may be gone already. A member with an error of ``WHOLE_MEMBER`` stops all; one that cannot be read
-    for another reason (another cluster, no kubeconfig, damaged ApplySets) stays a member, and if all are so, that is
-    raised; with ``forget_unreachable`` both are forgotten. One on which something is not done stays a member, and the
-    others go; once this run is told to end, those alone of which all was done by then.
+    ``member-busy`` where an upgrade is in flight, or a rotation has nodes in hand (which is no matter on a member that
+    is forgotten as unreachable; an upgrade is, there too), ``brake-max-removals``, ``record-damaged``, others of the
+    records, ``no-workers``; ``lease-lost``, after which some may be gone already. A member with an error of
+    ``WHOLE_MEMBER`` stops all; one that cannot be read for another reason (another cluster, no kubeconfig, damaged
+    ApplySets) stays a member, and if all are so, that is raised; with ``forget_unreachable`` both are forgotten. One on
+    which something is not done stays a member, and the others go; once this run is told to end, those alone of which
+    all was done by then.
     """
     records = session.records
     members = identified_members(session, write)

@@ -294,7 +294,8 @@ def _named(connection: Connection, name: str) -> Connection:
 def kubeconfig_in_secret(member: FleetMember, hub: KubeClient | None) -> tuple[t.Mapping[str, t.Any], str]:
     """The kubeconfig in the Secret on the hub that the member's ``secretRef`` names, and where that is.
 
-    FleetError ``secret-without-hub``, ``secret-without-key``, ``kubeconfig-invalid``, and those of the hub.
+    FleetError ``secret-without-hub``, ``secret-without-key``, also for an empty one, ``kubeconfig-invalid``, those of
+    the hub (``not-found`` without the Secret), and as of ``kubeconfig_document``.
     """
     reference = member.spec.connection.secret_ref
     if reference is None:

@@ -73,10 +73,10 @@ NO_PACE = NodeRotation(metadata=ObjectMeta(name=BY_HAND), spec=NodeRotationSpec(
 @dataclass(frozen=True, kw_only=True)
 class ManualWish:
     """``state`` is one of DELETED to UNPROTECTED, one of ``names``, ``selector`` and ``pool`` says what is meant, or
-    ``patches`` do what PATCHED writes. ``confirmed`` is the number of nodes that somebody has seen and means;
-    ``consent``: nodes that drift by a patch may be replaced. ``timeout``: seconds for all nodes to be deleted, begun at
-    once. ``network`` is what a new subnet is judged by, ``subnet_move``: a good one may be left for another,
-    ``routes``: somebody has seen that nodes of it are reached."""
+    ``patches`` do what PATCHED writes. ``confirmed`` is the number of nodes that somebody has seen and means, of no
+    matter for ``names``; ``consent``: nodes that drift by a patch may be replaced. ``timeout``: seconds for all nodes
+    to be deleted, begun at once. ``network`` is what a new subnet is judged by, ``subnet_move``: a good one may be left
+    for another, ``routes``: somebody has seen that nodes of it are reached."""
 
     member: str
     state: str

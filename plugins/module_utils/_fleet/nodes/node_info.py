@@ -45,8 +45,10 @@ class ConsolidationQuestion:
 
     @classmethod
     def of(cls, options: t.Mapping[str, t.Any]) -> ConsolidationQuestion:
-        """As the options of the verb have it; without a ``catalogue`` by what nodes tell of their instance types.
-        FleetError ``catalogue-missing``, ``catalogue-invalid``, ``prices-missing``, ``prices-invalid``."""
+        """As the options ``catalogue`` (a path; without one by what nodes tell of their instance types), ``prices``
+        (paths), ``preference_policy`` (whatever is not ``Respect`` ignores), ``spot_to_spot``, ``nodes`` and
+        ``look_again`` of the verb have it. FleetError ``catalogue-missing``, ``catalogue-invalid``, ``prices-missing``,
+        ``prices-invalid``."""
         path = options["catalogue"]
         types = read_catalogue(json_file(path, "catalogue-missing", "catalogue-invalid"), path) if path else None
         respect = options["preference_policy"] == "Respect"

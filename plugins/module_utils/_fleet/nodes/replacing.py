@@ -66,7 +66,8 @@ class ReplacementWish:
 
 
 def driver_of(node: StateNode, wish: ReplacementWish) -> str:
-    """The driver (``local``, ``karpenter``, ``command``) that replaces the node; empty where none is known."""
+    """The driver that replaces the node: the one that is named, be it fit or not; else ``command`` if there is a
+    command, ``local`` for a simulated node, ``karpenter`` for one with a NodeClaim; empty where none is known."""
     if wish.driver:
         return wish.driver
     if wish.command:

@@ -59,10 +59,11 @@ from .workers import MemberHolds, NodeWorkers
 
 @dataclass(frozen=True, kw_only=True)
 class RotationWish:
-    """How a rotation is conducted. ``snapshot`` is a file to plan from instead of asking members; ``only_waiting``
-    leaves one as it is that ``is_carried_on_by_schedule`` does not say a schedule carries on; ``again`` has one without
-    ``spec.due`` that has ended replace all nodes once more, those that have come since, too. What was read of members
-    is good for ``interval``; ``time_limit`` and ``max_idle`` are as of ``conductor.loop.RunLimits``."""
+    """How a rotation is conducted. ``snapshot`` is a file for ``planned``, alone, instead of asking members;
+    ``only_waiting`` leaves one as it is that ``is_carried_on_by_schedule`` does not say a schedule carries on;
+    ``again`` has one without ``spec.due`` that has ended replace all nodes once more, those that have come since, too.
+    What was read of members is good for ``interval``; ``time_limit`` and ``max_idle`` are as of
+    ``conductor.loop.RunLimits``."""
 
     replacement: ReplacementWish = ReplacementWish()
     reading: ReadingWish = ReadingWish()
@@ -77,9 +78,9 @@ class RotationWish:
 @dataclass(frozen=True, kw_only=True)
 class RotationReport:
     """A rotation as it stands, or would begin. ``due`` says of a rotation that begins why nodes are to be replaced
-    (empty of one that goes on), ``begins`` which begin now, both by ``member/node``; ``changed``: something was
-    written, or would be; ``why`` and ``resume_at`` are as of ``conductor.loop.Ending``, ``why`` empty where nothing was
-    conducted. ``young`` is how many nodes stay because they came after ``since``, when it began first."""
+    (empty of one that goes on), ``begins``, of one ``planned``, which begin now, both by ``member/node``; ``changed``:
+    something was written, or would be; ``why`` and ``resume_at`` are as of ``conductor.loop.Ending``, ``why`` empty
+    where nothing was conducted. ``young`` nodes stay, for they came after ``since``, when it began first."""
 
     rotation: NodeRotation
     state: RotationState
@@ -98,9 +99,9 @@ def planned(session: Session, name: str, given: NodeManifests, wish: RotationWis
     """The rotation as it would begin or go on now, or as it stands where ``only_waiting`` leaves it. Nothing is
     written; members are only read.
 
-    FleetError ``no-such-rotation``, ``rotation-begun`` (what is given differs from what goes on), ``no-members``,
-    ``members-unread``, ``record-damaged``, ``rotation-too-large``, ``no-workers``, those of ``nodes_file``, of
-    ``begin``, of drivers.
+    FleetError ``no-such-rotation``, ``rotation-begun`` (what is given differs from what goes on), ``no-members`` (not
+    from a file), ``members-unread``, ``record-damaged``, ``rotation-too-large``, ``no-workers``, those of
+    ``nodes_file``, of ``begin``, of drivers.
     """
     asked = _asked(session, name, given)
     if asked.is_left(wish):
@@ -111,11 +112,11 @@ def planned(session: Session, name: str, given: NodeManifests, wish: RotationWis
 
 
 def conduct_rotation(session: Session, name: str, given: NodeManifests, wish: RotationWish) -> RotationReport:
-    """Begins the rotation, or takes it up, and carries it on until it ends, waits for longer than allowed, or is out
-    of time. One that is taken up needs a way to replace its nodes, too, unless it is to stop. One without nodes that
-    are due is neither recorded nor conducted. FleetError as of ``planned``, ``members_to_write``, ``user`` and
-    ``conductor.loop.conduct``, and ``conflict`` where somebody else has just begun or written it; with
-    ``only_waiting`` it is then left as it stands."""
+    """Begins the rotation, or takes it up, and carries it on until it ends, waits for longer than allowed, or is out of
+    time. One that is taken up needs a way to replace its nodes, too, unless it is to stop. One without nodes that are
+    due is neither recorded nor conducted. FleetError as of ``planned``, ``members_to_write``, ``user`` and
+    ``conductor.loop.conduct``, and ``conflict`` where somebody else has just begun or written it; with ``only_waiting``
+    it is then left as it stands. What was begun stays recorded, whatever is raised later."""
     asked = _asked(session, name, given)
     if asked.is_left(wish):
         return asked.as_it_stands

@@ -96,7 +96,7 @@ def has_begun(rotation: NodeRotation) -> bool:
 
 def is_carried_on_by_schedule(rotation: NodeRotation) -> bool:
     """Whether a schedule carries the rotation on: it has begun, and is not over; or it is over and begins again as
-    nodes grow old, unless it was stopped, was halted or left nodes behind.
+    nodes grow old, unless it was stopped, was halted or left nodes behind on members that are still in the fleet.
 
     One that belongs to an update run is carried on by that. Only age makes a node due again that was replaced, and
     later: what is due for its version or image might be so after every replacement. FleetError ``record-damaged``.
@@ -143,9 +143,10 @@ def record_begun(
     records: Records, rotation: NodeRotation, state: RotationState, origin: str, judged: Record | None
 ) -> NodeRotation:
     """Writes the rotation with its nodes over ``judged``: the record, or that there is none, of which the caller has
-    seen that nothing goes on. Only a new record gets its labels and annotations. A new record, or another ``spec``, is
-    written first, and stays if the second write, that of the status, fails. ``origin`` says who began it. FleetError
-    ``conflict`` if somebody has written it since, as of ``refuse_too_large``, others of the records, and
+    seen that nothing goes on. Only a new record gets its labels and annotations; the status is made anew, so that no
+    earlier stop counts. A new record, or another ``spec``, is written first, and stays if the second write, that of the
+    status, fails. ``origin`` says who began it. FleetError ``conflict`` if somebody has written it since (never
+    ``already-exists``), as of ``refuse_too_large``, before anything is written, others of the records, and
     ``record-damaged``, when it is written, for one that the rules for manifests refuse."""
     written = written_state(state, refuse_too_large(rotation.name, state))
     status = {"phase": "Waiting", "left": len(state.nodes), "origin": origin, "state": written}
@@ -198,8 +199,9 @@ def status_once_stopped(rotation: NodeRotation, now: datetime) -> NodeRotationSt
 
 def delete_rotation(records: Records, name: str, *, force: bool, write: bool) -> bool:
     """Deletes the record, if it is to ``write``; whether there was one. Nodes are not touched: those that it has
-    cordoned stay so. Without ``force`` FleetError ``rotation-in-flight`` where nodes are cordoned by it,
-    ``record-damaged`` where that cannot be read, and ``conflict`` where somebody has written it since it was read."""
+    cordoned stay so. Without ``force`` FleetError ``rotation-in-flight`` where nodes are cordoned by it, or to be let
+    go (one that is gone, and awaits the next one, is none of these), ``record-damaged`` where that cannot be read, and
+    ``conflict`` where somebody has written it since it was read."""
     document = records.get(KIND, name)
     if document is None:
         return False

@@ -35,9 +35,9 @@ def rotation_name(name: str, given: NodeManifests) -> str:
 def rotation_verdict(report: RotationReport) -> tuple[str, str, str]:
     """Outcome (``done``, ``partial``, ``failed``, ``waiting``), code (``nodes-left``, ``waiting``, ``time-limit``,
     ``interrupted``; empty if it is done) and message. A rotation that leaves nodes behind is never done: it is
-    ``partial``, or ``failed`` if none was replaced; nodes that stay cordoned count as left behind. The message names
-    each of these with why, or what is waited for, or why the conductor ended, in lines that fit a log; empty if it is
-    done."""
+    ``partial``, or ``failed`` if none was replaced; nodes that stay cordoned count as left behind, and so do those of
+    members that have left the fleet. The message names each of these with why, or what is waited for, or why the
+    conductor ended, in lines that fit a log; empty if it is done."""
     state = report.state
     if state.done:
         left = [f"{each.name}: {each.text}" for each in state.nodes if each.phase in _LEFT]

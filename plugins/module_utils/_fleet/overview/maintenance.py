@@ -69,7 +69,8 @@ def record_maintenance(
 
 def delete_maintenance(session: Session, names: t.Sequence[str], write: bool) -> MaintenanceReport:
     """Deletes those FleetMaintenances that are there, with ``write``, and keeps evidence of each; else it is told what
-    that would change. Names that are not there are in ``same``. FleetErrors of the records."""
+    that would change. Names that are not there are in ``same``. FleetErrors of the records; what was deleted before
+    that is gone."""
     stored, problems = _stored(session), list[Problem]()
     there = [name for name in sorted(set(names)) if name in stored]
     changes = tuple(maintenance_change(name, spec_of(stored[name], problems), None) for name in there)

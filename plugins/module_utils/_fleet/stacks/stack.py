@@ -69,12 +69,14 @@ class StackReport:
 
 
 def carry_out_stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
-    """Carries out the state that is asked for by the options of the verb ``pulumi_stack``; with ``check`` only looks,
-    though an engine is built and the folder of a state in files made if need be. It is ``alone`` from its preview to
-    its end, unless it only looks; told to end, it ends the engine. FleetError: ``stack-failed`` with what the engine
-    says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``, ``no-passphrase``,
-    ``stack-timeout``, ``interrupted``, ``bad-config``, ``bad-option``, and as of ``place``, ``alone`` and
-    ``opened_stack``; OSError as of ``workspace`` and ``Commands.output_of``."""
+    """Carries out the ``state`` that is asked for by the options of the verb ``pulumi_stack``: those of ``place``,
+    ``allow_delete``, and if wanted ``targets``, ``parallel``, ``config``, ``secret_config``, ``timeout`` (seconds for
+    one command, 3600) and ``force_unlock``. Any other state than present and refreshed takes the stack down. With
+    ``check`` it only looks, though an engine is built and the folder of a state in files made if need be. It is
+    ``alone`` from its preview to its end, unless it only looks; told to end, it ends the engine. FleetError:
+    ``stack-failed`` with what the engine says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``, ``deletions``,
+    ``no-such-stack``, ``no-passphrase``, ``stack-timeout``, ``interrupted``, ``bad-config``, ``bad-option``, and as of
+    ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and ``Commands.output_of``."""
     _refuse_no_targets(options)
     where = place(options)
     held = contextlib.nullcontext() if check else alone(where)
