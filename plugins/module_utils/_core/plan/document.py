@@ -184,7 +184,8 @@ class PlacementPlan:
     ``resource_snapshot`` names what clusters get, empty without any; a ``*_new`` says that the snapshot is yet to be
     recorded. ``digest`` is what approvals are bound to, empty in plans of evictions.
 
-    ``wanted`` is how many clusters the policy asks for, ``fulfilled`` whether it found them all. ``deleting`` marks the
+    ``wanted`` is how many clusters the policy asks for, ``fulfilled`` whether it found them all; where nothing is
+    scheduled it is True, and ``wanted`` 0, or in a staged run how many are to hold it. ``deleting`` marks the
     end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked for, is None, as it is in
     plans of evictions and of staged runs. ``respecified`` says that its spec is not the recorded one, ``rebound`` that
     a binding's is not. ``changes`` are those since the last apply, in objects that stay on clusters that stay.

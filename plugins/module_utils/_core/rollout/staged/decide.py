@@ -146,7 +146,8 @@ def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
 
 
 def has_ended_or_stopped(state: StagedState) -> bool:
-    """Whether a staged update run has ended, or stands until it is told to go on."""
+    """Whether a staged update run has ended, or stands until it is told to go on; also if it was told so since, until
+    its next step."""
     progress = find_condition(state.run.status.conditions, PROGRESSING)
     return is_over(state.run) or (progress is not None and progress.reason == RUN_STOPPED[1])
 
