@@ -101,7 +101,8 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
     wanted only begins, and is checked and left alone after that; with Run it goes on, with Stop what is in flight ends.
     One that cannot begin or go on ends, and ``failure`` in the state says why: RunRefused and NotYet do not come
     through. For a run that is over only approvals that it has taken are accepted; of one that is being deleted only the
-    approval requests are deleted.
+    approval requests are deleted. ``wake_at`` is when a timed wait ends or a cluster will have been in flight for too
+    long, ``now`` where a stage has just ended, None where time alone changes nothing; for upstream, its fixed times.
     """
     run = run_at_generation(state.run)
     scene = RunContext(run=run, world=seen, now=now, upstream=seen.upstream)
