@@ -93,8 +93,8 @@ def has_children(node: Node) -> bool:
 
 
 def list_style(nodes: t.Iterable[Node]) -> str:
-    """How the items of a list are told apart, judged from what its owners own: KEYED, SET or INDEXED, or ATOMIC where
-    no node tells."""
+    """How the items of a list are told apart, judged from what its owners own, of which the first that tells counts:
+    KEYED, SET or INDEXED, or ATOMIC where no node tells."""
     for node in nodes:
         for key in node:
             if key[:2] in (KEYED, SET, INDEXED):
