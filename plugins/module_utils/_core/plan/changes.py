@@ -81,8 +81,9 @@ class Earlier:
 
 def changes_sentence(found: t.Iterable[ClusterChanges], room: int) -> str:
     """The changed objects in the order given, each once with its fields, in at most about ``room`` characters and
-    ``MOST_TOLD`` fields; of what finds no room the fields, and the objects without any, are counted at the end. What
-    changes alike on several sets of clusters is told once. Empty for no change."""
+    ``MOST_TOLD`` fields; of what finds no room the fields, and the objects without any, are counted at the end, while
+    a shorter one behind it may be told. What changes alike on several sets of clusters is told once. Empty for no
+    change."""
     told: dict[str, list[str]] = {}
     for each in dict.fromkeys(_lines(found)):
         told.setdefault(each[0], []).extend(filter(None, each[1:]))

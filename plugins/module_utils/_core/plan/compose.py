@@ -256,8 +256,9 @@ def brakes_of(
     """All brakes that are asked about this change, tripped or not: ``max_removals``, ``max_facts_age``,
     ``max_object_removals``, ``allow_no_objects``, ``allow_empty``, ``allow_older``, in this order. Where the placement
     ends, those about objects are not asked, and ``allow_empty`` only if its manifest is gone from the source; the last
-    only where ``wanted`` has it. Evacuated clusters are no removals: they were named. One where a write was begun
-    counts as holding it, and all that it was to bring. ValueError as of ``brakes.permitted``."""
+    only where ``wanted`` has it. Evacuated clusters are no removals (they were named), but count as lost for
+    ``allow_empty``. One where a write was begun counts as holding it, and all that it was to bring. ValueError as of
+    ``brakes.permitted``."""
     name = str(wanted.placement.key)
     given = {each.spec.target_cluster for each in known.bindings if holds_any(each) or each.spec.resource_snapshot_name}
     losing = [each for each in clusters if each.change == LOST]
@@ -309,8 +310,9 @@ def cluster_rows(
     unread: t.Container[str],
 ) -> tuple[ClusterPlan, ...]:
     """One row for each cluster that has, gets or loses the placement, by name; of several bindings of a cluster one
-    that is to hold it counts, of the recorded ones one that holds something. ``after`` are the bindings that scheduling
-    leaves, ``policy`` names today's policy snapshot, ``unread`` are clusters kept for not being read."""
+    that is to hold it counts, of the recorded ones one that holds something, the last of several. One with a binding
+    already is ``gained`` until it is known to hold a snapshot. ``after`` are the bindings that scheduling leaves,
+    ``policy`` names today's policy snapshot, ``unread`` are clusters kept for not being read."""
     before = {each.spec.target_cluster: each for each in sorted(known.bindings, key=holds_any)}
     by_cluster = {each.spec.target_cluster: each for each in sorted(after, key=_is_to_hold)}
     rows = []

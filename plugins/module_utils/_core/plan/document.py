@@ -127,7 +127,7 @@ class ClusterPlan:
     def decides_change(self) -> bool:
         """Whether it differs from what is recorded; what the member has is not looked at. A cluster of cause
         ``left-behind`` does only until an earlier run has recorded its loss, one that keeps the placement also where
-        that was recorded."""
+        that was recorded, or where it is kept unread, whatever it holds."""
         if self.cause == LEFT_BEHIND:
             return not self.decided
         return self.change != KEPT or self.decided or bool(self.leaving) or self.cause != "unchanged"
@@ -184,7 +184,8 @@ class PlacementPlan:
     ``resource_snapshot`` names what clusters get, empty without any; a ``*_new`` says that the snapshot is yet to be
     recorded. ``digest`` is what approvals are bound to, empty in plans of evictions.
 
-    ``wanted`` is how many clusters the policy asks for, ``fulfilled`` whether it found them all. ``deleting`` marks the
+    ``wanted`` is how many clusters the policy asks for, ``fulfilled`` whether it found them all; where nothing is
+    scheduled it is True, and ``wanted`` 0, or in a staged run how many are to hold it. ``deleting`` marks the
     end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked for, is None, as it is in
     plans of evictions and of staged runs. ``respecified`` says that its spec is not the recorded one, ``rebound`` that
     a binding's is not. ``changes`` are those since the last apply, in objects that stay on clusters that stay.
@@ -284,7 +285,8 @@ class PlacementPlan:
 
     @property
     def objects_left_behind(self) -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
-        """What goes from evacuated clusters that could not be read, once they answer; in the form of ``going``."""
+        """What goes from evacuated clusters that could not be read, once they answer; in the form of
+        ``objects_going``."""
         rows = [each for each in self.clusters if each.cause == LEFT_BEHIND]
         return _alike({each.cluster: each.leaving for each in rows})
 
@@ -317,8 +319,9 @@ class PlacementPlan:
     @property
     def decides_change(self) -> bool:
         """Whether the plan differs from what is recorded, members not looked at; one of a placement that ends always
-        does. Where staged runs change the clusters (``is_by_staged_runs``), what they will do does not count, but a new
-        snapshot, spec or binding does."""
+        does. A new policy snapshot, or a binding of another spec (``rebound``), alone does not count. Where staged runs
+        change the clusters (``is_by_staged_runs``), both do, as a new resource snapshot or spec does, and what the runs
+        will do does not."""
         if self.is_by_staged_runs:
             return self.resource_snapshot_new or self.policy_snapshot_new or self.respecified or self.rebound
         return (

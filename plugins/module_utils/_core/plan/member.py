@@ -151,7 +151,8 @@ def decide_member(
     passed ``check_managed_fields``; ``recorded`` None is an empty inventory. ``strategy`` is how the placement is
     applied: what becomes of drift and of objects that others hold. What leaves is released or deleted as
     ``is_released`` says, by ``prune_kinds`` and ``abandon``, and as of ``moves``; what has an owner there is always
-    released. With ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID of the placement's
+    released. Removals are among the steps of a placement that only reports, too: its caller takes them out. With
+    ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID of the placement's
     ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more, or where it is the very
     object (by its uid) that is wanted under another name of its place.
     """

@@ -42,7 +42,7 @@ _NOT_BEGUN = ("left-the-fleet", LEFT_BEHIND)
 def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     """Names of the clusters that change, by wave; at most one wave of a placement that ends, none where nothing
     changes, or staged runs alone change it. In none are clusters that the limits never let change, that have left the
-    fleet, and evacuated ones that could not be read.
+    fleet or are kept unread, and evacuated ones that could not be read.
 
     As the rolling update decides: clusters that lose the placement and then those that change spend what may be
     unavailable, in the order of their bindings; clusters that gain it spend the surge. Evacuated clusters wait for
@@ -124,8 +124,8 @@ def reached_at_once(plan: PlacementPlan) -> int:
 
 def gap_finding(plan: PlacementPlan) -> tuple[Problem, ...]:
     """The finding ``moves-with-a-gap``: the placement goes to other clusters, and by its waves all that have it lose it
-    before one of these has it. Empty where a cluster keeps it, or what it has stays, where it ends, and where staged
-    runs carry it, which clean last. FleetError as of ``waves``."""
+    before one of these has it. Empty where a cluster keeps it, be it unread, or what it has stays, where it ends, and
+    where staged runs carry it, which clean last. FleetError as of ``waves``."""
     coming = plan.clusters_with(GAINED)
     losing = [each.cluster for each in plan.clusters if each.change == LOST and each.prune]
     if plan.deleting or plan.clusters_with(KEPT) or not (coming and losing):

@@ -46,8 +46,8 @@ class Catalog:
 
 def catalog_of(objects: t.Iterable[Manifest], scopes: Scopes, sure: Scopes | None = None) -> Catalog:
     """The catalog of all ``objects``; manifests that describe no object are in its problems. Of several manifests of
-    one object the first is taken, and the object is ``repeated``; a namespace is dropped where by ``scopes`` the kind
-    has none. ``sure`` None: no scopes are sure."""
+    one object the first is taken, and the object is ``repeated``; before that a namespace is dropped where by
+    ``scopes`` the kind has none; kinds that these do not have keep it. ``sure`` None: no scopes are sure."""
     manifests: dict[ObjectId, Manifest] = {}
     of_kind: dict[VersionKind, list[ObjectId]] = {}
     within: dict[str, list[ObjectId]] = {}

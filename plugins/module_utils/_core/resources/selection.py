@@ -96,7 +96,9 @@ def select(
     problems are told and not raised.
 
     ``namespace`` is that of a ResourcePlacement, which means namespaced kinds in it and nothing else; it is empty for a
-    ClusterResourcePlacement. ``credentials`` are the Secrets by which members are reached.
+    ClusterResourcePlacement, which means namespaced kinds only in the first namespace that it selects by
+    ``NamespaceWithResourceSelectors``; without one they are of the wrong scope. ``credentials`` are the Secrets by
+    which members are reached.
 
     An object that two selectors reach (``duplicate-selection``), or that stands twice among the objects, in two
     versions too (``duplicate-object``), is a problem. So are a kind of the wrong scope, an unknown kind, a malformed

@@ -66,7 +66,7 @@ class EvictionVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Evicted:
-    """The eviction with its conditions, and the one binding to delete, if any.
+    """The eviction with its conditions, and the one binding to delete, None also where that is being deleted already.
 
     ``valid`` and ``executed`` are this attempt's verdicts; both are None for an eviction that is over already,
     ``executed`` also for an invalid one. The binding must be deleted in the version that was judged.
@@ -111,7 +111,8 @@ def judged_eviction(
 ) -> Evicted:
     """The eviction once it is judged, and the binding that is to be deleted, if any; ``bindings`` are all of the
     placement, ``placement`` and ``budget`` None where there is none. It is tried once, whatever comes of it: one that
-    is over comes back as it is, and one that was begun has been executed where its binding is gone.
+    is over comes back as it is, and one that was begun has been executed where its binding is gone, but is invalid
+    where its placement is, ends by now or has become PickFixed.
 
     Where the budget has to decide, FleetError ``not-a-count`` for its limit, ``number-of-clusters-missing`` for PickN
     without a number. ``upstream`` brings back KubeFleet's arithmetic, which takes what is no count for 0, and its wider

@@ -59,7 +59,8 @@ def faults(cluster: MemberCluster, now: datetime) -> t.Iterator[ClusterBlocker]:
     """All that makes a cluster not eligible at ``now``, aware, in upstream's order: ``leaving``, ``evacuated`` and
     ``record-missing`` (rules of ours), ``agent-not-online`` where no member agent has reported, which ends the list,
     ``heartbeat-missing`` or ``heartbeat-too-old`` (over 5 minutes), ``agent-not-joined``, ``health-unknown``,
-    ``unhealthy`` (nobody knows since when) or ``unhealthy-too-long`` (over 5 minutes). Less is no fault."""
+    ``unhealthy`` (nobody knows since when) or ``unhealthy-too-long`` (over 5 minutes). Less is no fault, nor
+    is an instant after ``now``."""
     if cluster.metadata.deletion_timestamp is not None:
         yield ClusterBlocker(NAME, "leaving")
     if is_evacuated(cluster):

@@ -57,8 +57,9 @@ def namespace_refusal(cluster: MemberCluster, namespace: str, *, upstream: bool)
     """Why a namespaced placement cannot be on the cluster: ``namespace-missing``, or ``namespaces-unknown`` where it
     collects namespaces and has told none yet; None if it can be.
 
-    Members that do not collect namespaces pass. Where as many are told as the reporting limit allows, one that is not
-    among them passes; with ``upstream`` it is missing.
+    Members that do not collect namespaces (no condition ``NamespaceCollectionSucceeded``, of whatever status) pass.
+    Where as many are told as the reporting limit allows, one that is not among them passes; with ``upstream`` it is
+    missing.
     """
     if find_condition(cluster.status.conditions, "NamespaceCollectionSucceeded") is None:
         return None

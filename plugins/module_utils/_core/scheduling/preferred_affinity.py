@@ -166,7 +166,7 @@ class PreferredAffinity:
 
     def totals(self, flags: bytes, count: int) -> list[int]:
         """The summed score of each of the ``count`` candidates in ``flags`` (see ``bitset.flags``), in order of
-        position."""
+        position; a term without weight, or whose sorter cannot be looked up, gives all of them 0."""
         totals = [0] * count
         for term in self.terms:
             if not term.weight or (term.sorter and not term.column):

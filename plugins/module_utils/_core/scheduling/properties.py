@@ -124,7 +124,8 @@ COMPARISONS: t.Mapping[str, t.Callable[[PropertyColumn, int, int], int]] = {
 
 
 def property_column(clusters: t.Sequence[MemberCluster], name: str, *, alias: bool) -> PropertyColumn:
-    """Read one property of ``clusters``, which are in name order; ``alias`` also accepts the property's other name.
+    """Read one property of ``clusters``, which are in name order; ``alias`` takes the property's other name where a
+    cluster does not report this one; a malformed value counts as reported.
     KeyError as of ``path_of``."""
     other = OTHER_NAMES.get(name) if alias else None
     texts: list[str | None] = []

@@ -102,7 +102,7 @@ def _readable(value: t.Any, depth: int, left: list[int]) -> t.Any:
 
 
 def same_json(one: t.Any, other: t.Any) -> bool:
-    """Whether two JSON values are equal; unlike in Python, true is not 1."""
+    """Whether two JSON values are equal: 1 is 1.0, but, unlike in Python, true is not 1."""
     if isinstance(one, t.Mapping) and isinstance(other, t.Mapping):
         return one.keys() == other.keys() and all(same_json(value, other[key]) for key, value in one.items())
     if isinstance(one, list) and isinstance(other, list):

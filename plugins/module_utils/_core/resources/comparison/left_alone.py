@@ -53,9 +53,9 @@ _KEYS = re.compile(rf"\[({_ONE}(?:,{_ONE})*)\]")
 
 def ignored_paths(manifest: Manifest) -> tuple[Path, ...]:
     """The paths that the manifest's annotation ``gitops.fleet/ignore`` names, none without it, in its order, one that
-    stands twice too; an empty path is the whole object. In ConfigMaps and Secrets, whose entries have no fields,
-    ``.data.tls.crt`` is the entry ``tls.crt``, and ``.stringData`` is ``.data``. ValueError if the annotation names
-    nothing, cannot be read, or may not be ignored."""
+    stands twice too; an empty path, of ``*`` alone, is the whole object. In ConfigMaps and Secrets, whose entries have
+    no fields, ``.data.tls.crt`` is the entry ``tls.crt``, and ``.stringData`` is ``.data``. ValueError if the
+    annotation names nothing, cannot be read, or may not be ignored."""
     text = annotations_of(manifest).get(IGNORE)
     if text is None:
         return ()

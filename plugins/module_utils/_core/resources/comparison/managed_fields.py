@@ -93,8 +93,8 @@ def has_children(node: Node) -> bool:
 
 
 def list_style(nodes: t.Iterable[Node]) -> str:
-    """How the items of a list are told apart, judged from what its owners own: KEYED, SET or INDEXED, or ATOMIC where
-    no node tells."""
+    """How the items of a list are told apart, judged from what its owners own, of which the first that tells counts:
+    KEYED, SET or INDEXED, or ATOMIC where no node tells."""
     for node in nodes:
         for key in node:
             if key[:2] in (KEYED, SET, INDEXED):
@@ -121,7 +121,8 @@ def match_items(items: t.Sequence[t.Any], keys: t.Sequence[tuple[str, Keys]]) ->
     those key fields that it has.
 
     A key field that the item leaves out matches, because the server fills it in; but an item that names all key fields
-    comes first. A ``protocol`` that is left out beside protocols of ports is TCP, and no UDP or SCTP.
+    comes first, and several that name the same all match. A ``protocol`` that is left out beside protocols of ports is
+    TCP, and no UDP or SCTP.
     """
     known = _KnownKeys.of(keys)
     found: dict[int, int] = {}

@@ -91,8 +91,9 @@ def limits(placement: ClusterResourcePlacement, picked: int, *, upstream: bool) 
 
 
 def target_count(placement: ClusterResourcePlacement, picked: int) -> int:
-    """How many clusters are to hold the placement in the end: as many as PickFixed has names, found or not, what PickN
-    asks for, else all that were ``picked``. FleetError ``number-of-clusters-missing`` for PickN without a number."""
+    """How many clusters are to hold the placement in the end: as many as PickFixed has names, found or not and each as
+    often as it stands there, what PickN asks for, else all that were ``picked``. FleetError
+    ``number-of-clusters-missing`` for PickN without a number."""
     policy = placement.spec.policy or PlacementPolicy()
     if policy.placement_type == PICK_FIXED:
         return len(policy.cluster_names)

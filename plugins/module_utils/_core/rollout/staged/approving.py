@@ -89,8 +89,8 @@ def given_approval(request: ClusterApprovalRequest) -> Condition | None:
 
 def why_not_counted(request: ClusterApprovalRequest, court: StagedCourt, now: datetime) -> str:
     """The first reason for which the approval of the request, which no run has taken yet, does not count by the court's
-    terms: nothing proves who gave it, or who made and started the run, self-approval, expiry. Empty if it counts, or
-    there is none."""
+    terms: nothing proves who gave it, or who made and started the run, self-approval, expiry (where that is asked, also
+    of one that nobody knows the instant of, or that is yet to come). Empty if it counts, or there is none."""
     approval = given_approval(request)
     if approval is None:
         return ""

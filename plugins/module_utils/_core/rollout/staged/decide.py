@@ -98,9 +98,11 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
     """The next state of a staged update run and what is to be done for it; the order of ``seen`` does not matter.
 
     An act is decided again until it is seen done. Waits are what may pass by itself. A run of which Initialize is
-    wanted only begins, with Run it goes on, with Stop what is in flight ends. One that cannot begin or go on ends, and
-    ``failure`` in the state says why: RunRefused and NotYet do not come through. For a run that is over only approvals
-    that it has taken are accepted; of one that is being deleted only the approval requests are deleted.
+    wanted only begins, and is checked and left alone after that; with Run it goes on, with Stop what is in flight ends.
+    One that cannot begin or go on ends, and ``failure`` in the state says why: RunRefused and NotYet do not come
+    through. For a run that is over only approvals that it has taken are accepted; of one that is being deleted only the
+    approval requests are deleted. ``wake_at`` is when a timed wait ends or a cluster will have been in flight for too
+    long, ``now`` where a stage has just ended, None where time alone changes nothing; for upstream, its fixed times.
     """
     run = run_at_generation(state.run)
     scene = RunContext(run=run, world=seen, now=now, upstream=seen.upstream)
@@ -145,7 +147,8 @@ def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
 
 
 def has_ended_or_stopped(state: StagedState) -> bool:
-    """Whether a staged update run has ended, or stands until it is told to go on."""
+    """Whether a staged update run has ended, or stands until it is told to go on; also if it was told so since, until
+    its next step."""
     progress = find_condition(state.run.status.conditions, PROGRESSING)
     return is_over(state.run) or (progress is not None and progress.reason == RUN_STOPPED[1])
 

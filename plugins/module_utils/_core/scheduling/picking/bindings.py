@@ -151,9 +151,10 @@ class Bindings:
         """Has bindings hold the picked clusters, which no current binding may hold: the old ones (obsolete or
         unscheduled), or else new ones. Other obsolete ones are dropped. Nothing is written but here in memory.
 
-        A cluster with both an obsolete and an unscheduled binding gets one of them; upstream patches both, and fails
-        where the state before Unscheduled is not recorded (FleetError ``state-not-remembered``). Here that is one of
-        ``findings``, and what the binding holds tells the state.
+        A cluster with several obsolete bindings gets all of them; one with unscheduled ones too gets none of these, and
+        without obsolete ones the first by name. Upstream patches all, and fails where the state before Unscheduled is
+        not recorded (FleetError ``state-not-remembered``). Here that is one of ``findings``, and what the binding holds
+        tells the state.
         """
         wanted = {pick.cluster: pick for pick in picks}
         rebase = [name for name in self.obsolete if self._cluster(name) in wanted]

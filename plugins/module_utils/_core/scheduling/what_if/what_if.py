@@ -152,7 +152,8 @@ def supposed_fleet(index: FleetIndex, overlay: Overlay) -> FleetIndex:
 
 def differences(before: Scheduled, after: Scheduled) -> Differences:
     """What differs between two schedulings of one placement, with the reason of each change: clusters that gain or lose
-    it, and those that keep it but would not be picked afresh any more."""
+    it, and those that keep it but would not be picked afresh any more. One that keeps it unread then has no row, and
+    does not count in ``until_edit``."""
     had, has = before.staying, after.staying
     rows = []
     for cluster in sorted(had | has):
