@@ -36,11 +36,11 @@ class ActionModule(Verb):
         return SERVERS if options["state"] == "conducted" and not options["snapshot"] else {}
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        """Conducts, stops or deletes the rotation, and says how it goes on; in check mode nothing is written, and
-        ``conduct_rotation`` is planned, from a ``snapshot`` if one is given. The outcome is that of
-        ``rotation_verdict``, ``done`` after a stop, ``planned`` in check mode. FleetError ``bad-option`` for a snapshot
-        without check mode, and as of ``refuse_empty``, ``node_manifests``, ``rotation_name``, ``conduct_rotation``,
-        ``planned``, ``stop_rotation`` and ``delete_rotation``."""
+        """Conducts, stops or deletes the rotation, and says how it goes on; in check mode nothing is written, and state
+        ``conducted`` is planned, from a ``snapshot`` if one is given. The outcome is that of ``rotation_verdict``,
+        ``done`` after a stop, ``planned`` in check mode. FleetError ``bad-option`` for a snapshot without check mode,
+        and as of ``refuse_empty``, ``node_manifests``, ``rotation_name``, ``conduct_rotation``, ``planned``,
+        ``stop_rotation`` and ``delete_rotation``."""
         refuse_empty(options, "src")
         if options["snapshot"] and not run.check_mode:
             raise FleetError("bad-option", "a snapshot is planned from only", "snapshot", "run it in check mode")

@@ -33,8 +33,8 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Records, starts, stops, conducts or deletes the run, as ``state`` says, and tells how it goes on; in check
-        mode nothing is written. FleetError as of ``run_meant``, ``staged_manifests``, ``staged_run`` and
-        ``delete_run``, before anything has begun; what fails later is in the outcome."""
+        mode nothing is written. FleetError as of ``run_meant``, ``staged_manifests``, ``delete_run`` and
+        ``staged_run``, after which what clusters were given by then stays; what fails on clusters is in the outcome."""
         given = staged_manifests(options["src"], options["definition"], options["resources"], options["strict"])
         name, write, wish = run_meant(options["name"] or "", given.runs), not run.check_mode, _wish(options)
         with run.open(options) as session:

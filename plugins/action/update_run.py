@@ -64,7 +64,7 @@ class Telling:
 
     def next(self, outcome: Outcome) -> list[str]:
         """What to type next after the run came to ``outcome``, as lines; before ``resumes`` (None: not known) nothing
-        more would begin. FleetError as of ``superseded``."""
+        more would begin. FleetError as of ``known_beside``."""
         run = outcome.run
         newer = superseded([run], known_beside(self.session.records, [run])).get(run.name)
         return self.run.next_lines(after_run(run, self.session.clock(), self.resumes, newer))

@@ -89,8 +89,9 @@ _value:
 
 
 def update_stages(strategy: t.Any, members: t.Any) -> list[dict[str, t.Any]]:
-    """A row for each stage of the strategy, in order, with the keys that RETURN names; members in no group, and groups
-    without members, are warned of on the screen. FleetError ``not-a-strategy``, and what is wrong with either."""
+    """A row for each stage of the strategy, in order, with the keys that RETURN names; members in no group, groups
+    without members, and numbers that are cut, are warned of on the screen. FleetError ``not-a-strategy``, and what is
+    wrong with either."""
     from ..module_utils._fleet.showing import said
     from ..module_utils._fleet.templates.stages import update_stages as stages_of
 

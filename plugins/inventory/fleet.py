@@ -91,8 +91,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def parse(self, inventory: t.Any, loader: t.Any, path: str, cache: bool = True) -> None:
         """Adds the hosts that the file ``path`` asks for to the ``inventory``, from the cache if that is on, ``cache``
-        says so and it has hosts of this release; what was read is kept there. AnsibleParserError for records, stacks
-        and options that are refused, and as of Ansible for the file."""
+        says so and it has hosts of this release, or the answer that there are none; what was read is kept there.
+        AnsibleParserError for records, stacks and options that are refused, and as of Ansible for the file;
+        AnsibleError as of ``_add``, after which the cache and the hosts before that one stay."""
         super().parse(inventory, loader, path, cache)
         self._read_config_data(path)
         key = self.get_cache_key(path)

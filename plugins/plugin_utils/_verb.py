@@ -169,9 +169,10 @@ class Verb(ActionBase):
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """What Ansible calls: the result of the task, also written to ``result_file`` if that is given, after what an
         earlier run wrote there was taken away. Refusals, faults and files that cannot be written are results with
-        ``failed``. AnsibleActionFail for a task with ``async``; AnsibleAction as of ``shortened`` for a failure in a
-        playbook of ours that people read, unless the task has ``failed_when``. With ``no_log`` Ansible gets the
-        result and nothing else, which it keeps to itself."""
+        ``failed``; where the ``result_file`` is seen to be one before, the verb does not begin. AnsibleActionFail for a
+        task with ``async``; AnsibleAction as of ``shortened`` for a failure in a playbook of ours that people read,
+        unless the task has ``failed_when``. With ``no_log`` Ansible gets the result and nothing else, which it keeps to
+        itself."""
         result = super().run(tmp, task_vars or {})
         place = from_home(os.path.expandvars(str(self._task.args.get("result_file") or "")))
         try:

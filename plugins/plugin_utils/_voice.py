@@ -63,8 +63,9 @@ def is_brief() -> bool:
 
 
 def wait_until_heard(last: t.Sequence[str] = ()) -> None:
-    """Waits, at most ``PATIENCE`` seconds, until everything that was said is printed; sends SIGINT to ansible-playbook
-    if nobody reads its output. Does nothing where this is no worker.
+    """Waits until everything that was said is printed: as long as it takes for room for one more line, then at most
+    ``PATIENCE`` seconds; sends SIGINT to ansible-playbook if nobody reads its output. Does nothing where this is no
+    worker.
 
     The ``last`` words of one that was interrupted are written by itself, after ``HURRY`` seconds, if nothing is printed
     any more: ansible-playbook has heard of the interruption, too."""

@@ -64,8 +64,8 @@ def learned(runs: t.Iterable[UpdateRun], run_type: str, given: Duration = UPGRAD
     """What upgrades of this type (``run_type``: Full, ControlPlaneOnly, NodeImageOnly) took in these runs, those that
     go on included: each member's own, where it had some, and that of all.
 
-    Only those count that were done at the first attempt, as others tell of what went wrong. ``given`` is for a fleet
-    without any.
+    Only those count that were done at the first attempt, as others tell of what went wrong, and that have a start and
+    an end which is not before it. ``given`` is for all others where there are none.
     """
     took: dict[str, list[timedelta]] = {}
     for run in runs:

@@ -138,9 +138,10 @@ class ServiceResource:
 
 def resources(document: t.Any, path: str = "") -> t.Iterator[ServiceResource]:
     """The resources of Azure's service in a document, in its lists and templates too, in their order; none in a
-    manifest, which has a ``kind``, and none inside another resource that is found. A body of a request, which has no
-    type, is known by a field of its ``properties`` that only one kind has; those of update strategies and auto-upgrade
-    profiles have none, and are passed over. ``path`` is that of the document, empty for a whole one."""
+    manifest, which has a ``kind``, none inside another resource that is found, and none in an item of a list without
+    ``id``, ``type`` and ``properties``. A body of a request, which has no type, is known by a field of its
+    ``properties`` that only one kind has; those of update strategies and auto-upgrade profiles have none, and are
+    passed over. ``path`` is that of the document, empty for a whole one."""
     if isinstance(document, Mapping):
         if "kind" in document:
             return

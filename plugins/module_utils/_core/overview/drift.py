@@ -163,7 +163,7 @@ def drift_known(
 def applied_at(bindings: t.Iterable[ClusterResourceBinding], status: PlacementStatus) -> dict[str, datetime | None]:
     """By cluster that holds a placement, when an apply was there last, as far as its records tell, else None.
     ``bindings`` and ``status`` are those of the placement; bindings that are unscheduled, or hold no snapshot, are left
-    out. In the order of the bindings."""
+    out, and of two of one cluster the last counts. In the order of the bindings."""
     rows = {each.cluster_name: each.conditions for each in status.placement_statuses}
     return {
         each.spec.target_cluster: _last((*each.status.conditions, *rows.get(each.spec.target_cluster, ())))

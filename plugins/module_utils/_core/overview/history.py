@@ -134,12 +134,12 @@ def instant_of(text: str, option: str, now: datetime) -> datetime | None:
 def history(
     entries: t.Iterable[AuditEntry], told: t.Iterable[HistoryRow], wanted: HistoryFilter, holders: t.Container[str]
 ) -> tuple[HistoryRow, ...]:
-    """The acts that are wanted, the newest last; of one instant those that records tell first, then by the name of the
-    entry. Beginning and end of an act are one row; an end by somebody else, or without its beginning, is one of its
-    own. ``told`` is what other records tell, which is left out where an entry tells the same; ``holders`` are those who
-    have a lease now, so that what they have begun and not ended goes on. Such acts of others are told as not ended,
-    with who took them up, and approvals that were found not to count as such, with who found that, when and why.
-    FleetError as of ``actions_of``."""
+    """The acts that are wanted, by when they began, the newest last; of one instant those that records tell first, then
+    by the name of the entry. Beginning and end of an act are one row; an end by somebody else, or without its
+    beginning, is one of its own. ``told`` is what other records tell, which is left out where an entry tells the same;
+    ``holders`` are those who have a lease now, so that what they have begun and not ended goes on. Such acts of others
+    are told as not ended, with who took them up, and approvals that were found not to count as such, with who found
+    that, when and why. FleetError as of ``actions_of``."""
     rows = _with_successors(_paired(sorted(entries, key=lambda each: each.name), holders))
     about: dict[tuple[str, str, str], list[HistoryRow]] = {}
     for row in rows:

@@ -135,8 +135,8 @@ def undecided_column(
     placement: ClusterResourcePlacement, clusters: int, problems: t.Sequence[Problem], status: PlacementStatus | None
 ) -> PlacementColumn:
     """A placement that cannot be decided, on so many ``clusters``; the first of the problems is told in every cell, all
-    of them are findings. ``status`` is the recorded one, None without. It has no digest, waves and stops, and
-    ``wanted`` and ``count`` are 0."""
+    of them are findings. ``status`` is the recorded one, None without. It has no digest, waves and stops, ``objects``
+    is None even with a status, and ``wanted`` and ``count`` are 0."""
     why = f"is undecided: {problems[0].message}" if problems else "is undecided"
     return PlacementColumn(
         name=str(placement.key),
@@ -154,8 +154,8 @@ def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
     """By cluster, the first recorded condition that is not True, but for ``Synchronized``, in words and with its
     message: (``not Applied``, ``2 of 3 objects could not be applied``); of one that is Unknown ``not known to be ...``,
     as of one that ``is_late``, whose time is told too. Where there is no such condition, ``drifted`` with the number of
-    objects, if any. In the order of the status; clusters that are as they should be, and places without a cluster, are
-    left out."""
+    objects, if any; differences (``diffedPlacements``) alone are none. In the order of the status; clusters that are as
+    they should be, and places without a cluster, are left out."""
     found: dict[str, tuple[str, str]] = {}
     for each in status.placement_statuses:
         lacking = next((one for one in each.conditions if one.status != "True" and one.type != "Synchronized"), None)

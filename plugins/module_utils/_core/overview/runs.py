@@ -119,9 +119,9 @@ def run_chart(
     run: UpdateRun, now: datetime, forecast: Forecast | None = None, members: Members | None = None
 ) -> RunChart:
     """An update run as a chart: the run, then its stages in order with their groups, members, gates and waits.
-    ``members`` tell the windows, which are cut to the time from its start to its end, the latest that is expected, or
-    ``now``, whichever comes last, with 12 hours on each side; without them there are none, and without a forecast
-    nothing is expected. ``now`` is aware."""
+    ``members`` tell the windows, which are cut to the time from its start (``now`` before it has one) to its end, the
+    latest that is expected, or ``now``, whichever comes last, with 12 hours on each side; without them there are none,
+    and without a forecast nothing is expected. ``now`` is aware."""
     status = run.status
     ends = [each.status.completed_time for each in status.members] + [status.status.completed_time]
     starts = [each.status.start_time for each in status.members] + [status.status.start_time]

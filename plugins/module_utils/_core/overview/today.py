@@ -255,10 +255,11 @@ def member_today(
     seen: SeenByRun | None = None,
 ) -> MemberToday:
     """The row of one cluster at ``now``, an aware instant; without a ``member`` (its FleetMember) what that alone tells
-    is empty. ``runs`` name what is in flight there, as people call it; without any, the operation that is recorded
-    counts. What a run has ``seen`` counts if it is newer than the last read, or the last that failed
-    (``last_tried_at``); where neither is recorded, and of a cluster that is leaving, it does not. A heartbeat from the
-    future has age 0."""
+    is empty. Its state is the first that holds of leaving, not Reachable (silent), never read, and what its health
+    says; that it is evacuated does not change it. ``runs`` name what is in flight there, as people call it; without
+    any, the operation that is recorded counts. What a run has ``seen`` counts if it is newer than the last read, or the
+    last that failed (``last_tried_at``); where neither is recorded, and of a cluster that is leaving, it does not. A
+    heartbeat from the future has age 0."""
     row = cluster_row(cluster, member, now=now)
     state, why = _state(cluster, member, row.state, row.why)
     last = last_tried_at(cluster, member)

@@ -63,7 +63,8 @@ class CertificateEnd:
 def kubelets_of(member: FleetMember, server: str) -> Kubelets:
     """The kubelets of the member, whose API server has the version ``server``. Pools whose version cannot be read are
     left out; ``behind`` is negative where the oldest is newer than the server, None across majors or where the server's
-    version cannot be read. Too old is what is further behind than Kubernetes' version skew policy permits."""
+    version cannot be read. Too old is what is further behind than Kubernetes' version skew policy permits, or of
+    another major."""
     readable = {
         pool.version: found for pool in member.status.node_pools if (found := version_of(pool.version)) is not None
     }

@@ -92,10 +92,11 @@ def after_run(
     run: UpdateRun, now: datetime, resumes: datetime | None = None, newer: UpdateRun | None = None
 ) -> list[NextStep]:
     """How an update run goes on from the state that it is in: open gates that people have to approve first, at most
-    ``MOST`` of them; of one that is Stopped or Failed its restart, and of a Failed one what leaves out its failed
-    members, if they are ``MOST`` at most; of one that is Completed or Skipped a run that repeats what failed or was
-    skipped, nothing if there is none. ``resumes``, where it is a minute away or more and nothing but time is waited
-    for, is told as when to go on. Of one that has Failed only the ``newer`` run that stands for it, if there is one."""
+    ``MOST`` of them, not of one that is NotStarted or Stopping; of one that is Stopped or Failed its restart, and of a
+    Failed one what leaves out its failed members, if they are ``MOST`` at most; of one that is Completed or Skipped a
+    run that repeats what failed or was skipped, nothing if there is none. ``resumes``, where it is a minute away or
+    more and nothing but time is waited for, is told as when to go on. Of one that has Failed only the ``newer`` run
+    that stands for it, if there is one."""
     status, name = run.status, {"run": run.name}
     state = status.status.state
     members = [member for stage in status.stages for group in stage.groups for member in group.members]
