@@ -124,7 +124,7 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
     """Starts the run if it never was, as ``who``, not one that was stopped or failed, and conducts it; then looks
     whether members that count as done are at the target. FleetError of ``keep_terms``, ``started``, ``conduct_run``,
     ``drivers_from``, ``refuse_target``, ``refuse_pools_without_driver``, ``members_to_write``, ``events_file``,
-    ``vouched_since``, ``intent_reference`` and ``observed_versions``; the run may keep the terms, and be started, by then."""
+    ``vouched_since``, ``intent_reference``, ``observed_versions``; the run may keep terms, and be started, by then."""
     records, say = session.records, session.say
     members_to_write(session)
     with _drivers(session, run, wish, strict=True) as (drivers, clients):
