@@ -110,7 +110,7 @@ def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
     own together with its wait; they are added to ``desk.opened``.
 
     Nothing opens in a segment that is halted, or while the run is to stop. The wait of the ``last`` stage is Skipped,
-    as nothing follows. ValueError as of ``next_occurrence``.
+    as nothing follows, also while the run is to stop. ValueError as of ``next_occurrence``.
     """
     seen = desk.look(stage)
     groups = []

@@ -45,9 +45,10 @@ LEFT_BEHIND = (FAILED, SKIPPED)
 
 
 def follow_up(before: UpdateRun, name: str) -> UpdateRun:
-    """The follow-up run, not started: target, sequence and conflict rules of the first, versions and images as they
-    were fixed then, all its failed and skipped members, in its order (those skipped by a user or at the target among
-    them, and those that have left the fleet since), and the terms of approvals that it keeps. Nothing is recorded.
+    """The follow-up run, not started: the spec of the first, its profile too, with the sequence written out, versions
+    and images as they were fixed then, all its failed and skipped members, in its order (those skipped by a user or at
+    the target among them, and those that have left the fleet since); of its metadata only the terms of approvals that
+    it keeps. Nothing is recorded.
 
     FleetError ``conflict-state`` unless the first is Completed or Skipped (a Stopped or Failed run is started again),
     ``nothing-to-retry`` if no member failed or was skipped, ``strategy-unproven`` if no digest proves the strategy in
@@ -128,9 +129,10 @@ def made_good_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> str:
 
 def superseded_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> UpdateRun | None:
     """The last run, of equally old ones the last by name, that was made after this one, which has failed, and that was
-    started and takes all whom this one would try again at least as far: to the same version or a newer one, by the same
-    type of upgrade or a full one. None without one, for a run in another state than Failed, and where it is not known
-    when it was made. ``runs`` are all that are recorded."""
+    started, whatever has become of it, and takes all whom this one would try again at least as far: to the same version
+    or a newer one, or to any where this one has none, by the same type of upgrade or a full one. None without one, for
+    a run in another state than Failed, and where it is not known when it was made. ``runs`` are all that are
+    recorded."""
     made = run.metadata.creation_timestamp
     if made is None or run.status.status.state != FAILED:
         return None

@@ -48,7 +48,7 @@ def unclaim(records: Records, member: str, operation: str, lease: Lease | None) 
     if there is one and it was not lost.
 
     A mark that others' writing keeps there is stale once the operation is over. An empty ``operation`` takes no mark,
-    and the record is not looked at. FleetErrors of the records.
+    and the record is not looked at. FleetErrors of the records, after which the lease may be held.
     """
     for _attempt in range(_ATTEMPTS if operation else 0):
         document = records.get("FleetMember", member)

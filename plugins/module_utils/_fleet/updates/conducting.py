@@ -124,7 +124,7 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
     """Starts the run if it never was, as ``who``, not one that was stopped or failed, and conducts it; then looks
     whether members that count as done are at the target. FleetError of ``keep_terms``, ``started``, ``conduct_run``,
     ``drivers_from``, ``refuse_target``, ``refuse_pools_without_driver``, ``members_to_write``, ``events_file``,
-    ``vouched_since``, ``intent_reference`` and ``observed_versions``."""
+    ``vouched_since``, ``intent_reference``, ``observed_versions``; the run may keep terms, and be started, by then."""
     records, say = session.records, session.say
     members_to_write(session)
     with _drivers(session, run, wish, strict=True) as (drivers, clients):
@@ -251,9 +251,9 @@ def _reached(version: str, target: str) -> bool:
 
 
 def verdict(ending: RunEnding) -> RunVerdict:
-    """Done only if every member is where it should be, or was left out by people; a run that waits is no failure, one
-    that ended without some is partial. Codes: ``run-failed``, ``gate-refused``; ``stopped``, ``time-limit``,
-    ``interrupted``, ``awaiting-approval``, ``waiting``; ``not-at-target``, ``not-all-members``; none if it is done."""
+    """Done only if every member is where it should be, or was left out by people; waiting is no failure, to have ended
+    without some is partial. Codes: ``run-failed``, ``gate-refused``; ``stopped``, ``time-limit``, ``interrupted``,
+    ``awaiting-approval`` (a gate that no clock opens), ``waiting``; ``not-at-target``, ``not-all-members``; or none."""
     status = derive(ending.state)
     rows = ending.state.members
     if ending.why == "settled" and status.state == FAILED:

@@ -123,7 +123,8 @@ def complete(
     One that was completed before, or skipped with what it guards, is left as it is; one that was refused is approved
     all the same, and the refusal counts no more. ``digest`` is the one that the run must have; an empty one fits any
     run. The ``reason`` is kept in the Gate, none if it is empty. Without ``self_approval`` who made or started the run
-    is refused, by the names that the run has, vouched for or not. Without ``write`` nothing is recorded.
+    is refused, by the names that the run has, vouched for or not, also where somebody has approved it and the run does
+    not say so yet. Without ``write`` nothing is recorded.
 
     FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``digest-mismatch``,
     ``self-approval``, ``record-damaged``; ``record-altered`` and ``gate-unproven`` if somebody else wrote the run or
@@ -164,7 +165,7 @@ def refuse(
     Without ``write`` nothing is recorded.
 
     FleetError: those of ``complete`` but ``self-approval``; ``no-reason`` for a blank ``reason``, ``gate-passed`` where
-    it was approved or skipped before.
+    it was approved, whether that counts or not, or skipped before.
     """
     if not reason.strip():
         raise FleetError("no-reason", "a refusal says why", f"{RUN}/{run}", "give reason")

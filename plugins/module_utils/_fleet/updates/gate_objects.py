@@ -247,7 +247,8 @@ def _create(records: Records, gate: Record, lease: Lease) -> None:
 
 def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
     """A problem ``gate-refused``, in the order of ``gates_of``, for each open gate that has a Gate which somebody
-    refused to pass, and nobody has approved since. FleetError ``record-damaged``, as it is iterated over."""
+    refused to pass, wherever that Gate stands, and nobody has approved since, whether that counts or not. FleetError
+    ``record-damaged``, as it is iterated over."""
     for placed in gates_of(run_of(run)):
         document = records.get(KIND, placed.gate.id) if placed.gate.state == PENDING else None
         words = refusal_words(recorded(Gate, document)) if document is not None else ""
@@ -261,6 +262,7 @@ def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
 def with_answers(records: Records, run: UpdateRun, since: t.Callable[[], datetime | None], now: datetime) -> UpdateRun:
     """The run as people are to see it, nothing written: open gates whose Gate was approved or refused since it was
     conducted say so. Approvals are judged by the terms that the run keeps; whoever conducts it may have stricter ones.
+    A refusal is told wherever its Gate stands.
     Nothing is said of an approval that does not count by these, nor of a Gate for which records or ``since`` (as of
     ``GateKeeper``) raise FleetError, which is not raised here."""
     answers: dict[str, Approval | str] = {}

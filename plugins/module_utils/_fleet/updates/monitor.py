@@ -173,7 +173,7 @@ class MemberMonitor:
         """Whether all of them are claimed already. If not, the others are looked at, and those that may begin are
         claimed; decide anew then, by ``views``, which say of the others what holds them, or that they are to be skipped
         or fail. After ``refresh``; each must be of a member that has a view. FleetErrors of the records,
-        ``no-workers``, and what ``judge`` raises."""
+        ``no-workers``, and what ``judge`` raises: what was claimed by then is given up by ``keep_only``."""
         unclear = [each for each in begins if self._claims.get(each.member, ("",))[0] != each.operation]
         looked = self._look(unclear, now)
         claimed: dict[str, Lease] = {}
@@ -248,7 +248,8 @@ class MemberMonitor:
     def keep_only(self, in_flight: t.Mapping[str, str], ours: str) -> None:
         """Gives up every claim but those of operations in flight (``in_flight``: operation by member). ``ours`` begins
         the name of each operation of the run: what its earlier conductors did not live to give up goes too. A lease on
-        a member that cannot be given up there, or of who has left in flight, runs out. FleetErrors of the records."""
+        a member that cannot be given up there, or of who has left in flight, runs out. FleetErrors of the records; the
+        next call goes on with what is left."""
         over = {member: each for member, each in self._claims.items() if in_flight.get(member) != each[0]}
         if self.leases:
             self.leases.release_all([member for member in over if member in self.views])

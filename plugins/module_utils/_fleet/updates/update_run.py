@@ -65,10 +65,10 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
     ``who`` is recorded at the first start, and the images that are the same for all members are fixed.
 
     ``versions`` are those of members as far as they are known: one that would have to skip a minor refuses the start,
-    unless a profile made the run, which leaves it out, or the run goes minor by minor. FleetError ``minor-skipped``,
-    ``kubelet-skew``, ``member-busy``, ``gate-refused``, ``conflict-state``, ``record-damaged``, ``duplicate-location``,
-    as of ``read_run`` if others write the run meanwhile, and ``conflict`` if they do at every attempt; without
-    ``write`` nothing is recorded. ValueError for one of ``versions`` that is none.
+    unless a profile made the run, which leaves it out, or the run goes minor by minor; of who has failed neither this
+    nor kubelets are looked at. FleetError ``minor-skipped``, ``kubelet-skew``, ``member-busy``, ``gate-refused``,
+    ``conflict-state``, ``record-damaged``, ``duplicate-location``, as of ``read_run`` if others write meanwhile, and
+    ``conflict`` if they always do; without ``write`` nothing is recorded. ValueError for no version in ``versions``.
     """
     state = run_of(run)
     if state.phase != NEW and not state.stop_requested and derive(state).state in ("Running", "Pending"):
@@ -269,7 +269,7 @@ def delete_run(session: Session, name: str, *, force: bool, write: bool) -> bool
 
     The run itself goes last. Its operations' marks on members stay, and count for nothing then; its leases on members
     run out. FleetError ``run-in-flight``, ``record-damaged``, ``lease-held``, ``lease-lost``. Without ``write`` nothing
-    is deleted.
+    is deleted, and whether it is being conducted is not asked.
     """
     records = session.records
     there = _deletable(records, name, force) is not None

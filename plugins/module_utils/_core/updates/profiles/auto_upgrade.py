@@ -142,8 +142,8 @@ def run_for_review(
 
 def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
     """The name of the run that a profile makes for a goal, cut to fit 50 characters: the same for the same goal, out of
-    the profile, the version, and a digest of all that the run will do. Images count where they are the goal: with a
-    version a newer one makes no other run."""
+    the profile (long names that are cut may come to the same), the version, and a digest of all that the run will do.
+    Images count where they are the goal: with a version a newer one makes no other run."""
     images = {} if target.version else dict(target.images)
     upgrade = [profile.spec.update_strategy_id, target.type, target.version, target.selection, images]
     upgrade += ["longTermSupport"] if target.long_term_support else []

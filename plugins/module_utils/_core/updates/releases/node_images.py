@@ -99,7 +99,7 @@ def node_images(cluster: Cluster) -> tuple[str, ...]:
 
 def common_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime) -> Images:
     """For each family the newest version that every member with a pool of it can have where it is; members whose
-    provider no catalogue describes do not count.
+    provider no catalogue describes do not count, nor pools whose family is not known.
 
     To be taken once, when a run with selection Consistent starts. A family without such a version is left out, and
     members that count and have a pool of it will be skipped.

@@ -140,10 +140,10 @@ def evaluate_profiles(
 ) -> ProfilesReport:
     """Makes the run that each profile of these names, or each, wants now, and starts it with ``start``, as ``who``;
     without ``start`` it is made for review, of a disabled profile too. Profiles, strategies, catalogues and windows
-    that are ``given`` go before those recorded. Without ``write`` nothing is done, and only what would be is told. What
-    came of each is kept in its status, with ``write``, where it is recorded. A profile whose run cannot be made or
-    started has that among its reasons, and stops no other. While somebody else evaluates nothing more is done, see
-    ``held``.
+    that are ``given`` go before those recorded; but with ``write`` no run is made or started for a profile that is not
+    recorded, or with ``start`` is recorded as disabled. Without ``write`` nothing is done, and only what would be is
+    told. What came of each is kept in its status, with ``write``. A profile whose run cannot be made or started has
+    that among its reasons, and stops no other. While somebody else evaluates nothing more is done, see ``held``.
 
     FleetError ``no-such-profile``, ``record-damaged``, those of ``known_releases``, and others of the records; runs
     that were made or started by then stay so.

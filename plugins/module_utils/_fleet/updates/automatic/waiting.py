@@ -67,7 +67,8 @@ class WaitingWork:
 
 def work_to_carry_on(records: Records) -> WaitingWork:
     """What is to be carried on now, update runs aside. A staged run or rotation whose record cannot be read is among
-    it: whoever takes it up is told why. Nothing is written. FleetErrors of the records but ``forbidden``."""
+    it: whoever takes it up is told why. Nothing is written. FleetErrors of the records but ``forbidden``, and for
+    placements but ``record-damaged`` and ``records-damaged``, which are ``problems``."""
     unread: list[str] = []
     staged = [
         record_name(each)

@@ -57,8 +57,9 @@ class PoolSubject:
         return self.driver.poll(work)
 
     def reached(self, _version: str, _target: str) -> bool:
-        """Whether the pool, as it was seen last, is where the step brings it; so is one that is gone. ValueError if it
-        has a version that is none."""
+        """Whether the pool, as it was seen last, is where the step brings it; so is one that is gone, or was never
+        looked at, and not one whose version or image, if the step brings one, is not known. ValueError if it has a
+        version that is none."""
         step, pool = self.step, self.last
         if pool is None:
             return True

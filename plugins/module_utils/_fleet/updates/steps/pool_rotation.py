@@ -128,10 +128,11 @@ class PoolRotations:
 
     def finish(self, task: PoolTask, but: str = "") -> PoolEnd:
         """Carries to their ends what this attempt or an earlier one of the run has recorded of the member's nodes and
-        left, the rotation of the name ``but`` excepted; ``paused`` where one has to wait. What is seen of nodes may say
-        that a pool is done before its rotation has heard of it: a conductor was killed in between. The step of the
-        ``task`` does not count. FleetError as of ``conduct_recorded_rotation``, ``record-damaged``, and others of the
-        records; Closed when nobody follows any more."""
+        left, the rotation of the name ``but`` excepted; ``paused`` where one has to wait, and the others with it. Nodes
+        that were not replaced are no ``failure`` here. What is seen of nodes may say that a pool is done before its
+        rotation has heard of it: a conductor was killed in between. The step of the ``task`` does not count. FleetError
+        as of ``conduct_recorded_rotation``, ``record-damaged``, and others of the records; Closed when nobody follows
+        any more."""
         attempts = task.work.operation.rpartition(".")[0]
         for document in self.session.records.list(KIND):
             name = str(document["metadata"]["name"])

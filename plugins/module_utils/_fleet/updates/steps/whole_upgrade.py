@@ -90,9 +90,10 @@ class WholeUpgrade:
     def run(self, resumed: bool, only_follow: bool = False) -> Last:
         """Carries the attempt to its end, or to where nothing but time helps (Paused); Blocked if nothing of it was
         begun and the member does not answer, is busy or held back (``Attempt.held_back``), or the records do not tell
-        what places offer. ``resumed`` as of ``Executor.begin``; with ``only_follow`` nothing is begun. FleetError as of
-        ``Operation.run``, of upgrading a pool, and what ``here`` raises; ValueError as of ``Operation.run``; Closed
-        when nobody follows any more."""
+        what places offer, and where a later step of the control plane does not begin as of ``Operation.run``.
+        ``resumed`` as of ``Executor.begin``; with ``only_follow`` nothing is begun. FleetError as of ``Operation.run``,
+        of upgrading a pool, and what ``here`` raises; ValueError as of ``Operation.run``; Closed when nobody follows
+        any more."""
         self._pause(0)
         self.begun = self._teller.recorded = resumed
         if resumed and self._work.upgrade_type != NODE_IMAGE_ONLY:
