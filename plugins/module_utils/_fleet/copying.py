@@ -16,10 +16,11 @@ from .session import Session
 
 
 def write_copy(session: Session, path: str, *, write: bool = True) -> None:
-    """Writes a copy of the records to the file, for this user only, in place of an earlier copy there; without
-    ``write`` it only looks whether it could. FleetError ``no-records`` where there is no file of them, for nothing
-    would be said of a fleet of nothing; ``unwritable-file``, also where anything else than a copy or an empty file
-    stands, the records themselves among it; and as of ``copy_of``."""
+    """Writes a copy of the records to the file, for this user only, in place of an empty file or an earlier copy there,
+    a link replaced and not followed; without ``write`` it only looks whether the file could be written. FleetError
+    ``no-records`` where there is no file of them (an empty one, or a hub without any, is copied as a fleet of nothing);
+    ``unwritable-file``, also where anything else than a copy stands, the records themselves among it, and a copy that
+    is damaged, locked or of a newer schema; and as of ``copy_of``, which leaves what stood there."""
     if session.hub is None and not os.path.exists(session.records.place):
         raise FleetError("no-records", "there are no records to copy", session.records.place, "name them by records")
     refuse_unwritable(path)
@@ -31,7 +32,7 @@ def write_copy(session: Session, path: str, *, write: bool = True) -> None:
 
 
 def _is_copy(session: Session, path: str) -> bool:
-    """Whether the file is a copy of records."""
+    """Whether the file is a copy of records, by what it says of itself; False too where that cannot be read."""
     records = SqliteRecords(Path(path), session.clock)
     try:
         return records.origin is not None

@@ -126,8 +126,8 @@ def found_files(paths: t.Iterable[str | Path], exclude: t.Sequence[str] | None =
 
 def documents_of(text: str, path: str) -> t.Iterator[Document | Problem]:
     """The documents of the text of one file, Lists taken apart, and what is wrong with it: problems of ``read_yaml``,
-    and ``too-big`` for more than ``MAX_DOCUMENTS``. ``path`` is the file, for messages. FleetError ``missing-library``
-    alone is raised."""
+    and ``too-big`` for more than ``MAX_DOCUMENTS``: empty ones, which are left out otherwise, count where ``---`` parts
+    them. ``path`` is the file, for messages. FleetError ``missing-library`` alone is raised."""
     number = 0
     many = Problem("too-big", f"this file has more than {MAX_DOCUMENTS} documents", path, "split it")
     if text.count("\n---") > MAX_DOCUMENTS:

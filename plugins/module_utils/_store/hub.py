@@ -221,7 +221,7 @@ class HubRecords:
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
         """As ``Records.events``, those that name us, or KubeFleet's controllers of placements, as their reporter; an
-        instant that cannot be read is 1970."""
+        instant that cannot be read is 1970, and lines of one instant, for us a second, are in no order."""
         inside, _slash, own = name.rpartition("/")
         selector = f"involvedObject.kind={stored_resource(kind).kind},involvedObject.name={own}"
         found = read_list(self.client, _EVENT.path(inside or _EVENTS_NAMESPACE), field_selector=selector).items

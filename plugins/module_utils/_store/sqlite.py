@@ -284,8 +284,10 @@ def _put_lease(connection: sqlite3.Connection, lease: Lease) -> None:
 
 def copy_of(records: Records, now: datetime) -> bytes:
     """The content of a file of records that holds what ``records`` hold at ``now``, aware, and is only read: their
-    objects, and who has or had which lease; no journal, and no secrets. Of a copy it is one more of the same instant.
-    Each kind is as it is when it is read. FleetError as of ``Records.list`` and ``Records.leases``."""
+    objects of all ``KINDS``, and leases that have a holder, expired ones too; no journal, and no secrets. Of a copy it
+    is one more of the same instant. Each kind is as it is when it is read, so two may not fit together. FleetError as
+    of ``Records.list``, for any kind of which one cannot be read, and ``Records.leases``; ValueError for a
+    resourceVersion that is no number, which no server over etcd has."""
     origin = records.origin or CopyOrigin(place=records.place, at=now)
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         make_tables(connection, COPY_ID)

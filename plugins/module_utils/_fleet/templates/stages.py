@@ -49,7 +49,7 @@ def candidates(members: t.Any) -> tuple[Candidate, ...]:
             continue
         before = found.get(each.name, each)
         found[each.name] = Candidate(
-            name=each.name, group=each.group or before.group, labels={**before.labels, **each.labels}
+            name=each.name, group=each.group or before.group, labels={**(before.labels or {}), **(each.labels or {})}
         )
     if problems:
         raise FleetError.of(problems)

@@ -116,9 +116,9 @@ def download(place: str, part: Path, of: Server, whole: t.Callable[[Path], bool]
 
     ``whole`` tells whether its content is what it should be. FleetError ``release-missing`` for status 404 and 410,
     ``release-refused`` for other ones, ``release-unreachable`` without a connection, and for ``ATTEMPTS`` early ends,
-    or one without a byte more (``part`` stays); ``release-damaged`` (it is removed; also for a file of more than 2 GB),
-    ``unwritable-folder``. OSError where ``part`` cannot be looked at or removed; what ``whole`` raises. One caller at a
-    time.
+    or one without a byte more (``part`` stays, unless the last attempt showed its beginning to be wrong);
+    ``release-damaged`` (it is removed; also for a file of more than 2 GB), ``unwritable-folder``. OSError
+    where ``part`` cannot be looked at or removed; what ``whole`` raises. One caller at a time.
     """
     make_folder(part.parent)
     name, host = place.rsplit("/", 1)[-1], of.host(place)
