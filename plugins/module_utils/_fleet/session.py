@@ -83,8 +83,8 @@ def open_session(
     """Opens the records that the option ``records`` describes (a mapping, or None for those of this folder); parts of
     it that are None are passed over, and of a hub those that Ansible fills in for a file (``path``, ``durable``).
     Leases are taken as the option ``holder`` says, else as ``holder_name``; the option ``reason`` is kept, if the verb
-    has one. FleetErrors of ``open_records``; a verb that ``writes`` refuses
-    records that would be lost (``no-durable-records``), and a copy (``records-copy``)."""
+    has one. FleetErrors of ``open_records``; a verb that ``writes`` refuses records that would be lost
+    (``no-durable-records``), and a copy (``records-copy``)."""
     given = {key: value for key, value in (options.get("records") or {}).items() if value is not None}
     if given.get("type") == "hub":
         given = {key: value for key, value in given.items() if key not in ("path", "durable")}
@@ -93,6 +93,7 @@ def open_session(
     records = open_records(given, environ, clock)
     if writes:
         if told := copied_words(records, clock()):
+            records.close()
             raise copy_is_read(records.place, told)
         guard_durable(records, environ)
     return Session(

@@ -310,7 +310,7 @@ class KubeClient:
 
     def _left(self) -> float:
         """Seconds that the next answer may take. ApiError ``timeout`` once ``timeout.whole`` is over."""
-        end = None if getattr(self._mine, "unhurried", False) else self._end
+        end = None if getattr(self._mine, "without_time_budget", False) else self._end
         left = self.timeout.read if end is None else min(self.timeout.read, end - time.monotonic())
         if left <= 0:
             text = f"{self.connection.server} took more than {self.timeout.whole:g} s in all"

@@ -286,16 +286,18 @@ def copy_of(records: Records, now: datetime) -> bytes:
     """The content of a file of records that holds what ``records`` hold at ``now``, aware, and is only read: their
     objects of all ``KINDS``, and leases that have a holder, expired ones too; no journal, and no secrets. Of a copy it
     is one more of the same instant. Each kind is as it is when it is read, so two may not fit together. FleetError as
-    of ``Records.list``, for any kind of which one cannot be read, and ``Records.leases``; ValueError for a
+    of ``Records.list``, for any kind of which one cannot be read, and ``Records.leases``, ``invalid`` for a record that
+    no reader of a file would take; ValueError for a
     resourceVersion that is no number, which no server over etcd has."""
     origin = records.origin or CopyOrigin(place=records.place, at=now)
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         make_tables(connection, COPY_ID)
         told = canonical_json([origin.place, write_time(origin.at)])
         connection.execute("INSERT INTO meta VALUES ('copy', ?)", (told,))
+        rows = JudgedRows(records.place)
         for kind in KINDS:
             for record in records.list(kind):
-                _put(connection, record, object_rules.json_text(record))
+                _put(connection, record, rows.text_of(record))
         for lease in records.leases():
             _put_lease(connection, lease)
         return connection.serialize()

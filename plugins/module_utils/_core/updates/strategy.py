@@ -52,7 +52,7 @@ class Candidate:
 
     name: str
     group: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    labels: Mapping[str, str] | None = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,14 +158,14 @@ def _free_name(stage: UpdateStage, strategy: UpdateRunStrategy) -> str:
 def _matching(
     selector: MemberSelector, path: str, among: tuple[Candidate, ...], problems: list[Problem]
 ) -> tuple[Candidate, ...]:
-    """Those whose labels the selector matches, in order; none, with a problem ``invalid-label-selector``, if it cannot
-    be read."""
+    """Those whose labels are known and match the selector, in order; none, with a problem ``invalid-label-selector``,
+    if it cannot be read."""
     try:
         matches: Matcher = compile_selector(parse_selector(selector.by_label))
     except ValueError as error:
         problems.append(Problem("invalid-label-selector", str(error), path))
         return ()
-    return tuple(one for one in among if matches(one.labels))
+    return tuple(one for one in among if one.labels is not None and matches(one.labels))
 
 
 def _overlaps(taken: t.Sequence[_Taken]) -> list[Problem]:

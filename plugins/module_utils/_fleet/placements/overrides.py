@@ -22,6 +22,7 @@ from ..._core.schema.checking import Written, no_written_text
 from ..._kube.client import KubeClient
 from ..._store.hub_objects import hub_objects
 from ..._store.manifests import Manifest
+from ..session import Session
 
 CLASSES: tuple[type[Override], ...] = (ClusterResourceOverride, ResourceOverride)
 KINDS = tuple(each.__name__ for each in CLASSES)
@@ -78,6 +79,21 @@ def overrides_in(manifests: t.Iterable[Manifest], strict: bool) -> LoadedOverrid
     if problems:
         raise FleetError.of(problems)
     return LoadedOverrides(overrides=tuple(found.values()), findings=tuple(findings))
+
+
+def with_overrides_on_hub(written: LoadedOverrides, session: Session) -> LoadedOverrides:
+    """Those of files together with those of the hub that keeps the records, if one does. FleetError as of
+    ``overrides_on``, and ``records-copy`` for a copy of a hub's records: what is placed also follows from what only the
+    hub tells (overrides, placements without files, which member is the hub), and a plan without that would not be the
+    one of the apply."""
+    if session.hub is not None:
+        return merged_overrides(written, overrides_on(session.hub))
+    home = session.home
+    if home.startswith("hub "):
+        text = f"placements follow from what only the {home} tells, and these records are a copy"
+        hint = "plan from a facts snapshot, without these records (gitops.fleet.facts writes it)"
+        raise FleetError("records-copy", text, session.records.place, hint)
+    return written
 
 
 def overrides_on(hub: KubeClient) -> LoadedOverrides:

@@ -59,7 +59,7 @@ from .checks import (
 from .crew.worker_crew import hired
 from .history.roll_back import RollBack, earlier_placements
 from .look import ApplyOptions, MemberRunners, Outcomes, on_members
-from .overrides import LoadedOverrides, merged_overrides, overrides_in, overrides_on
+from .overrides import LoadedOverrides, overrides_in, with_overrides_on_hub
 from .plan import FleetPlan, PlanRequest, Source, make_plans, plan_again
 from .recorded import FROM_FILES, all_placements
 from .rollout_words import Waiting
@@ -280,11 +280,12 @@ def wanted_placements(session: Session, asked: PlacementRequest) -> tuple[Loaded
 
 
 def _overrides(session: Session, asked: PlacementRequest, manifests: t.Iterable[Manifest]) -> LoadedOverrides:
-    """Those of files and hub; none where placements only end. FleetError as of ``overrides_in``, ``overrides_on``."""
+    """Those of files and hub; none where placements only end. FleetError as of ``overrides_in``,
+    ``with_overrides_on_hub``."""
     if asked.absent:
         return LoadedOverrides()
     written = overrides_in(manifests, asked.strict)
-    return merged_overrides(written, overrides_on(session.hub)) if session.hub else written
+    return with_overrides_on_hub(written, session)
 
 
 def _wanted(

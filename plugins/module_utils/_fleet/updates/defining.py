@@ -160,14 +160,14 @@ def _repeats(run: UpdateRun, before: UpdateRun) -> bool:
 
 
 def candidates(records: Records) -> tuple[Candidate, ...]:
-    """The members of the fleet in the order of their names, with what groups and selectors look at (no labels where
-    there is no MemberCluster); FleetMembers are not judged. FleetErrors of the records."""
+    """The members of the fleet in the order of their names, with what groups and selectors look at (labels of None
+    where there is no MemberCluster: no selector takes it); FleetMembers are not judged. FleetErrors of the records."""
     labels = {each["metadata"]["name"]: each["metadata"].get("labels") or {} for each in records.list("MemberCluster")}
     return tuple(
         Candidate(
             name=each["metadata"]["name"],
             group=each["spec"].get("group", ""),
-            labels=labels.get(each["metadata"]["name"], {}),
+            labels=labels.get(each["metadata"]["name"]),
         )
         for each in records.list("FleetMember")
     )

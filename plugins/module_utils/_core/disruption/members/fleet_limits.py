@@ -148,7 +148,7 @@ def _site(member: MemberNodes) -> MaintainedMember:
     """The member as calendars of maintenance ask for it."""
     return MaintainedMember(
         name=member.name,
-        labels=member.labels if member.labels_known else None,
+        labels=member.known_labels,
         maintenance=member.maintenance,
         own=member.own_maintenance,
     )

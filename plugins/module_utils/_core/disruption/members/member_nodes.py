@@ -77,6 +77,11 @@ class MemberNodes:
         return assemble(self.nodes, self.claims, self.pods, pools, self.pdbs, self.daemons or ())
 
     @property
+    def known_labels(self) -> Mapping[str, str] | None:
+        """Its labels; None where they are not known, which is not the same as none."""
+        return self.labels if self.labels_known else None
+
+    @property
     def pods_known(self) -> bool:
         """Whether pods were asked for, and could be read."""
         return self.pods_read and POD not in self.missing

@@ -49,7 +49,9 @@ def budgeted_pools(member: MemberNodes, rotations: t.Iterable[NodeRotation]) -> 
     none."""
     census = take_census(each.counted() for each in member.state.nodes)
     pools = () if NODE_CLAIM in member.missing else sorted(member.pools, key=lambda one: one.name)
-    ours = (each for each in sorted(rotations, key=lambda one: one.name) if takes(each, member.name, member.labels))
+    ours = (
+        each for each in sorted(rotations, key=lambda one: one.name) if takes(each, member.name, member.known_labels)
+    )
     return (
         *(
             BudgetedPool(
@@ -90,13 +92,16 @@ def member_census(member: MemberNodes, holds: Holds | None = None) -> NodeCensus
     return take_census(counted).get("", NodeCensus())
 
 
-def takes(rotation: NodeRotation, member: str, labels: Mapping[str, str]) -> bool:
+def takes(rotation: NodeRotation, member: str, labels: Mapping[str, str] | None) -> bool:
     """Whether the member with these labels takes part: it is named, if members are, and its labels are selected, if
-    there is a selector. ValueError for a selector that is none."""
+    there is a selector. None: its labels are not known, and no selector takes it, one that excludes labels neither.
+    ValueError for a selector that is none."""
     selector, names = rotation.spec.member_selector, rotation.spec.members
     if names and member not in names:
         return False
-    return selector is None or compile_selector(parse_selector(selector.by_label))(labels)
+    if selector is None:
+        return True
+    return compile_selector(parse_selector(selector.by_label))(labels or {}) and labels is not None
 
 
 def compile_node_selector(rotation: NodeRotation) -> Holds:

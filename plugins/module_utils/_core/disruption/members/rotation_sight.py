@@ -60,7 +60,7 @@ class RotationGround:
         members have to be looked at."""
         return any(each.spec.budgets for each in self.maintenance)
 
-    def takes(self, member: str, labels: Mapping[str, str]) -> bool:
+    def takes(self, member: str, labels: Mapping[str, str] | None) -> bool:
         """Whether the member with these labels takes part in the rotation, as of ``pools.takes``; ValueError for a
         selector that is none."""
         return takes(self.rotation, member, labels)
@@ -73,7 +73,7 @@ class RotationGround:
         return {
             f"{member.name}/{node.name}": why
             for member in members
-            if self.takes(member.name, member.labels)
+            if self.takes(member.name, member.known_labels)
             for node in member.nodes
             if holds(node.labels) and (why := self._why(node, now))
         }
@@ -115,7 +115,7 @@ class RotationGround:
         holds = compile_node_selector(self.rotation)
         for pool in flying:
             found.pools[cluster_in_name(pool)].add(pool)
-        taking = [each for each in members if each.name in found.pools or self.takes(each.name, each.labels)]
+        taking = [each for each in members if each.name in found.pools or self.takes(each.name, each.known_labels)]
         for member in taking:
             found.add(member, holds)
         named = {each.name for each in taking}

@@ -32,7 +32,7 @@ from ...session import Session
 from ..explaining import recorded_index
 from ..history.kept import kept_snapshots
 from ..history.roll_back import RollBack, add_by_key, content_of, require_whole
-from ..overrides import merged_overrides, overrides_concerning, overrides_on
+from ..overrides import overrides_concerning, with_overrides_on_hub
 from ..rollout_words import NAMED
 from ..sources import now_credentials
 from .sources import StagedManifests
@@ -58,7 +58,7 @@ def planned(
     FleetError where the content is not known any more (``snapshot-gone``, ``snapshot-not-whole``; if it ``sends``,
     those of ``content_of`` and ``read_manifests``), where it holds what a member is reached with by now
     (``fleet-credentials``), where an override cannot be carried out, of the records, and as of ``kept_snapshots``,
-    ``overrides_on`` and ``overrides_concerning``.
+    ``with_overrides_on_hub`` and ``overrides_concerning``.
     """
     placement, policy = ground.placement, ground.policy
     if placement is None or policy is None:
@@ -66,7 +66,7 @@ def planned(
     kept = _kept(ground, run)
     objects = _objects(session, kept, run, given, sends)
     ids = [each.id for each in objects]
-    loaded = merged_overrides(given.overrides, overrides_on(session.hub)) if session.hub else given.overrides
+    loaded = with_overrides_on_hub(given.overrides, session)
     refused = [replace(each, where=str(placement.key)) for each in now_credentials(ids, credentials)]
     if refused:
         raise FleetError.of(refused)

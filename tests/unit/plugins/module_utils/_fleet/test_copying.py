@@ -11,17 +11,22 @@ import stat
 import typing as t
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.copying import write_copy
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.overrides import (
+    LoadedOverrides,
+    with_overrides_on_hub,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import (
     Session,
     copied_words,
     open_session,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import CopyOrigin, Record
-from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords, copy_of
 
 MC = "MemberCluster"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -159,6 +164,37 @@ def test_records_that_are_not_there_are_not_copied(tmp_path: Path) -> None:
     with session_of(tmp_path / "mistyped.db") as session, refused("no-records"):
         write_copy(session, str(tmp_path / "fleet.db"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_records_that_are_empty_are_not_copied(tmp_path: Path, copy: Path) -> None:
+    """A first write that was interrupted: a good copy would give way to one of nothing."""
+    (tmp_path / "empty.db").touch()
+    before = copy.read_bytes()
+    with session_of(tmp_path / "empty.db") as session, refused("no-records"):
+        write_copy(session, str(copy))
+    assert copy.read_bytes() == before
+
+
+def test_a_record_that_no_reader_takes_is_named_and_not_copied(records: Path) -> None:
+    with session_of(records) as session:
+        (first, *_others) = session.records.list(MC)
+        bare = {key: each for key, each in first.items() if key != "spec"}
+        hub = SimpleNamespace(origin=None, place="hub", list=lambda kind: [bare] if kind == MC else [], leases=tuple)
+        with refused("invalid"):
+            copy_of(t.cast(t.Any, hub), NOW)
+
+
+def test_placements_are_not_planned_from_the_copy_of_a_hubs_records(copy: Path, records: Path) -> None:
+    """Overrides that lie on the hub would be left out, and the plan would not be that of the apply."""
+    written = LoadedOverrides()
+    with session_of(copy) as copied, session_of(records) as session:
+        assert with_overrides_on_hub(written, copied) is with_overrides_on_hub(written, session) is written
+    with sqlite3.connect(copy) as connection:
+        told = json.dumps(["hub https://10.0.0.1", "2026-01-02T03:04:05Z"]).encode()
+        connection.execute("UPDATE meta SET value = ? WHERE name = 'copy'", (told,))
+    connection.close()
+    with session_of(copy) as copied, refused("records-copy"):
+        with_overrides_on_hub(written, copied)
 
 
 @pytest.mark.parametrize("told", [b"", b"{}", b'["a"]', b'["a", 5]', b'["a", "yesterday"]', "text", 7, None])

@@ -142,8 +142,8 @@ def first(clusters, **more):
     """The plan of a placement that was never applied."""
     rows = [ClusterPlan(cluster=name, change="gained", cause="picked", reason="") for name in clusters]
     parts = {
-        "placement": placement(None), "deleting": False, "is_by_staged_runs": False, "empty_first": False, "clusters": rows,
-        "bindings": [], "resource_snapshot": "web-0-snapshot", "resource_snapshot_new": True,
+        "placement": placement(None), "deleting": False, "is_by_staged_runs": False, "empty_first": False,
+        "clusters": rows, "bindings": [], "resource_snapshot": "web-0-snapshot", "resource_snapshot_new": True,
     }  # fmt: skip
     return SimpleNamespace(**{**parts, **more})
 

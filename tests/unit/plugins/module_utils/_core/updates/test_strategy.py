@@ -193,6 +193,14 @@ def test_an_empty_group_is_accepted_with_a_warning():  # D3-17, D17, V17
     assert [(found.code, found.path) for found in made.warnings] == [("empty-group", "strategy.stages[0].groups[0]")]
 
 
+def test_no_selector_takes_a_member_whose_labels_nobody_knows():
+    """It has no MemberCluster, and may be the very one that the selector is to spare."""
+    fleet = (Candidate(name="known"), Candidate(name="lost", labels=None))
+    group = UpdateGroup(name="rest", member_selector=label("!fragile"))
+    made = resolved(UpdateStage(name="one", groups=(group,)), fleet=fleet)
+    assert members(made) == [["known"]] and made.uncovered == ("lost",)
+
+
 def test_members_that_no_group_takes_are_listed():  # D3-16
     made = resolved(UpdateStage(name="s", groups=(UpdateGroup(name="g"),)))
     assert made.uncovered == ("c", "d")

@@ -76,6 +76,24 @@ def test_a_node_is_due_if_anything_asked_for_holds(due: Document, names: set[str
     assert set(wanted.due([here], NOW)) == {f"m1/{name}" for name in names}
 
 
+@pytest.mark.parametrize(
+    ("spec", "taken"),
+    [
+        ({"memberSelector": {"byLabel": "env!=prod"}}, False),
+        ({"memberSelector": {"byLabel": "!fragile"}}, False),
+        ({"memberSelector": {"byLabel": "env=prod"}}, False),
+        ({"members": ["m1"]}, True),
+        ({}, True),
+    ],
+)
+def test_no_selector_takes_a_member_whose_labels_nobody_knows(spec: Document, taken: bool) -> None:
+    """It has no MemberCluster, and may be the very one that the selector is to spare."""
+    lost = member("m1", node("a"), labels_known=False)
+    wanted = ground(rotation(**spec))
+    assert bool(wanted.due([lost], NOW)) is taken
+    assert bool(wanted.step_input([lost], NOW).nodes) is taken
+
+
 def test_what_was_made_since_a_rotation_began_or_came_for_a_node_of_it_is_not_left_of_it() -> None:
     """The node that came within the second in which it began is known by its name."""
     here = member("m1", node("left"), node("young"), node("came"), node("nobody-knows"))
