@@ -34,15 +34,9 @@ STRATEGY = {
     "metadata": {"name": "rings"},
     "spec": {"strategy": {"stages": [{"name": "all", "groups": [{"name": "eu"}]}]}},
 }
-RUN = {
-    "apiVersion": "gitops.fleet/v1alpha1",
-    "kind": "UpdateRun",
-    "metadata": {"name": "to-137"},
-    "spec": {
-        "updateStrategyId": "rings",
-        "managedClusterUpdate": {"upgrade": {"type": "ControlPlaneOnly", "kubernetesVersion": "1.37.1"}},
-    },
-}
+UPGRADE = {"type": "ControlPlaneOnly", "kubernetesVersion": "1.37.1"}
+WANTED = {"updateStrategyId": "rings", "managedClusterUpdate": {"upgrade": UPGRADE}}
+RUN = {**STRATEGY, "kind": "UpdateRun", "metadata": {"name": "to-137"}, "spec": WANTED}
 _jobs = count(1)
 
 
