@@ -280,8 +280,7 @@ def wanted_placements(session: Session, asked: PlacementRequest) -> tuple[Loaded
 
 
 def _overrides(session: Session, asked: PlacementRequest, manifests: t.Iterable[Manifest]) -> LoadedOverrides:
-    """Those of files and hub; none where placements only end. FleetError as of ``overrides_in``,
-    ``with_overrides_on_hub``."""
+    """Those of files and hub; none where placements only end. Errors as of what it calls, ``with_overrides_on_hub``."""
     if asked.absent:
         return LoadedOverrides()
     written = overrides_in(manifests, asked.strict)
