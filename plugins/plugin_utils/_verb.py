@@ -89,7 +89,7 @@ class Run:
         writing = not self.check_mode if writes is None else writes
         session = open_session(options, self.environ, writes=writing, say=self.say, clock=self.clock)
         self.places.append(session.records.place)
-        if told := copied_words(session.records, self.now):
+        if not writing and (told := copied_words(session.records, self.now)):
             self.warn(f"the records {session.records.place} are a copy {told}")
         return session
 

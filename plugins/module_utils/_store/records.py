@@ -65,6 +65,11 @@ class CopyOrigin:
     place: str
     at: datetime
 
+    @property
+    def is_of_hub(self) -> bool:
+        """Whether those are on a hub, and in no file: the path of a file is absolute."""
+        return self.place.startswith("hub ")
+
 
 class Records(t.Protocol):
     """Objects by kind and name, with the rules of an API server, and leases. Safe for threads and for processes. What

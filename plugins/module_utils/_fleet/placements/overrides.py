@@ -88,9 +88,9 @@ def with_overrides_on_hub(written: LoadedOverrides, session: Session) -> LoadedO
     one of the apply."""
     if session.hub is not None:
         return merged_overrides(written, overrides_on(session.hub))
-    home = session.home
-    if home.startswith("hub "):
-        text = f"placements follow from what only the {home} tells, and these records are a copy"
+    origin = session.records.origin
+    if origin is not None and origin.is_of_hub:
+        text = f"placements follow from what only the {origin.place} tells, and these records are a copy"
         hint = "plan from a facts snapshot, without these records (gitops.fleet.facts writes it)"
         raise FleetError("records-copy", text, session.records.place, hint)
     return written

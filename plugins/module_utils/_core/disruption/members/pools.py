@@ -101,7 +101,8 @@ def takes(rotation: NodeRotation, member: str, labels: Mapping[str, str] | None)
         return False
     if selector is None:
         return True
-    return compile_selector(parse_selector(selector.by_label))(labels or {}) and labels is not None
+    matches = compile_selector(parse_selector(selector.by_label))
+    return labels is not None and matches(labels)
 
 
 def compile_node_selector(rotation: NodeRotation) -> Holds:

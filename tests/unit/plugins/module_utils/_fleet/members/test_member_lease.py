@@ -124,7 +124,8 @@ def test_a_lease_is_renewed_in_time_although_the_clock_was_set_ahead_and_back(mo
     renewed: list[float] = []
     monkeypatch.setattr(member_lease, "at_home", lambda _client, _take: SimpleNamespace(seconds=300))
     monkeypatch.setattr(member_lease, "renew", lambda _client, lease: renewed.append(passed) or lease)
-    lease = KeptLease(SimpleNamespace(without_time_budget=contextlib.nullcontext), None, 300)  # type: ignore[arg-type]
+    client, taken = SimpleNamespace(without_time_budget=contextlib.nullcontext), None
+    lease = KeptLease(t.cast(t.Any, client), t.cast(t.Any, taken), 300)
     set_ahead = 0.0
     for _second in range(1800):
         passed += 1
