@@ -86,7 +86,7 @@ FIXED = {
     "what_if": {"definition", "explain", "snapshots"},
     "status": {
         *("forecast", "calendar", "days", "write_calendar", "definition", "src", "explain", "facts", "what_if"),
-        *("result_file", "waiting", "strict"),
+        *("result_file", "waiting", "strict", "write_markdown"),
     },
     "environment_up": {"state"},
     "environment_down": {"state", "allow_delete"},

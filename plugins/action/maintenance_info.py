@@ -10,7 +10,7 @@ from ..module_utils._fleet.files import refuse_unwritable, write_file
 from ..module_utils._fleet.overview.openings import OpeningsQuestion, openings_report
 from ..module_utils._fleet.updates.sources import update_manifests
 from ..module_utils._report.commands.next_steps import NextStep
-from ..module_utils._report.icalendar import icalendar
+from ..module_utils._report.forecast.icalendar import icalendar
 from ..module_utils._report.overview.openings_text import openings_text
 from ..module_utils._report.text import notes_text
 from ..plugin_utils._verb import Answer, Run, Verb

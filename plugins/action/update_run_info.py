@@ -9,6 +9,7 @@ from functools import partial
 
 from ..module_utils._fleet.files import refuse_unwritable, write_file
 from ..module_utils._fleet.leases import is_alive
+from ..module_utils._fleet.session import copied_words
 from ..module_utils._fleet.updates.approval_policy import vouched_since
 from ..module_utils._fleet.updates.automatic.waiting import WaitingWork, work_to_carry_on
 from ..module_utils._fleet.updates.defining import Outcome
@@ -18,8 +19,14 @@ from ..module_utils._fleet.updates.sources import update_manifests
 from ..module_utils._fleet.updates.update_run import asked_runs, known_beside, made_good, run_data, superseded
 from ..module_utils._report.commands.next_steps import NextStep, after_run
 from ..module_utils._report.commands.placement_steps import after_unfinished
-from ..module_utils._report.forecast_text import calendar_text, forecast_text, has_gates_to_open
-from ..module_utils._report.icalendar import icalendar
+from ..module_utils._report.forecast.comment import RunAhead, forecasts_markdown
+from ..module_utils._report.forecast.forecast_text import (
+    ForecastWords,
+    calendar_text,
+    forecast_text,
+    has_gates_to_open,
+)
+from ..module_utils._report.forecast.icalendar import icalendar
 from ..module_utils._report.run_text import HEAD, brief_text, run_text, unconducted_text, waits_for
 from ..module_utils._report.status_text import unfinished_text
 from ..module_utils._report.text import notes_text
@@ -34,26 +41,37 @@ class ActionModule(Verb):
 
     def carry_out(self, options: Data, run: Run) -> Answer:
         """Gives update runs as they are recorded, or as given ones would be defined, with forecasts and calendars where
-        these are wanted; the calendar of all is written to a file, not in check mode. Without names a run that is
-        Completed or Skipped is printed as a sentence, others as trees; one that cannot be read is among ``problems``.
+        these are wanted; the calendar of all is written to a file, not in check mode, and all as Markdown, in check
+        mode too. Without names a run that is Completed or Skipped is printed as a sentence, others as trees; one that
+        cannot be read is among ``problems``.
         FleetError ``unwritable-file``, and as of ``update_manifests``, ``asked_runs``, ``outlooks`` and
         ``work_to_carry_on``."""
-        refuse_unwritable(options["write_calendar"])
+        refuse_unwritable(options["write_calendar"], options["write_markdown"])
         given = update_manifests(options["src"], options["definition"], options["strict"])
         with run.open(options, writes=False) as session:
             now, records = session.clock(), session.records
             asked = asked_runs(records, options["names"], given, now)
             conductors = {each.name: each for each in records.leases()}
-            wanted = options["forecast"] or options["calendar"] or options["write_calendar"]
+            wanted = any(options[each] for each in ("forecast", "calendar", "write_calendar", "write_markdown"))
             runs = [with_answers(records, each, partial(vouched_since, session.hub), now) for each in asked.runs]
             ahead = outlooks(records, runs, now, options["days"], given) if wanted else {}
             known = known_beside(records, runs)
             good, newer = made_good(runs, known), superseded(runs, known)
             others = work_to_carry_on(records) if options["waiting"] else WaitingWork()
+            copied = copied_words(records, now)
+        told = [
+            RunAhead(
+                run=each,
+                to_be_made=each.name in asked.to_be_made,
+                words=_words(ahead.get(each.name), has_gates_to_open(each)),
+                calendar=ahead[each.name].appointments if each.name in ahead else (),
+            )
+            for each in runs
+        ]
         found: list[Data] = []
         further: dict[str, list[str]] = {}
         shown: dict[str, list[str]] = {}
-        for one in runs:
+        for one, run_ahead in zip(runs, told, strict=True):
             lease = conductors.get(f"run/{one.name}")
             held = lease.holder if lease and is_alive(lease, now) else ""
             data = run_data(Outcome(run=one, changed=False)) | {"waits_for": waits_for(one), "conducted_by": held}
@@ -69,12 +87,13 @@ class ActionModule(Verb):
             further[one.name] = left + run.next_lines(steps)
             tree = run_text(one)
             shown[one.name] = tree if options["names"] else brief_text(one)
-            found.append(
-                data | {"tree": tree} | _told(ahead.get(one.name), options, has_gates_to_open(one), tree[:HEAD])
-            )
+            found.append(data | {"tree": tree} | _told(ahead.get(one.name), run_ahead.words, options, tree[:HEAD]))
         if options["write_calendar"] and not run.check_mode:
             kept = {name: each.appointments for name, each in ahead.items()}
             write_file(options["write_calendar"], icalendar(kept, now))
+        if options["write_markdown"]:
+            notes = [*([f"the records are a copy {copied}"] if copied else []), *map(str, asked.notes)]
+            write_file(options["write_markdown"], forecasts_markdown(told, notes, asked.problems))
         for each in found:
             # A forecast has the same rows, and the goal above them.
             tree = () if "forecast" in each else shown[each["name"]]
@@ -104,15 +123,22 @@ def _with_files(step: NextStep, src: t.Sequence[str]) -> NextStep:
     return replace(step, variables={**step.variables, "updates": src[0] if len(src) == 1 else list(src)})
 
 
-def _told(ahead: Outlook | None, options: Data, gated: bool, goal: t.Sequence[str]) -> Data:
-    """What the options want of a run's outlook: ``forecast`` and ``calendar``, and ``table``, their lines; empty for
-    None, as for a run that has ended, and where nothing is wanted."""
+def _words(ahead: Outlook | None, gated: bool) -> ForecastWords | None:
+    """The outlook in words, of a run that people have gates of to open if it is ``gated``; None without one."""
+    if ahead is None:
+        return None
+    usual, before = ahead.durations.others, ahead.runs_before
+    return ForecastWords.of(ahead.forecast, usual, before, ahead.own, gated)
+
+
+def _told(ahead: Outlook | None, words: ForecastWords | None, options: Data, goal: t.Sequence[str]) -> Data:
+    """What the options want of a run's outlook, and of that in words: ``forecast`` and ``calendar``, and ``table``,
+    their lines; empty for None, as for a run that has ended, and where nothing is wanted."""
     data: Data = {}
     lines: list[str] = []
-    if ahead and options["forecast"]:
+    if ahead and words and options["forecast"]:
         data["forecast"] = ahead.as_dict()
-        usual, before = ahead.durations.others, ahead.runs_before
-        lines += forecast_text(ahead.forecast, usual, before, ahead.own, gated, goal)
+        lines += forecast_text(words, goal)
     if ahead and options["calendar"]:
         data["calendar"] = [each.as_dict() for each in ahead.appointments]
         lines += calendar_text(ahead.appointments)

@@ -66,7 +66,7 @@ def brief_text(run: UpdateRun) -> list[str]:
         return run_text(run)
     ended = f", {write_time(status.completed_time)}" if status.completed_time else ""
     state = status.state if run.status.outcome == SUCCEEDED else _state(run)
-    return folded(f"run {run.name}: {_goal(run)}: {state}, {_tally(run.status.members)}{ended}")
+    return folded(f"run {run.name}: {goal(run)}: {state}, {_tally(run.status.members)}{ended}")
 
 
 def unconducted_text(run: UpdateRun, conducted_until: datetime | None, made_good_by: str) -> list[str]:
@@ -81,7 +81,7 @@ def unconducted_text(run: UpdateRun, conducted_until: datetime | None, made_good
     return lines
 
 
-def _goal(run: UpdateRun) -> str:
+def goal(run: UpdateRun) -> str:
     """The type of upgrade and the version, or ``newer node images`` where there is none."""
     return f"{run.spec.managed_cluster_update.upgrade.type} to {run.status.target_version or 'newer node images'}"
 
@@ -98,7 +98,7 @@ def run_text(run: UpdateRun, begun: bool = True) -> list[str]:
     ``SHOWN`` members only so many are shown, those that failed, run or wait before others, and the rest is counted."""
     status = run.status
     members = status.members
-    lines = [f"run {run.name}: {_goal(run)}, {run.spec.strategy_name or 'own sequence'}", f"digest {status.digest}"]
+    lines = [f"run {run.name}: {goal(run)}, {run.spec.strategy_name or 'own sequence'}", f"digest {status.digest}"]
     rows: list[Row] = [(run.name, _state(run), _joined(_tally(members), _why(status.status, members, status.message)))]
     told = Told(
         makers=named_makers(run),

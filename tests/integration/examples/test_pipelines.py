@@ -153,7 +153,10 @@ def test_github(github: OnGitHub, host: Host) -> None:
     ahead = github.run("forecast", repository.plan_run(), "web")
     assert ahead.code == 0 and "run to-137: ControlPlaneOnly to 1.37.1, rings" in ahead.output, ahead.output
     summary = Path(ahead.environ["GITHUB_STEP_SUMMARY"]).read_text(encoding="utf-8")
-    assert "to-137" in summary and "are a copy of hub https://" in " ".join(summary.split())
+    assert "| to-137 | ControlPlaneOnly to 1.37.1 | not recorded yet | 0 |" in summary
+    assert "note: the records are a copy of hub https" in summary
+    assert host.comments[-1]["body"] == f"<!-- gitops.fleet forecast -->\n{summary}".rstrip("\n")
+    host.changed.clear()
 
     assert github.run("plan", sha, "web").code == 0, github.jobs[-1].output
     first = host.comments[-1]["body"]
@@ -234,6 +237,7 @@ def test_gitlab(hub_fleet: Fleet, host: Host) -> None:
     assert host.files[change, "lint", "lint.sarif"]
     repository.plan_run()
     assert run("forecast", change).code == 0 and "run to-137: ControlPlaneOnly to 1.37.1" in jobs[-1].output
+    assert [each["body"].splitlines()[1] for each in host.comments] == ["## Fleet plan", "## Fleet forecast"]
     assert run("apply", "main").code == 2 and fleet.holders() == []
     host.merged = [{"state": "merged", "iid": 5}]
     assert run("apply", "main").code == 0, jobs[-1].output

@@ -14,8 +14,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.histor
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.changes import FieldChange
 from ansible_collections.gitops.fleet.plugins.module_utils._report import changes, text
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next_steps import NextStep, next_lines
+from ansible_collections.gitops.fleet.plugins.module_utils._report.forecast.icalendar import icalendar
 from ansible_collections.gitops.fleet.plugins.module_utils._report.history_text import SUFFIXES, history_file
-from ansible_collections.gitops.fleet.plugins.module_utils._report.icalendar import icalendar
 from ansible_collections.gitops.fleet.plugins.module_utils._report.markdown import as_code, escaped
 from ansible_collections.gitops.fleet.plugins.module_utils._report.widths import fitting
 

@@ -17,8 +17,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.durati
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.forecast import Assumptions, forecast
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates import commands
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView
-from ansible_collections.gitops.fleet.plugins.module_utils._report.forecast_text import calendar_text, forecast_text
-from ansible_collections.gitops.fleet.plugins.module_utils._report.icalendar import icalendar
+from ansible_collections.gitops.fleet.plugins.module_utils._report.forecast.forecast_text import (
+    ForecastWords,
+    calendar_text,
+    forecast_text,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._report.forecast.icalendar import icalendar
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import T0, played
 
 HOUR, UNTIL = timedelta(hours=1), T0 + timedelta(days=3)
@@ -120,7 +124,8 @@ def test_the_forecast_as_a_table() -> None:
     run = played("s{g:a,b}").run
     views = {name: MemberView(name=name) for name in "ab"}
     day = timedelta(hours=20)
-    lines = forecast_text(forecast(run, views, T0), Duration(day, day * 1.5), 0, goal=["run r: Full to 1.36.3"])
+    usual = Duration(day, day * 1.5)
+    lines = forecast_text(ForecastWords.of(forecast(run, views, T0), usual, 0), ["run r: Full to 1.36.3"])
     done = r"r will be done \w{3} 2026-08-\d\d \d\d:\d\d UTC, at the latest .*\d\d:\d\d, if no upgrade fails"
     assert re.fullmatch(done, " ".join(" ".join(lines[: lines.index("run r: Full to 1.36.3")]).split()))
     told = " ".join(" ".join(lines).split())
@@ -129,10 +134,12 @@ def test_the_forecast_as_a_table() -> None:
     assert [line.split()[0] for line in lines[head + 1 :]] == ["r", "s", "a", "b"]
     waiting = views | {"b": MemberView(name="b", windows=(NIGHT,))}
     for known, words in (((3, True), "from 3 earlier runs and this one"), ((0, True), "from this run")):
-        told = " ".join(" ".join(forecast_text(forecast(run, waiting, T0), Duration(day, day * 1.5), *known)).split())
+        told = " ".join(" ".join(forecast_text(ForecastWords.of(forecast(run, waiting, T0), usual, *known))).split())
         assert f"learned {words}" in told
-    held = forecast_text(forecast(run, waiting, T0), Duration(day, day * 1.5), 3)
+    held = forecast_text(ForecastWords.of(forecast(run, waiting, T0), usual, 3))
     assert "learned from 3 earlier runs" in " ".join(" ".join(held).split()) and max(map(len, held)) <= 80
     assert any(re.match(r"b .* the maintenance window opens at Mon 2026-08-17 ", line) for line in held), held
     never = forecast(run, views | {"b": MemberView(name="b", windows=())}, T0)
-    assert forecast_text(never, Duration(HOUR, HOUR), 0)[0].startswith("r does not end by itself: waits for b: ")
+    assert forecast_text(ForecastWords.of(never, Duration(HOUR, HOUR), 0))[0].startswith(
+        "r does not end by itself: waits for b: "
+    )

@@ -15,8 +15,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.foreca
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import as_answered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval, MemberView
-from ansible_collections.gitops.fleet.plugins.module_utils._report.forecast_text import (
+from ansible_collections.gitops.fleet.plugins.module_utils._report.forecast.forecast_text import (
     UNUSUAL,
+    ForecastWords,
     calendar_text,
     forecast_text,
     has_gates_to_open,
@@ -37,7 +38,7 @@ HOUR = timedelta(hours=1)
 
 def test_instants_of_a_forecast_have_their_weekday_once_a_day() -> None:
     run = played("s{g:a}").run
-    lines = forecast_text(forecast(run, {"a": MemberView(name="a")}, T0), Duration(HOUR, HOUR), 0)
+    lines = forecast_text(ForecastWords.of(forecast(run, {"a": MemberView(name="a")}, T0), Duration(HOUR, HOUR), 0))
     (row,) = [line for line in lines if line.startswith("r  ")]
     assert re.fullmatch(r"r +Mon 2026-08-17 00:00 +00:\d\d +\d\d:\d\d", row), row
     assert with_weekdays("until 2026-08-18T01:00:00Z, or so") == "until Tue 2026-08-18 01:00 UTC, or so"
@@ -50,7 +51,7 @@ def test_instants_of_a_forecast_have_their_weekday_once_a_day() -> None:
 
 def test_a_run_that_nobody_is_in_is_not_said_to_be_done_at_once() -> None:
     foreseen = replace(forecast(played("s{g:a}").run, {"a": MemberView(name="a")}, T0), members=())
-    told = forecast_text(foreseen, Duration(HOUR, HOUR), 0, goal=["goal"])
+    told = forecast_text(ForecastWords.of(foreseen, Duration(HOUR, HOUR), 0), ["goal"])
     assert told == ["r has no members, so that nothing is upgraded by it", "goal"]
 
 
@@ -65,7 +66,7 @@ def test_a_forecast_with_gates_says_when_they_have_to_be_opened() -> None:
     assert not has_gates_to_open(as_answered(recorded, {"id-ticket": Approval(gate="", by="carol", at=T0)}))
     assert not has_gates_to_open(replace(recorded, status=UpdateRunStatus()))
     foreseen = forecast(play.run, {"a": MemberView(name="a")}, T0)
-    told = " ".join(" ".join(forecast_text(foreseen, Duration(HOUR, HOUR), 0, gated=True)).split())
+    told = " ".join(" ".join(forecast_text(ForecastWords.of(foreseen, Duration(HOUR, HOUR), 0, gated=True))).split())
     assert "if no upgrade fails and half of its gates are approved within 1 h, nine of ten within 8 h" in told
 
 
@@ -74,7 +75,7 @@ def test_a_stage_ends_in_the_table_when_it_does_in_the_calendar() -> None:
     play = Play(changed(gated, "prod", before_gates=gate("ticket"))).start()
     views = {each: MemberView(name=each) for each in "abcd"}
     foreseen = forecast(play.run, views, T0)
-    table = forecast_text(foreseen, Duration(HOUR, HOUR), 0)
+    table = forecast_text(ForecastWords.of(foreseen, Duration(HOUR, HOUR), 0))
     assert foreseen.run.expected.end == foreseen.run.end.p50
     calendar = calendar_text(appointments(play.run, views, {}, foreseen, T0, T0 + 30 * 24 * HOUR))
     ends = {line.split()[0]: line.split()[4] for line in table if line.startswith(("  dev ", "  prod "))}
@@ -114,7 +115,7 @@ def test_gates_wait_as_stated_where_windows_decide_on_the_end() -> None:
         (wait,) = [each for each in foreseen.waits if "gate" in each.message]
         assert wait.end is not None and wait.end - wait.start == HOUR
         assert foreseen.run.expected.end == foreseen.run.end.p50
-        assert UNUSUAL not in " ".join(" ".join(forecast_text(foreseen, Duration(HOUR, HOUR), 0, gated=True)).split())
+        assert UNUSUAL not in ForecastWords.of(foreseen, Duration(HOUR, HOUR), 0, gated=True).known
 
 
 def test_where_gates_decide_on_the_end_it_is_said_that_one_may_wait_longer() -> None:
@@ -124,5 +125,5 @@ def test_where_gates_decide_on_the_end_it_is_said_that_one_may_wait_longer() -> 
     foreseen = forecast(play.run, {each: MemberView(name=each) for each in "ac"}, T0)
     waits = [each.end - each.start for each in foreseen.waits if "gate" in each.message and each.end]
     assert max(waits) > HOUR and not foreseen.usual_gates
-    told = " ".join(" ".join(forecast_text(foreseen, Duration(HOUR, HOUR), 0, gated=True)).split())
+    told = " ".join(" ".join(forecast_text(ForecastWords.of(foreseen, Duration(HOUR, HOUR), 0, gated=True))).split())
     assert UNUSUAL in told

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 import typing as t
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from .._core.forecast.appointments import FREEZE, OPEN, TAKEN, Appointment
-from .._core.forecast.durations import Duration
-from .._core.forecast.forecast import APPROVAL, BEFORE_IT, ITS_TURN, Forecast, PartForecast
-from .._core.objects.updates.run_status import UpdateGroupStatus, UpdateStageStatus
-from .._core.objects.updates.strategy import APPROVAL as BY_PEOPLE
-from .._core.objects.updates.update_run import UpdateRun
-from .._core.updates.facts import DONE
-from .._core.values.instants import parse_time, write_local
-from .._core.values.listed import listed
-from .text import folded, table
+from ..._core.forecast.appointments import FREEZE, OPEN, TAKEN, Appointment
+from ..._core.forecast.durations import Duration
+from ..._core.forecast.forecast import APPROVAL, BEFORE_IT, ITS_TURN, Forecast, PartForecast
+from ..._core.objects.updates.run_status import UpdateGroupStatus, UpdateStageStatus
+from ..._core.objects.updates.strategy import APPROVAL as BY_PEOPLE
+from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.updates.facts import DONE
+from ..._core.values.instants import parse_time, write_local
+from ..._core.values.listed import listed
+from ..text import folded, table
 
 SHOWN = 40
 NAMED = 5
@@ -34,46 +35,60 @@ _INSTANT = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 Row = tuple[str, str, str, str]
 
 
-def forecast_text(
-    foreseen: Forecast,
-    usual: Duration,
-    runs_before: int,
-    own: bool = False,
-    gated: bool = False,
-    goal: t.Sequence[str] = (),
-) -> list[str]:
-    """When the run is done, in a sentence, which with ``gated`` speaks of approvals (people have gates to open); the
-    lines of ``goal`` as they are; how long upgrades take, and that single gates take longer in what is below, if they
-    may; the next change. Then run, stages and the first ``SHOWN`` members of each as a table in UTC: begin and end by
-    the course in the middle, of which the calendar is, too, and at the latest by when nine of ten courses have ended
-    it. Last, if there are any, those of them that wait for something else than their turn. ``usual`` is learned from
-    ``runs_before`` other runs, and with ``own`` from this one's members; assumed without both. Of a run without members
-    that alone is told, and the ``goal``."""
-    if not foreseen.members:
-        return [*folded(f"{foreseen.run.name} has no members, so that nothing is upgraded by it"), *goal]
-    earlier = [f"{runs_before} earlier run{'s' * (runs_before > 1)}"] if runs_before else []
-    sources = [*earlier, *(["this one" if earlier else "this run"] if own else [])]
-    known = f"learned from {' and '.join(sources)}" if sources else "assumed, as no earlier run tells"
-    at = f"{write_local(foreseen.changes_at, UTC)}: " if foreseen.changes_at else ""
-    single = [UNUSUAL] if gated and not foreseen.usual_gates else []
-    usually = f"half of all upgrades take at most {_minutes(usual.p50)}, nine of ten {_minutes(usual.p90)}, {known}"
-    lines = [
-        *folded(_answer(foreseen, gated), most=SENTENCE),
-        *goal,
-        *folded(usually),
-        *(line for each in single for line in folded(each)),
-        *folded(f"next change: {at}{with_weekdays(foreseen.changes_by)}"),
-    ]
-    rows, held = [_row(foreseen.run, foreseen.run.name)], []
-    for stage in foreseen.stages:
-        rows.append(_row(stage, f"  {stage.name}"))
-        mine = [each for each in foreseen.members if each.stage == stage.name]
-        rows += [_row(each, f"    {each.name}") for each in mine[:SHOWN]]
-        if len(mine) > SHOWN:
-            rows.append((f"    and {len(mine) - SHOWN} more", "", "", ""))
-        held += [(each.name, with_weekdays(each.blocker)) for each in (stage, *mine[:SHOWN]) if _holds(each)]
-    lines += table(("WHAT", "BEGINS, UTC", "ENDS", "AT THE LATEST"), rows, "")
-    return lines + (table(("WHO", "WAITS FOR"), held, "") if held else [])
+@dataclass(frozen=True, kw_only=True)
+class ForecastWords:
+    """A forecast in words: ``answer`` says when the run is done, ``known`` how long upgrades take, that single gates
+    take longer in what is below, if they may, and the next change. ``rows`` are run, stages and the first ``SHOWN``
+    members of each, indented: begin and end in UTC by the course in the middle, and at the latest by when nine of ten
+    courses have ended it. ``held`` are those of them that wait for something else than their turn, and for what;
+    ``blocker`` is what the run as a whole waits for, empty for nothing."""
+
+    answer: str
+    blocker: str = ""
+    known: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    held: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(
+        cls, foreseen: Forecast, usual: Duration, runs_before: int, own: bool = False, gated: bool = False
+    ) -> ForecastWords:
+        """``usual`` is learned from ``runs_before`` other runs, and with ``own`` from this one's members; assumed
+        without both. With ``gated`` (people have gates to open) the answer speaks of approvals. Of a run without
+        members that alone is told, as the answer."""
+        if not foreseen.members:
+            return cls(answer=f"{foreseen.run.name} has no members, so that nothing is upgraded by it")
+        earlier = [f"{runs_before} earlier run{'s' * (runs_before > 1)}"] if runs_before else []
+        sources = [*earlier, *(["this one" if earlier else "this run"] if own else [])]
+        learned = f"learned from {' and '.join(sources)}" if sources else "assumed, as no earlier run tells"
+        at = f"{write_local(foreseen.changes_at, UTC)}: " if foreseen.changes_at else ""
+        usually = (
+            f"half of all upgrades take at most {_minutes(usual.p50)}, nine of ten {_minutes(usual.p90)}, {learned}"
+        )
+        single = [UNUSUAL] if gated and not foreseen.usual_gates else []
+        rows, held = [_row(foreseen.run, foreseen.run.name)], []
+        for stage in foreseen.stages:
+            rows.append(_row(stage, f"  {stage.name}"))
+            mine = [each for each in foreseen.members if each.stage == stage.name]
+            rows += [_row(each, f"    {each.name}") for each in mine[:SHOWN]]
+            if len(mine) > SHOWN:
+                rows.append((f"    and {len(mine) - SHOWN} more", "", "", ""))
+            held += [(each.name, with_weekdays(each.blocker)) for each in (stage, *mine[:SHOWN]) if _holds(each)]
+        return cls(
+            answer=_answer(foreseen, gated),
+            blocker=with_weekdays(foreseen.run.blocker),
+            known=(usually, *single, f"next change: {at}{with_weekdays(foreseen.changes_by)}"),
+            rows=tuple(rows),
+            held=tuple(held),
+        )
+
+
+def forecast_text(words: ForecastWords, goal: t.Sequence[str] = ()) -> list[str]:
+    """The answer, the lines of ``goal`` as they are, what is known, then the rows as a table, and last, if there are
+    any, who is held; in lines that fit the terminal."""
+    lines = [*folded(words.answer, most=SENTENCE), *goal, *(line for each in words.known for line in folded(each))]
+    lines += table(("WHAT", "BEGINS, UTC", "ENDS", "AT THE LATEST"), words.rows, "") if words.rows else []
+    return lines + (table(("WHO", "WAITS FOR"), words.held, "") if words.held else [])
 
 
 def has_gates_to_open(run: UpdateRun) -> bool:
@@ -87,14 +102,20 @@ def has_gates_to_open(run: UpdateRun) -> bool:
 
 
 def calendar_text(found: t.Sequence[Appointment]) -> list[str]:
-    """A table in UTC with one row for each entry, in the order given, ``never`` for one without an end, the first
-    ``NAMED`` of its members; windows, freezes of the same name, or what they close, of the same members that come again
-    and are as long are one row, where the first of them is. A sentence where there is none."""
+    """The ``calendar_rows`` as a table; a sentence where there is none."""
+    rows = calendar_rows(found)
+    return table(("FROM, UTC", "UNTIL", "WHAT", "WHO, AND WHY"), rows, "") if rows else ["nothing is in the calendar"]
+
+
+def calendar_rows(found: t.Sequence[Appointment]) -> list[Row]:
+    """From and until in UTC, kind, and who with what, of each entry, in the order given, ``never`` for one without an
+    end, the first ``NAMED`` of its members; windows, freezes of the same name, or what they close, of the same members
+    that come again and are as long are one row, where the first of them is."""
     alike: dict[t.Any, list[Appointment]] = {}
     for place, each in enumerate(found):
         length = each.end - each.start if each.end and each.kind in (OPEN, FREEZE, TAKEN) else place
         alike.setdefault((each.kind, each.what, each.members, length), []).append(each)
-    rows = [
+    return [
         (
             _minute(each.start),
             _minute(each.end, each.start),
@@ -103,7 +124,6 @@ def calendar_text(found: t.Sequence[Appointment]) -> list[str]:
         )
         for each, *more in alike.values()
     ]
-    return table(("FROM, UTC", "UNTIL", "WHAT", "WHO, AND WHY"), rows, "") if rows else ["nothing is in the calendar"]
 
 
 def with_weekdays(text: str) -> str:

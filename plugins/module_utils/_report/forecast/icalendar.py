@@ -11,9 +11,9 @@ import typing as t
 from collections import Counter
 from datetime import datetime
 
-from .._core.forecast.appointments import FREEZE, OPEN, STAGE, TAKEN, WAIT, Appointment
-from .._core.values.instants import without_instants, write_time
-from .widths import told_text
+from ..._core.forecast.appointments import FREEZE, OPEN, STAGE, TAKEN, WAIT, Appointment
+from ..._core.values.instants import without_instants, write_time
+from ..widths import told_text
 
 _FOLD = 75  # octets, section 3.1
 _WORDS = {OPEN: "may begin", FREEZE: "frozen", TAKEN: "closed", WAIT: "waits", STAGE: "expected"}
