@@ -41,9 +41,9 @@ class ActionModule(Verb):
 
     def carry_out(self, options: Data, run: Run) -> Answer:
         """Gives update runs as they are recorded, or as given ones would be defined, with forecasts and calendars where
-        these are wanted; the calendar of all is written to a file, not in check mode, and all as Markdown, in check
-        mode too. Without names a run that is Completed or Skipped is printed as a sentence, others as trees; one that
-        cannot be read is among ``problems``.
+        these are wanted; the calendar of all is written to a file, forecasts and calendars as Markdown to another one,
+        neither in check mode. Without names a run that is Completed or Skipped is printed as a sentence, others as
+        trees; one that cannot be read is among ``problems``.
         FleetError ``unwritable-file``, and as of ``update_manifests``, ``asked_runs``, ``outlooks`` and
         ``work_to_carry_on``."""
         refuse_unwritable(options["write_calendar"], options["write_markdown"])
@@ -91,7 +91,7 @@ class ActionModule(Verb):
         if options["write_calendar"] and not run.check_mode:
             kept = {name: each.appointments for name, each in ahead.items()}
             write_file(options["write_calendar"], icalendar(kept, now))
-        if options["write_markdown"]:
+        if options["write_markdown"] and not run.check_mode:
             notes = [*([f"the records are a copy {copied}"] if copied else []), *map(str, asked.notes)]
             write_file(options["write_markdown"], forecasts_markdown(told, notes, asked.problems))
         for each in found:

@@ -58,7 +58,7 @@ options:
     description: File that gets the calendar as iCalendar (C(.ics)), whole or not at all.
     type: path
   write_markdown:
-    description: File to write forecasts and calendars to, as Markdown for a pull request; in check mode too.
+    description: File to write forecasts and calendars to, as Markdown for a pull request.
     type: path
 """
 

@@ -36,6 +36,7 @@ from jinja2.nativetypes import NativeEnvironment
 RIGHTS = {"purpose": "nodes", "subject": {"kind": "User", "name": "ann"}, "kinds": [], "resources": []}
 LINT = {"src": [__file__], "now": None, "consent": False, "holes": False, "exclude": [], "strict": False}
 REPORTS = {"write_json": None, "write_sarif": None}
+AHEAD = {"write_calendar": None, "write_markdown": None}
 RUNS = {
     "names": [],
     "forecast": False,
@@ -53,7 +54,8 @@ RUNS = {
     ("verb", "options", "option"),
     [
         (fleet_rbac_info, RIGHTS, "dest"),
-        (update_run_info, RUNS, "write_calendar"),
+        (update_run_info, {**RUNS, **AHEAD}, "write_calendar"),
+        (update_run_info, {**RUNS, **AHEAD}, "write_markdown"),
         (lint, {**LINT, **REPORTS}, "write_json"),
         (lint, {**LINT, **REPORTS}, "write_sarif"),
     ],
