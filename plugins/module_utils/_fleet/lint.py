@@ -80,8 +80,8 @@ def lint(
     worth a note and no error. What is wrong with a file is a remark too: nothing is raised; what a comment silences is
     only counted. Of a level MOST_TOLD are told, and at the end how many more there are; more errors than that end it,
     and of these it is told only that there are more.
-    ``exclude`` are patterns of files and folders in the folders that are given; of the other files in them those
-    without a manifest are passed over."""
+    ``exclude`` are patterns of files and folders in the folders that are given, besides those in a folder's own
+    ``.fleetlintignore``; of the other files in them those without a manifest are passed over."""
     told, order = _ToldRemarks(), dict[str, int]()
     mended: list[Mended] = []
     related: list[tuple[Document, Judged]] = []

@@ -51,9 +51,10 @@ Ours = t.Container[tuple[str, str]]
 class LeaveRequest:
     """``remove`` deletes what was placed, otherwise it stays there without our marks. ``forget_unreachable`` lets
     members go that cannot be asked, or whose cluster is another one by now; what is on them stays. ``max_removals`` is
-    how many clusters a placement may lose, a number or a share such as ``30%``; ``prune_kinds`` are kinds (Namespace,
-    CustomResourceDefinition) that ``remove`` deletes although they may hold more than was placed; ``patience`` is how
-    many seconds to wait, for each placement on a member, until what is deleted is gone."""
+    how many clusters ``remove`` may take a placement from, a number or a share such as ``30%``, but one at least;
+    ``prune_kinds`` are kinds (Namespace, CustomResourceDefinition) that ``remove`` deletes although they may hold more
+    than was placed; ``patience`` is how many seconds to wait, for each placement on a member, until what is deleted is
+    gone."""
 
     names: tuple[str, ...]
     remove: bool = False
