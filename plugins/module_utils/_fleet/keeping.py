@@ -42,7 +42,7 @@ class RunningTime:
         self._gained = memoryview(mmap.mmap(-1, 8)).cast("d")
 
     def __call__(self) -> float:
-        """The seconds. A gain of less than STEP is none."""
+        """The seconds. A gain counts once it is STEP, be it in one or little by little."""
         own = time.clock_gettime(BOOTTIME) - _START[0]
         ahead = time.time() - _START[1] - own
         if ahead >= self._ahead + STEP:

@@ -78,9 +78,10 @@ def lint(
     """Everything about the documents below ``paths``; budgets are proved over the year after an aware instant. Repairs
     that themselves disrupt nodes are in the mended documents only with ``consent``. With ``holes`` a literal ``...`` is
     worth a note and no error. What is wrong with a file is a remark too: nothing is raised; what a comment silences is
-    only counted. Of a level MOST_TOLD are told, and at the end how many more there are; more errors than that end it.
-    ``exclude`` are patterns of files and folders in the folders that are given; of the other files in them those
-    without a manifest are passed over."""
+    only counted. Of a level MOST_TOLD are told, and at the end how many more there are; more errors than that end it,
+    and of these it is told only that there are more.
+    ``exclude`` are patterns of files and folders in the folders that are given, besides those in a folder's own
+    ``.fleetlintignore``; of the other files in them those without a manifest are passed over."""
     told, order = _ToldRemarks(), dict[str, int]()
     mended: list[Mended] = []
     related: list[tuple[Document, Judged]] = []

@@ -76,7 +76,8 @@ def all_decoded(cls: type[T], documents: t.Iterable[Record]) -> dict[str, T]:
 
 def delete_as_read(records: Records, kind: str, document: Record, force: bool) -> None:
     """Deletes the record of something that is carried on. With ``force`` whatever it is by now; else only as it was
-    looked at, for a conductor may have begun something since: FleetError ``conflict``. Others of the records."""
+    looked at, for a conductor may have begun something since: FleetError ``conflict``. One that is gone already is
+    fine. Others of the records."""
     name = record_name(document)
     try:
         records.delete(kind, name, "" if force else document["metadata"]["resourceVersion"])

@@ -70,8 +70,8 @@ def testify(session: Session, deed: Deed) -> None:
 @dataclass
 class Testimony:
     """The evidence of one act by steps: ``begin`` before it begins, ``end`` when it has ended. Each is written once, if
-    it can be, as of ``testify``; without a beginning there is no end. ``deed`` may be made more exact meanwhile: each
-    entry is written of it as it is by then."""
+    it can be, as of ``testify``; without ``begin`` there is no end, and where its entry could not be written the end
+    stands alone. ``deed`` may be made more exact meanwhile: each entry is written of it as it is by then."""
 
     session: Session
     deed: Deed

@@ -21,8 +21,8 @@ from .told import told_by_records
 @dataclass(frozen=True, kw_only=True)
 class HistoryRequest:
     """What is asked for; ``since`` and ``until`` are texts as of ``instant_of``, the others as of ``HistoryFilter``.
-    With ``journal`` lines of the journal are wanted, too, of the objects that the rows are about; of what is asked for
-    only ``since`` and ``until`` hold for these."""
+    With ``journal`` lines of the journal are wanted, too, of the objects that the rows are about by name, and of the
+    one that ``about`` names with its kind; of what is asked for only ``since`` and ``until`` hold for these."""
 
     since: str = ""
     until: str = ""

@@ -43,7 +43,8 @@ class ApplyCourse(t.Protocol):
 
 def attest_placement(session: Session, writer: Writer, looked: Outcomes, course: ApplyCourse) -> None:
     """Testifies that the placement is carried out now, by whom and under which digest; to what it came is written once
-    the leases of its course are given back."""
+    the leases of its course are given back. ``looked`` is what the look before found, by cluster: something may be to
+    be done where the plan keeps a cluster as it is."""
     plan, back = writer.plan, writer.plan.rolled_back
     counts = f"{plan_counts(plan)}; content {plan.resource_snapshot}{f', as of index {back.index}' if back else ''}"
     deed = Deed(

@@ -99,7 +99,7 @@ def testify_deletion(session: Session, name: str, *, gone: bool, write: bool) ->
 
 def testify_answer(session: Session, done: Completed, reason: str, *, write: bool) -> Completed:
     """Gives back what became of a gate; where this call approved or refused it, and was to ``write``, writes the entry
-    of that, which says where nobody vouches for the name, or it was who made the run."""
+    of that, which says where nobody vouches for the name, or it was who made or started the run."""
     if write and done.changed:
         gate = done.gate
         doubt = "" if done.verified else "; nobody vouches for the name"

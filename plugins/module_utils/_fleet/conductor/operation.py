@@ -253,9 +253,9 @@ class Operation:
         that there was no answer: after no answer its driver is asked whether it was begun. ValueError as of ``Goal``,
         where the subject tells what is no version; Closed as of ``Attempt``.
 
-        A subject that does not answer, is busy or held back gives Blocked; one with nothing to do is Skipped, one that
-        must not make this step Failed. ``resumed``: its intent was recorded earlier. It is begun then only where it
-        would be seen if it had been, and never with ``only_follow``.
+        A subject that cannot be looked at, for whatever FleetError, is busy or held back gives Blocked; one with
+        nothing to do is Skipped, one that must not make this step Failed. ``resumed``: its intent was recorded earlier.
+        It is begun then only where it would be seen if it had been, and never with ``only_follow``.
         """
         self._pause(0)
         return (self.take_up(only_follow) if resumed else None) or self._start()

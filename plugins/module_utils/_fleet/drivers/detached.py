@@ -138,12 +138,12 @@ def _begun_by(folder: Path, started: ProcessId) -> _Process | None:
 
 def look(folder: Path, reference: str = "") -> OperationProgress:
     """How it stands: NOT_BEGUN where the ``reference`` is the intent of this machine and folder, which would show it;
-    UNKNOWN where, by another reference or none, it may have been begun elsewhere, another process than the one of the
-    reference has it, its process cannot be read, or its end was not written whole. Starts nothing; but if its process
-    is gone without a result, what that left behind is ended, and it has FAILED; private files are removed, after a
-    restart of this machine too. From now on an end counts as told, if that can be written. FleetError
-    ``operation-unreadable`` where its result, or which files are private, cannot be read, ``cannot-stop``, and
-    ``unwritable-folder`` where a private file of it cannot be removed."""
+    UNKNOWN where its folder was deleted, where, by another reference or none, it may have been begun elsewhere, or was
+    and no result is here, another process than the one of the reference has it, its process cannot be read, or its end
+    was not written whole. Starts nothing; but if its process is gone without a result, what that left behind is ended,
+    and it has FAILED; private files are removed, after a restart of this machine too. From now on an end counts as
+    told, if that can be written. FleetError ``operation-unreadable`` where its result, or which files are private,
+    cannot be read, ``cannot-stop``, and ``unwritable-folder`` where a private file of it cannot be removed."""
     found = _look(folder.absolute(), reference)
     if found.state in (SUCCEEDED, FAILED) and not (folder / TOLD).exists():
         with contextlib.suppress(OSError):  # it is kept for longer then

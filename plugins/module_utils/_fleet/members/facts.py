@@ -80,8 +80,9 @@ def read_fleet(
 ) -> FleetReading:
     """The facts of all members at ``now``; with ``pods`` also what pods request in all, with ``namespaces`` their
     names; windows by ``commands``, costs by ``prices``. A member that cannot be read keeps its older facts, is
-    unhealthy, and is in ``failed``; one that is there for a failure of this machine (``NotAsked``) keeps its health
-    too.
+    unhealthy, if it was read before, and is in ``failed``; one that is there for a failure of this machine
+    (``NotAsked``) keeps its health too. One of which a part alone cannot be read is not there, unless that is its
+    nodes, and they were never counted.
 
     ``threads`` is for each of the processes, of which there are ``workers``. FleetError ``no-workers`` where this
     machine starts not all of the processes, or no thread in this one; if it starts none in another, the members of that

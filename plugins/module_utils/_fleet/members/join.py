@@ -50,9 +50,10 @@ Document = dict[str, t.Any]
 @dataclass(frozen=True, kw_only=True)
 class MemberSpec:
     """What is wanted of one member. None leaves what is recorded as it is; ``labels`` and ``taints`` that are given
-    replace all recorded ones but labels of the cloud and the mark of an evacuation, ``fields`` only those of their
-    names. ``connection`` and ``fields`` go into the spec of its FleetMember, named as there; ``rebuilt``: its cluster
-    may be another one than the one that joined."""
+    replace all recorded ones but labels of the cloud and the mark of an evacuation, ``connection`` the whole of the
+    recorded one, ``fields`` only those of their names. The last two go into the spec of its FleetMember, named as
+    there; ``rebuilt``: its cluster may be another one than the one that joined, and labels of the former's cloud go,
+    but where no ``labels`` are given and the new one tells none."""
 
     name: str
     connection: t.Mapping[str, t.Any] | None = None

@@ -51,9 +51,10 @@ Ours = t.Container[tuple[str, str]]
 class LeaveRequest:
     """``remove`` deletes what was placed, otherwise it stays there without our marks. ``forget_unreachable`` lets
     members go that cannot be asked, or whose cluster is another one by now; what is on them stays. ``max_removals`` is
-    how many clusters a placement may lose, a number or a share such as ``30%``; ``prune_kinds`` are kinds (Namespace,
-    CustomResourceDefinition) that ``remove`` deletes although they may hold more than was placed; ``patience`` is how
-    many seconds to wait until what is deleted is gone."""
+    how many clusters ``remove`` may take a placement from, a number or a share such as ``30%``, but one at least;
+    ``prune_kinds`` are kinds (Namespace, CustomResourceDefinition) that ``remove`` deletes although they may hold more
+    than was placed; ``patience`` is how many seconds to wait, for each placement on a member, until what is deleted is
+    gone."""
 
     names: tuple[str, ...]
     remove: bool = False
@@ -85,14 +86,15 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
     name.
 
     Meanwhile no placement that they hold is carried out, and no other is brought to them: FleetError ``lease-held``
-    where somebody is at it, ``records-moved`` where the other name of a cluster leaves at the same time,
-    ``member-busy`` where an upgrade is in flight, or a rotation has nodes in hand (which is no matter on a member that
-    is forgotten as unreachable; an upgrade is, there too), ``brake-max-removals``, ``record-damaged``, others of the
-    records, ``no-workers``; ``lease-lost``, after which some may be gone already. A member with an error of
+    where somebody is at it, ``records-moved`` where the other name of a cluster leaves at the same time or has just
+    left, ``member-busy`` where an upgrade is in flight, or a rotation has nodes in hand (which is no matter on a member
+    that is forgotten as unreachable; an upgrade is, there too), ``brake-max-removals``, ``record-damaged``, others of
+    the records, ``no-workers``; ``lease-lost``, after which some may be gone already. A member with an error of
     ``WHOLE_MEMBER`` stops all; one that cannot be read for another reason (another cluster, no kubeconfig, damaged
-    ApplySets) stays a member, and if all are so, that is raised; with ``forget_unreachable`` both are forgotten. One on
-    which something is not done stays a member, and the others go; once this run is told to end, those alone of which
-    all was done by then.
+    ApplySets) stays a member, and if all are so, that is raised; with ``forget_unreachable`` both are forgotten. That
+    is of the look before; later one on which something is not done, lost or not, stays a member, and the others go;
+    once this run is told to end, those alone of which all was done by then. ValueError with ``remove`` for
+    ``max_removals`` that are no number and no share.
     """
     records = session.records
     members = identified_members(session, write)

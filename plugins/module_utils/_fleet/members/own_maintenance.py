@@ -26,9 +26,10 @@ CREDENTIALS = ("AZURE_*", "IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_*", "AWS_
 
 @dataclass(frozen=True, kw_only=True)
 class MaintenanceCommands:
-    """By provider of the member a list of arguments, with ``{member}``, ``{location}`` and ``{group}`` in them, that
-    prints its windows as JSON; it is run without a shell, with the variables of ``environ`` that are in
-    ``environment.KEPT`` or CREDENTIALS. Members of other providers bear an annotation, or nothing."""
+    """By provider of the member a list of arguments, with ``{member}``, ``{location}`` and ``{group}`` in them (other
+    words in braces stay as they are), that prints its windows as JSON; it is run without a shell, with the variables of
+    ``environ`` that are in ``environment.KEPT`` or CREDENTIALS. Members of other providers bear an annotation, or
+    nothing."""
 
     by_provider: t.Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     environ: t.Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -40,8 +40,9 @@ def facts_of(
     namespaces: bool = False,
 ) -> FactsSnapshot:
     """The facts of all members, by name: the records' of those in ``recorded``, and what the others say now, older
-    facts of those that cannot be read. The snapshot counts as captured when the oldest of the recorded ones was read,
-    else ``now``.
+    facts of those that cannot be read. Nodes and certificates are there of those alone that were read now, by ``pods``
+    and ``namespaces`` as of ``read_fleet``. The snapshot counts as captured when the oldest of the recorded ones was
+    read, else ``now``.
 
     FleetError with the first problem of each member if not one is known: that is a fault on our side; ``no-workers``.
     """

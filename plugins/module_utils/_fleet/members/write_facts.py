@@ -18,8 +18,9 @@ FEW = 20
 
 def record_facts(records: Records, reading: FleetReading) -> None:
     """Records the status of each MemberCluster, read or not, and of each FleetMember that was read. Facts that another
-    run records meanwhile are left to stand; who has left the fleet since is passed over, and a status that is the same
-    is not written. FleetErrors of the records.
+    run records at the same moment are left to stand, those that it recorded before, while we were reading, are written
+    over; who has left the fleet since is passed over, and a status that is the same is not written. FleetErrors of the
+    records.
 
     The operation in flight on a member is not read from it and stays as it is.
     """

@@ -61,8 +61,9 @@ _UNSURE = (502, 504)
 
 @dataclass(frozen=True, kw_only=True)
 class RoleJobDriver:
-    """``role`` and ``inventories`` are found in the image. ``jobs`` is the cluster of the Jobs; ``operations`` is
-    the folder in which this machine notes what it begins."""
+    """``role`` and ``inventories`` are found in the image. ``jobs`` is the cluster of the Jobs; ``operations`` is the
+    folder in which this machine notes what it begins. Paths of kubeconfigs of members are read by ``environ``;
+    ``extra_vars`` are the user's own, and cannot change ours."""
 
     clients: Clients
     operations: Path
