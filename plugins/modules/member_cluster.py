@@ -139,7 +139,8 @@ options:
     choices: [keep, remove]
     default: keep
   max_removals:
-    description: Most clusters that may lose a placement, a number or a percentage; for O(placed=remove).
+    description:
+      - Most clusters that may lose a placement, a number or a percentage, but one at least; for O(placed=remove).
     type: str
     default: "30%"
   prune_kinds:

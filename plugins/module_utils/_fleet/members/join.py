@@ -120,6 +120,7 @@ def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joine
     rebuilt = {wish.name for wish in wishes if wish.rebuilt}
     told = _reach(session, wanted, known, rebuilt)
     _add_labels(wanted, told, {wish.name for wish in wishes if wish.rebuilt and wish.labels is None})
+    _add_windows(wanted, told, rebuilt)
     versions = {name: each.version for name, each in told.items()}
     if write:
         digest_key(records)  # before the first plan, so that plan and apply seal Secrets alike
@@ -301,17 +302,25 @@ def told_labels(client: KubeClient) -> dict[str, str]:
 def _add_labels(
     wanted: t.Mapping[str, t.Mapping[str, Document]], told: t.Mapping[str, _Told], anew: t.Container[str]
 ) -> None:
-    """Puts labels of the cloud into ``wanted``, below what people gave, and windows of the cluster's own into the
-    status. For members in ``anew``, which were rebuilt, and get no labels now, those of the former cluster's cloud
-    go."""
+    """Puts labels of the cloud into ``wanted``, below what people gave. For members in ``anew``, which were rebuilt,
+    and get no labels now, those of the former cluster's cloud go."""
     for name, each in told.items():
         metadata = wanted[name]["MemberCluster"]["metadata"]
         if each.labels:
             stay = metadata.get("labels") or {}
             stay = {key: value for key, value in stay.items() if not (name in anew and key in KEYS)}
             metadata["labels"] = {**each.labels, **stay}
-        if each.maintenance:
-            wanted[name]["FleetMember"]["status"] = {"maintenance": encode(each.maintenance)}
+
+
+def _add_windows(
+    wanted: t.Mapping[str, t.Mapping[str, Document]], told: t.Mapping[str, _Told], rebuilt: t.Container[str]
+) -> None:
+    """Puts windows of the clusters' own into the status in ``wanted``; None for a member in ``rebuilt`` whose cluster
+    has none, for those of the former one go."""
+    for name, each in told.items():
+        if each.maintenance or name in rebuilt:
+            windows = encode(each.maintenance) if each.maintenance else None
+            wanted[name]["FleetMember"]["status"] = {"maintenance": windows}
 
 
 def _fleet_member(documents: t.Mapping[str, Document]) -> FleetMember:
@@ -352,11 +361,10 @@ def _write(session: Session, name: str, old: t.Mapping[str, Document | None], mo
     action = JOINED if old["FleetMember"] is None else MEMBER_CHANGED
     with changing_member(records, name, session.holder) as lease:
         for kind, document in moved.items():
-            before = old[kind]
-            if before is None:
-                records.create(document, lease)
-            else:
-                status = {**(before.get("status") or {}), **(document.get("status") or {})}
-                records.replace({**before, **document, **({"status": status} if status else {})}, lease)
+            before = old[kind] or {}
+            told = {**(before.get("status") or {}), **(document.get("status") or {})}
+            status = {key: value for key, value in told.items() if value is not None}
+            wanted = {key: value for key, value in {**before, **document}.items() if key != "status"}
+            (records.replace if before else records.create)({**wanted, **({"status": status} if status else {})}, lease)
         words = "" if action == JOINED else _changes(old, moved)
         testify(session, Deed(action=action, kind="MemberCluster", name=name, members=(name,), message=words))

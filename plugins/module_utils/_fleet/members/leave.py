@@ -18,6 +18,7 @@ from ..._core.objects.audit.audit_entry import DONE, FAILED, LEFT, PARTIAL
 from ..._core.objects.placements.key import PlacementKey
 from ..._core.plan.brakes import removals_brake
 from ..._core.plan.outcome import MemberOutcome
+from ..._core.values.listed import listed
 from ..._kube.parallel import in_parallel
 from ..._store.records import Lease, Records
 from ..audit.evidence import Deed, attested
@@ -138,7 +139,7 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
             ours = _placements(records)
             writing = Writing(permit=keeper.check, say=session.say)
             testimony = stack.enter_context(
-                attested(session, _deed(names, wish, _any_holds(records, names)), write=bool(names))
+                attested(session, _deed(records, names, wish, {*unreachable, *doubles}), write=bool(names))
             )
             emptied = [name for name in names if name in asked and name not in unreachable]
             done = in_parallel({name: _emptied(clients, name, wish, ours, writing) for name in emptied}, told=told)
@@ -167,17 +168,16 @@ def _placements(records: Records) -> set[tuple[str, str]]:
     return {(str(PlacementKey.of_record(each)), each["metadata"]["uid"]) for each in all_placements(records)}
 
 
-def _deed(names: t.Sequence[str], wish: LeaveRequest, holding: bool) -> Deed:
-    """That these members leave; ``holding`` is whether anything was placed on them."""
-    said = "what was placed there is removed" if wish.remove else "what was placed there stays"
-    said = said if holding else "nothing was placed there"
-    return Deed(action=LEFT, kind="MemberCluster", members=names, message=said)
-
-
-def _any_holds(records: Records, names: t.Iterable[str]) -> bool:
-    """Whether anything is placed on any of them, by the records. FleetError as of ``_by_cluster``."""
+def _deed(records: Records, names: t.Sequence[str], wish: LeaveRequest, passed_over: t.Container[str]) -> Deed:
+    """That these members leave, and what becomes of what was placed on them; on those that are ``passed_over`` it
+    stays. FleetError as of ``_by_cluster``."""
     bound = _by_cluster(records)
-    return any(name in bound for name in names)
+    holding = [name for name in names if name in bound]
+    staying = [name for name in holding if name in passed_over or not wish.remove]
+    said = "what was placed there is removed" if holding else "nothing was placed there"
+    if staying:
+        said = "what was placed there stays" if staying == holding else f"{said}, but stays on {listed(staying)}"
+    return Deed(action=LEFT, kind="MemberCluster", members=names, message=said)
 
 
 def _doubles(members: t.Mapping[str, Member], leaving: t.Container[str]) -> tuple[str, ...]:

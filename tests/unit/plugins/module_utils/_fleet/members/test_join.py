@@ -106,3 +106,16 @@ def test_a_rebuilt_cluster_is_where_its_nodes_say_also_if_no_labels_are_given(
     join(session, [MemberSpec(name="prod-1", rebuilt=True)], write=True)
     found = session.records.get("MemberCluster", "prod-1") or {}
     assert found["metadata"]["labels"] == labels
+
+
+def test_windows_of_the_former_cluster_go_with_it(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the new one has none of its own; what else is recorded stays until it is read."""
+    record = session.records.get("FleetMember", "prod-1") or {}
+    windows = {"windows": [{"schedule": {"absoluteMonthly": {"intervalMonths": 1, "dayOfMonth": 1}}}]}
+    session.records.replace({**record, "status": {"version": "1.35.4", "maintenance": windows}})
+    told = joining._Told(version="1.36.3", labels={})
+    monkeypatch.setattr(joining, "_reach", lambda _session, wanted, *_given: dict.fromkeys(wanted, told))
+    join(session, [MemberSpec(name="prod-1", connection={"kubeconfig": "/fleet/b.conf"}, rebuilt=True)], write=True)
+    assert (session.records.get("FleetMember", "prod-1") or {})["status"] == {"version": "1.35.4"}
+    join(session, [MemberSpec(name="prod-2", connection={"kubeconfig": "/fleet/c.conf"}, rebuilt=True)], write=True)
+    assert not (session.records.get("FleetMember", "prod-2") or {}).get("status")

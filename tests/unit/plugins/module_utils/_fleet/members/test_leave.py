@@ -121,6 +121,26 @@ def test_who_was_to_be_forgotten_stays_once_the_run_is_told_to_end(
     assert (again.left, again.unreachable, again.doubles) == (("east", "twin"), ("east",), ("twin",))
 
 
+@pytest.mark.parametrize(
+    ("remove", "passed_over", "said"),
+    [
+        (True, (), "what was placed there is removed"),
+        (True, ("b",), "what was placed there is removed, but stays on b"),
+        (True, ("a", "b"), "what was placed there stays"),
+        (True, ("c",), "what was placed there is removed"),
+        (False, (), "what was placed there stays"),
+    ],
+)
+def test_the_entry_says_where_things_stay(
+    records: SqliteRecords, monkeypatch: pytest.MonkeyPatch, remove: bool, passed_over: tuple[str, ...], said: str
+) -> None:
+    """Nothing is removed from who is forgotten unasked, or is a member under another name; on c nothing was placed."""
+    monkeypatch.setattr(leaving, "_by_cluster", lambda _records: {"a": [{}], "b": [{}]})
+    wish = LeaveRequest(names=("a", "b", "c"), remove=remove)
+    assert leaving._deed(records, ("a", "b", "c"), wish, passed_over).message == said
+    assert leaving._deed(records, ("c",), wish, passed_over).message == "nothing was placed there"
+
+
 def test_a_member_that_stays_is_told_with_what_helps() -> None:
     missing = FleetError("forbidden", "configmaps may not be listed", "configmaps", "grant list on configmaps")
     (problem,) = leaving._failed({"east": missing})
