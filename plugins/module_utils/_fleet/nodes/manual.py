@@ -96,7 +96,7 @@ class ManualWish:
 
 @dataclass(frozen=True, kw_only=True)
 class ManualReport:
-    """``changed``: something was begun, also where every node stayed: pods may be gone, or Karpenter go on with it.
+    """``changed``: something was begun, or would be, also if every node stayed: pods may be gone, or Karpenter go on.
     ``nodes`` are those that go, or are replaced, each with what is told of it; ``patches`` are what is written to
     objects, by their path, without secrets; ``failed`` says why nodes stayed, ``unconfirmed`` what a person has to look
     at before it is written, ``notes`` what else is worth a word."""

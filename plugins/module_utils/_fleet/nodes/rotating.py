@@ -77,10 +77,10 @@ class RotationWish:
 
 @dataclass(frozen=True, kw_only=True)
 class RotationReport:
-    """A rotation as it stands, or would begin. ``due`` says of a rotation that begins why nodes are to be replaced
-    (empty of one that goes on), ``begins``, of one ``planned``, which begin now, both by ``member/node``; ``changed``:
-    something was written, or would be; ``why`` and ``resume_at`` are as of ``conductor.loop.Ending``, ``why`` empty
-    where nothing was conducted. ``young`` nodes stay, for they came after ``since``, when it began first."""
+    """A rotation as it stands, or would begin. ``due``: of one that begins, why nodes are to be replaced; ``begins``:
+    of one ``planned``, which begin now; both by ``member/node``. ``changed``: something was written, or would be, and
+    one ``planned`` that goes on counts as that, also if all waits. ``why`` and ``resume_at`` are of ``loop.Ending``,
+    ``why`` empty if none was conducted. ``young`` nodes stay: they came after ``since``, when it began first."""
 
     rotation: NodeRotation
     state: RotationState

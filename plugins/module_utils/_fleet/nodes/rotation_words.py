@@ -70,8 +70,8 @@ class RotationTelling:
             self._record(each)
 
     def waiting(self, state: RotationState, until: datetime | None, now: datetime) -> None:
-        """Tells who waits for what, and until when, if that is other than what was told last; then, the first time that
-        something waits, what ``stays`` says."""
+        """Tells who waits for what, and ``until`` when, if others wait, or for something else, than was told last:
+        another ``until`` alone is no news. Then, the first time that something waits, says what ``stays`` says."""
         self._tell_waits(until)
         if self._told and self.stays:
             self.say(f"{self.name}: {self.stays}")

@@ -190,10 +190,10 @@ def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish:
 
 
 def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> Rehearsed:
-    """The run as ``carry_on`` would begin with it: everything checked, nothing written, members only read, and given as
-    ``seen``. ``notes`` say which members may begin now, and what holds others, unless it is over or stopped. FleetError
-    as of ``refuse_unfit``, but for ``members_to_write`` and ``make_folder``, of ``seen_members``, and of ``started``
-    for a run that never was."""
+    """The run as ``carry_on`` would begin with it: all is checked, nothing written, members (``seen``) only read.
+    ``notes`` say which members may begin now, and what holds others, unless it is over or stopped; one that was begun
+    and is neither comes back as ``changed``, whatever it waits for. FleetError as of ``refuse_unfit``, but for
+    ``members_to_write`` and ``make_folder``, of ``seen_members``, and of ``started`` for a run that never was."""
     refuse_unwritable(wish.events)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
