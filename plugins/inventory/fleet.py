@@ -157,7 +157,8 @@ def _are_hosts(rows: t.Any) -> bool:
 
 
 def _problems(stack: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:
-    """A problem ``bad-option`` for each option of the stack that is not known, is missing, or is no text."""
+    """A problem ``bad-option`` for each option of the stack that is not known, is missing, or is no text; what
+    ``allow_absent`` holds is not judged."""
     for key in (key for key in stack if key not in OF_STACKS):
         yield Problem("bad-option", f"there is no option {key!r:.80}", "stack")
     for key in NEEDED:

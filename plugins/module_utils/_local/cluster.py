@@ -169,9 +169,9 @@ def upgraded(
 
 def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes; data, keys and ports are kept. That it is to be stopped is recorded first: cut off, it counts
-    as running or degraded until the last process has ended. With ``check`` nothing is done, and the outcome says what
-    would be. FleetError ``no-such-cluster``, ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``,
-    ``unwritable-folder``, ``linux-only``, and as of ``state.load``."""
+    as running or degraded until the last process has ended. ``say`` hears only that another process is waited for. With
+    ``check`` nothing is done, and the outcome says what would be. FleetError ``no-such-cluster``, ``bad-name``,
+    ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only``, and as of ``state.load``."""
     _require_linux()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
@@ -190,9 +190,10 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
 
 def absent(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes and remove all that was kept, also of a cluster that is half made, half removed or damaged;
-    nothing is changed if there is none. Its lock file and its lines in ``upgrades.log`` stay. With ``check`` nothing is
-    done, and the outcome says what would be. FleetError ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``,
-    ``unwritable-folder``, ``linux-only`` if there is one, and as of ``merge_kubeconfigs``."""
+    nothing is changed if there is none. Its lock file and its lines in ``upgrades.log`` stay. ``say`` hears only that
+    another process is waited for. With ``check`` nothing is done, and the outcome says what would be. FleetError
+    ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only`` if there is one, and
+    as of ``merge_kubeconfigs``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, gone = status(root, name), ClusterStatus(name, "absent")

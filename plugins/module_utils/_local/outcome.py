@@ -89,8 +89,9 @@ class ClusterStatus:
 @dataclass(frozen=True)
 class LocalOutcome:
     """``changes`` are the steps done (or, in check mode, to be done) in words; ``changed`` whether there are any. In
-    check mode ``after`` is ``before`` with what would change of state, version, profile and nodes: paths, ports and
-    processes are those of now, unless the cluster is to be absent."""
+    check mode ``after`` is ``before`` with the state that would be and, where the cluster is to be present, the
+    version, profile and nodes; all else is that of now, also nodes and processes of one to be stopped or started,
+    unless the cluster is to be absent."""
 
     changed: bool
     changes: tuple[str, ...]

@@ -35,7 +35,7 @@ def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> 
     Servers are asked for sizes at the most. One that is out of reach is left alone for ``offers.REST`` seconds by
     whoever looks for binaries, for a note in the cache says so. What keeps release files away is told as the reason of
     a build. Errors as of ``binaries.places_of`` and ``binaries.usable_folder``, FleetError ``unwritable-folder`` for a
-    cache that cannot take that note.
+    cache that cannot take that note, RuntimeError where no thread can start.
     """
     root = cache or cache_root()
     lacking = [
@@ -58,7 +58,7 @@ def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> 
 
 def _offered(places: Places) -> int | str:
     """Megabytes of its release files, or why they cannot be had; empty where there never are any. FleetError
-    ``unwritable-folder``."""
+    ``unwritable-folder``; RuntimeError where no thread can start."""
     if places.offered is None:
         return f"{SETTING} is off" if server(os.environ.get(SETTING, "")) is None else ""
     try:

@@ -148,7 +148,8 @@ def _inputs(props: Properties) -> Properties:
 
 
 def one_owner(old: str, new: str) -> str:
-    """A stack is the same whether or not a run of it is told where its state is."""
+    """``new``, but ``old`` where that only says more: the same stack, told with where its state is. A stack is the same
+    whether or not a run of it is told that."""
     return old if new and old.startswith(f"{new} in ") else new
 
 

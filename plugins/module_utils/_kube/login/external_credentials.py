@@ -239,7 +239,8 @@ class AuthProvider:
 
     def get(self) -> Credential:
         """The token that is kept, while it is good; else the package is asked. FleetError ``credentials-plugin``,
-        ``credentials-expired``, ``missing-library``, for ``FAILED_SECONDS`` after one of these the same again."""
+        ``credentials-expired``, ``missing-library``, ``no-workers`` (it is asked in a thread), for ``FAILED_SECONDS``
+        after one of these the same again."""
         return _from_slot(self.key, self.place, self._load)
 
     def renew(self, refused: Credential) -> Credential | None:
@@ -278,7 +279,8 @@ class AuthProvider:
 
     def _in_time(self, ask: t.Callable[[], str]) -> str:
         """What ``ask`` gives, which is left alone after ``PLUGIN_SECONDS``: the package waits for an issuer without
-        end. FleetError ``credentials-plugin`` then, and for whatever its libraries raise, with the token in it."""
+        end. FleetError ``credentials-plugin`` then, and for whatever its libraries raise, with the token in it;
+        ``no-workers`` where this machine starts no thread."""
 
         def told() -> str | Exception:
             """What is given, or the exception."""
