@@ -157,8 +157,8 @@ def _are_hosts(rows: t.Any) -> bool:
 
 
 def _problems(stack: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:
-    """A problem ``bad-option`` for each option of the stack that is not known, is missing, or is no text; what
-    ``allow_absent`` holds is not judged."""
+    """A problem ``bad-option`` for each option of the stack that is not known, is missing, or is no text, or, of
+    ``allow_absent``, is not true or false."""
     for key in (key for key in stack if key not in OF_STACKS):
         yield Problem("bad-option", f"there is no option {key!r:.80}", "stack")
     for key in NEEDED:
@@ -167,3 +167,5 @@ def _problems(stack: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:
     for key in OF_STACKS:
         if key != "allow_absent" and not isinstance(stack.get(key) or "", str):
             yield Problem("bad-option", f"{key} is no text", "stack", "put it in quotes")
+    if not isinstance(stack.get("allow_absent", False), bool):
+        yield Problem("bad-option", "allow_absent is neither true nor false", "stack", "write it without quotes")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..._core.plan.document import GAINED, KEPT, LOST, PlacementPlan
+from ..._core.plan.member import NOT_GONE
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.plan.reached import Reached
 from ..._core.resources.availability import NOT_YET
@@ -157,7 +158,8 @@ def missing(outcome: MemberOutcome | None) -> str:
         return outcome.error.message
     if outcome.failures:
         first = outcome.failures[0]
-        return f"{first.id} could not be applied: {first.message}"
+        words = "" if first.reason == NOT_GONE else " could not be applied"
+        return f"{first.id}{words}: {first.message}"
     late = [each for each, judged in (outcome.availability or {}).items() if judged == NOT_YET]
     lacks = outcome.lacks or {}
     return ", ".join(f"{each} {lacks.get(each, 'is not available yet')}" for each in late[:NAMED])

@@ -74,6 +74,15 @@ def test_options_of_a_stack_are_texts(monkeypatch: pytest.MonkeyPatch, key: str,
     assert (refused.value.code, f"{key} is no text" in refused.value.message) == ("bad-option", True)
 
 
+@pytest.mark.parametrize("value", ["true", 1, None])
+def test_what_may_be_absent_is_true_or_false(monkeypatch: pytest.MonkeyPatch, value: t.Any) -> None:
+    inventory = fleet.InventoryModule()
+    monkeypatch.setattr(inventory, "get_option", lambda _option: {**STACK, "allow_absent": value})
+    with pytest.raises(FleetError) as refused:
+        inventory._hosts("my.fleet.yml")
+    assert (refused.value.code, refused.value.message) == ("bad-option", "allow_absent is neither true nor false")
+
+
 @pytest.mark.parametrize(
     ("given", "used"),
     [
