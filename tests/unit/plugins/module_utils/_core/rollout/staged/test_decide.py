@@ -432,6 +432,16 @@ def test_a_crash_between_record_and_acts_loses_nothing():
     assert [each.name for each in done.bindings] == [each.name for each in game.world.bindings]
 
 
+@pytest.mark.parametrize("state", ["Initialize", "Run", "Stop"])
+def test_what_is_owed_to_an_approval_is_done_whatever_is_wanted_of_the_run(state):
+    game = play("a", stage("all", ALL, beforeStageTasks=[APPROVAL]))
+    game.step()
+    before = game.approve("run-before-all").world
+    game.step()
+    game.world = before
+    assert AcceptApproval(name="run-before-all") in game.ask(state).step().acts
+
+
 def test_a_crash_before_deletion_deletes_later():
     game = play("a", gone="d")
     game.steps()
