@@ -228,6 +228,17 @@ def test_a_cluster_that_another_run_takes_ends_the_run():
     assert (game.stage(0), game.succeeded) == ("Failed", "False")
 
 
+@pytest.mark.parametrize("upstream", [False, True])
+def test_a_run_that_stops_does_not_ask_what_a_cluster_in_flight_was_given_by_others(upstream):
+    """As in KubeFleet. That a newer run of ours has taken it ends the run all the same (``test_beside``)."""
+    game = play("a", upstream=upstream)
+    game.step()
+    theirs = held("a", condition("RolloutStarted", seconds=0), condition("Available"), content="web-0-snapshot")
+    game.world = replace(game.world, bindings=(theirs,))
+    game.ask("Stop").step()
+    assert (game.states(), game.progress) == ({"a": "done"}, "Stopped")
+
+
 def test_stop_lets_what_is_in_flight_finish():
     game = play("abc", stage("all", ALL, maxConcurrency=2))
     game.step()
