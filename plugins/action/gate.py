@@ -15,6 +15,7 @@ from ..module_utils._fleet.session import Session
 from ..module_utils._fleet.updates.gate_completion import Which, approver, complete, refuse
 from ..module_utils._fleet.updates.run_record import read_run
 from ..module_utils._report.commands.next_steps import approval_lines
+from ..plugin_utils._afterwards import asked_afterwards
 from ..plugin_utils._verb import Answer, Run, Verb
 
 OF_GATES = ("id", "group", "name")
@@ -38,7 +39,7 @@ class ActionModule(Verb):
                 (answer, why), on = _approve_staged(session, options, not run.check_mode), "staged_update"
             else:
                 (answer, why), on = _gate(session, options, not run.check_mode), "update"
-            state = read_run(session.records, options["run"]).status.status.state if on == "update" else ""
+            state = _state(session, options["run"], run) if on == "update" else ""
         if why:
             run.say(why)
         if why or run.check_mode or options["state"] == REFUSED:
@@ -47,6 +48,13 @@ class ActionModule(Verb):
         for line in lines:
             run.say(line)
         return replace(answer, next_lines=lines)
+
+
+def _state(session: Session, name: str, run: Run) -> str:
+    """The state of the update run of that name; empty, with a warning, where it cannot be read."""
+    return asked_afterwards(
+        lambda: read_run(session.records, name).status.status.state, "", f"the state of run {name}", run.warn
+    )
 
 
 def _gate(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Answer, str]:

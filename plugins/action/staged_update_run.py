@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import typing as t
 from datetime import timedelta
+from functools import partial
 
 from ..module_utils._fleet.audit.staged_runs import testify_deletion
 from ..module_utils._fleet.given import run_meant
@@ -19,6 +20,7 @@ from ..module_utils._fleet.updates.gate_completion import terms_of
 from ..module_utils._report.commands.next_steps import after_staged
 from ..module_utils._report.staged_text import staged_text
 from ..module_utils._report.text import notes_text
+from ..plugin_utils._afterwards import asked_afterwards
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -42,7 +44,8 @@ class ActionModule(Verb):
                 gone = delete_run(session.records, name, force=options["force"], write=write)
                 return Answer(changed=testify_deletion(session, name, gone=gone, write=write), data={"name": name})
             report = staged_run(session, name, given, options["state"], wish, write=write)
-            approvers = approvers_of(session.records, report.run)
+            ask = partial(approvers_of, session.records, report.run)
+            approvers = asked_afterwards(ask, {}, "who has given approvals", run.warn)
         tree = staged_text(report.run, report.state, report.digest, approvers, report.lacks)
         told = write and report.why and options["state"] == CONDUCTED  # while it was carried on
         if not write:

@@ -47,6 +47,7 @@ from ..module_utils._report.commands.next_steps import after_run
 from ..module_utils._report.run_text import run_text, waits_for, would_text
 from ..module_utils._report.text import notes_text
 from ..module_utils._report.upgrade_plan_text import upgrade_plan_text
+from ..plugin_utils._afterwards import asked_afterwards
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -64,9 +65,11 @@ class Telling:
 
     def next(self, outcome: Outcome) -> list[str]:
         """What to type next after the run came to ``outcome``, as lines; before ``resumes`` (None: not known) nothing
-        more would begin. FleetError as of ``known_beside``."""
+        more would begin. That other runs cannot be read is a warning."""
         run = outcome.run
-        newer = superseded([run], known_beside(self.session.records, [run])).get(run.name)
+        ask = partial(known_beside, self.session.records, [run])
+        known = asked_afterwards(ask, (), "whether another run has come after it", self.run.warn)
+        newer = superseded([run], known).get(run.name)
         return self.run.next_lines(after_run(run, self.session.clock(), self.resumes, newer))
 
 

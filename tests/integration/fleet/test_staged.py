@@ -478,7 +478,8 @@ def override(fleet: Fleet, value: str) -> Document:
 
 
 def test_other_overrides_than_it_began_with_stop_a_run(file_fleet: Fleet) -> None:
-    """A cluster whose turn comes later gets just what the run began with, or nothing."""
+    """A cluster whose turn comes later gets just what the run began with, or nothing. With others it can be stopped:
+    what is in flight is judged by the records then, and not written."""
     fleet = file_fleet
     joined(fleet)
     stages = (strategy(fleet, stage("canary", "canary"), stage("prod", "prod")), run(fleet))
@@ -491,6 +492,12 @@ def test_other_overrides_than_it_began_with_stop_a_run(file_fleet: Fleet) -> Non
     with pytest.raises(FleetError) as refused:
         staged(fleet)
     assert refused.value.code == "overrides-changed" and images(fleet) == on("m1")
+    assert staged(fleet, "stopped").changed
+    with fleet.writing(but=("leases",)) as written:
+        stopping = staged(fleet)
+    assert stopping.state == "Stopping" and stopping.resume_at and not written
+    assert [each.code for each in stopping.notes] == ["overrides-changed"]
+    assert staged(fleet, "started").changed
     write(fleet, *stages, override(fleet, "gold"))
     staged(fleet)
     assert images(fleet) == on("m1", "m2")

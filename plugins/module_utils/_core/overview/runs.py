@@ -199,7 +199,7 @@ class _Drawing:
 
 def _gate(gate: UpdateRunGateStatus, depth: int) -> Bar:
     """The bar of a gate. ``why`` tells who has approved, completed or refused it, or how to approve one that is open
-    and does not end by itself; empty for others."""
+    and does not end by itself, as one that was refused does not; empty for others."""
     is_open = gate.status.state == PENDING
     approved = is_open and bool(gate.by)
     asked = f"approve {gate.gate_id}" if is_open and gate.gate_id and not gate.due else ""
@@ -213,7 +213,7 @@ def _gate(gate: UpdateRunGateStatus, depth: int) -> Bar:
         depth=depth,
         status=gate.status,
         why=asked,
-        due=gate.due,
+        due=None if is_open and gate.refused else gate.due,
         approved=approved,
     )
 

@@ -12,6 +12,7 @@ from ..._core.errors import FleetError, Problem
 from ..._core.objects.audit.audit_entry import AuditEntry
 from ..._core.overview.history import JOURNAL, HistoryFilter, HistoryRow, history, instant_of
 from ..._store.kinds import KINDS
+from ..leases import is_alive
 from ..recorded import recorded
 from ..session import Session
 from .evidence import KIND
@@ -44,8 +45,8 @@ class FleetHistory:
 
 def fleet_history(session: Session, asked: HistoryRequest) -> FleetHistory:
     """Who did what, when and why, by entries and older records, as far as it is asked for; what is damaged is left out
-    and told in ``problems``. Leases tell which acts without an end still go on. FleetError ``bad-option``, and where
-    entries or leases cannot be read."""
+    and told in ``problems``. Leases that are alive tell which acts without an end still go on. FleetError
+    ``bad-option``, and where entries or leases cannot be read."""
     records, now = session.records, session.clock()
     wanted = HistoryFilter(
         since=instant_of(asked.since, "since", now),
@@ -62,7 +63,7 @@ def fleet_history(session: Session, asked: HistoryRequest) -> FleetHistory:
         except FleetError as error:
             problems += error.problems
     told, wrong = told_by_records(session)
-    holders = {each.holder for each in records.leases() if not each.expired(now)}
+    holders = {each.holder for each in records.leases() if is_alive(each, now)}
     rows = history(entries, told, wanted, holders)
     if asked.journal:
         rows, more = _with_journal(session, rows, wanted)

@@ -246,12 +246,13 @@ def _create(records: Records, gate: Record, lease: Lease) -> None:
 
 
 def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
-    """A problem ``gate-refused``, in the order of ``gates_of``, for each open gate that has a Gate which somebody
-    refused to pass, wherever that Gate stands, and nobody has approved since, whether that counts or not. FleetError
-    ``record-damaged``, as it is iterated over."""
+    """A problem ``gate-refused``, in the order of ``gates_of``, for each open gate whose Gate somebody refused to pass,
+    and nobody has approved since, whether that counts or not. One that stands elsewhere says nothing of the run:
+    whoever conducts it makes it anew. FleetError ``record-damaged``, as it is iterated over."""
     for placed in gates_of(run_of(run)):
         document = records.get(KIND, placed.gate.id) if placed.gate.state == PENDING else None
-        words = refusal_words(recorded(Gate, document)) if document is not None else ""
+        gate = recorded(Gate, document) if document is not None else None
+        words = refusal_words(gate) if gate and not why_another_gate(gate, gate_target(run.name, placed), run) else ""
         if words:
             words = placed.gate.refused or words
             hint = "approve it (gitops.fleet.approve), or delete the run"
@@ -262,9 +263,8 @@ def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
 def with_answers(records: Records, run: UpdateRun, since: t.Callable[[], datetime | None], now: datetime) -> UpdateRun:
     """The run as people are to see it, nothing written: open gates whose Gate was approved or refused since it was
     conducted say so. Approvals are judged by the terms that the run keeps; whoever conducts it may have stricter ones.
-    A refusal is told wherever its Gate stands.
-    Nothing is said of an approval that does not count by these, nor of a Gate for which records or ``since`` (as of
-    ``GateKeeper``) raise FleetError, which is not raised here."""
+    Nothing is said of an approval that does not count by these, nor of a Gate that stands elsewhere, or for which
+    records or ``since`` (as of ``GateKeeper``) raise FleetError, which is not raised here."""
     answers: dict[str, Approval | str] = {}
     for placed in gates_of(run_of(run)):
         with contextlib.suppress(FleetError):
@@ -272,8 +272,11 @@ def with_answers(records: Records, run: UpdateRun, since: t.Callable[[], datetim
             gate = recorded(Gate, document) if document is not None else None
             if gate is None or not (gate.status.state == COMPLETED or gate.status.refusal):
                 continue
+            place = gate_target(run.name, placed)
+            if why_another_gate(gate, place, run):
+                continue
             court = Court(run=run, since=since())
-            given = judged_approval(gate, gate_target(run.name, placed), court, now)
+            given = judged_approval(gate, place, court, now)
             if gate.status.state == PENDING:
                 answers[placed.gate.id] = refusal_words(gate, court)
             elif isinstance(given, Approval):

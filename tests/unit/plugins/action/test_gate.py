@@ -49,6 +49,23 @@ def test_what_is_said_after_an_approval(
     assert said == told and list(answer.next_lines) == ([] if why else told)
 
 
+def test_an_approval_is_told_though_the_run_cannot_be_read_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    warned: list[str] = []
+
+    def gone(*_asked: object) -> t.Any:
+        raise FleetError("hub-unreachable", "no answer", "hub")
+
+    run = Run(check_mode=False, say=lambda _line: None, warn=warned.append, environ={})
+    monkeypatch.setattr(Run, "open", lambda *_asked: contextlib.nullcontext(SimpleNamespace(records=None)))
+    monkeypatch.setattr(gate, "is_staged", lambda *_asked: False)
+    monkeypatch.setattr(gate, "_gate", lambda *_asked: (Answer(changed=True), ""))
+    monkeypatch.setattr(gate, "read_run", gone)
+    verb: t.Any = None
+    answer = gate.ActionModule.carry_out(verb, {**NOT_GIVEN, "run": "r", "kind": "", "state": "approved"}, run)
+    assert answer.changed and list(answer.next_lines) == [f"{ON}: {COMMAND}"]
+    assert warned == ["the state of run r is not known: hub: no answer [hub-unreachable]"]
+
+
 @pytest.mark.parametrize("option", ["id", "stage", "group", "name"])
 @pytest.mark.parametrize("state", ["approved", "refused"])
 def test_a_variable_that_lost_its_content_answers_no_gate(option: str, state: str) -> None:

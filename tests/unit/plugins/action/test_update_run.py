@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.gitops.fleet.plugins.action import update_run
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import Outcome
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.preflight import PreflightReport
@@ -46,7 +47,7 @@ def conducted(monkeypatch: pytest.MonkeyPatch, path: Path, status: t.Any, **endi
     with contextlib.closing(SqliteRecords(path / "records.db", lambda: NOW)) as records:
         shown(records, status=status)
         session = Session(records=records, holder="tests", clock=lambda: NOW, say=said.append)
-        told = Run(check_mode=False, say=said.append, environ={})
+        told = Run(check_mode=False, say=said.append, warn=said.append, environ={})
         monkeypatch.setattr(update_run, "_made", lambda *_arguments, **_named: Outcome(run=run, changed=False))
         monkeypatch.setattr(update_run, "refuse_unfit", lambda *_arguments: ())
         left = RunEnding(run=run, state=state, changed=False, **ending)
@@ -95,3 +96,15 @@ def test_a_run_that_is_checked_is_returned_with_the_digest_that_can_be_approved(
 def test_a_run_that_was_conducted_is_returned_as_documented(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     answer, _said = conducted(monkeypatch, tmp_path, None, why="settled")
     assert documented() == answer.data.keys()
+
+
+def test_a_run_that_was_conducted_is_told_though_others_cannot_be_read_after_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refused(*_asked: object) -> t.Any:
+        raise FleetError("forbidden", "may not list updateruns", "hub")
+
+    monkeypatch.setattr(update_run, "known_beside", refused)
+    answer, said = conducted(monkeypatch, tmp_path, None, why="settled", behind={"a": "1.35.4"})
+    assert (answer.outcome, answer.code) == ("partial", "not-at-target") and documented() == answer.data.keys()
+    assert "whether another run has come after it is not known: hub: may not list updateruns [forbidden]" in said

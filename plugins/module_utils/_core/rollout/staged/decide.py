@@ -125,7 +125,7 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
     if index == ALL_DONE:
         return _decision(_with_status(scene, Marks(scene.generation, now).with_run_done(scene.status)), owed)
     if run.spec.state == INITIALIZE:
-        return _decision(scene.run)
+        return _decision(scene.run, owed)
     decision = _stepped(scene, index)
     return replace(decision, acts=(*owed, *decision.acts))
 

@@ -99,8 +99,8 @@ def update_clusters(scene: RunContext, stage: StageUpdatingStatus, limit: int) -
 def finish_clusters(scene: RunContext, stage: StageUpdatingStatus) -> Flight:
     """One walk while the run stops: nothing starts, but a cluster that is only recorded as started gets its content.
     Clusters that have ended, or not begun, are left as they are, and not counted. The only failure is
-    ``binding-missing``: whether the binding still names the run's content is not asked. Problems and what is stuck as
-    of ``update_clusters``."""
+    ``binding-missing``: as in KubeFleet, whether the binding still names the run's content is not asked. Problems and
+    what is stuck as of ``update_clusters``."""
     flight = Flight.of(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:

@@ -2,12 +2,13 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A staged update run brought into the state that a verb asks for (``present``, ``started``, ``stopped``,
-``conducted``): recorded with its strategies and terms, then carried on or rehearsed."""
+``conducted``): recorded with its strategies and terms, then carried on, or told as it would go on."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from ...._core.errors import FleetError
 from ...._core.objects.staged.update_run import INITIALIZE, RUN, STOP, ClusterStagedUpdateRun
 from ...audit.actor import user
 from ...audit.evidence import testify
@@ -24,6 +25,7 @@ from .conducting import (
 from .report import StagedOptions, StagedReport
 from .run_record import keep_terms, record_run, refuse_stop, wanted_run
 from .sources import StagedManifests
+from .words import run_lines
 
 PRESENT, STARTED, STOPPED, CONDUCTED = "present", "started", "stopped", "conducted"
 
@@ -35,9 +37,10 @@ def staged_run(
     carries it on, and starts it if it never was: one that is stopped stays so. Strategies that were given are recorded
     before it, terms of approvals that are wished after it; what was recorded stays where something fails later. A new
     one that could not begin, and one of another digest, but for one that is there and to stop, is refused before it is
-    recorded; one that has ended stands as it is. Without ``write`` nothing is recorded, and the report is of the run as
-    it would be. FleetError as of ``wanted_run``, ``refuse_stop``, ``refuse_unfit``, ``record_run``, ``keep_terms``,
-    ``rehearse``, ``lay_out``, ``carry_on``, ``members_to_write``, ``record_specs`` and ``user``."""
+    recorded; one that has ended stands as it is. That it cannot be known how one goes on that is told to run or stop is
+    only noted. Without ``write`` nothing is recorded, and the report is of the run as it would be. FleetError as of
+    ``wanted_run``, ``refuse_stop``, ``refuse_unfit``, ``record_run``, ``keep_terms``, ``rehearse``, ``lay_out``,
+    ``carry_on``, ``members_to_write``, ``record_specs`` and ``user``."""
     wanted = wanted_run(session.records, name, given)
     if state == STOPPED:
         refuse_stop(wanted.run)
@@ -46,12 +49,14 @@ def staged_run(
         wanted = wanted_run(session.records, name, given, RUN)
     kept = record_specs(session.records, given.strategies.values(), write=False)
     changed = wanted.changed or kept
+    bound = bool(wish.approved) and state != STOPPED
+    only_told = state in (STARTED, STOPPED) and not wanted.is_new and not bound
     if not write:
-        return rehearse(session, wanted.run, given, wish, changed)
+        return _as_it_goes_on(session, wanted.run, given, wish, changed, only_told=only_told)
     members = members_to_write(session) if wanted.is_new or state == CONDUCTED else {}
     if wanted.is_new:
         refuse_unfit(session, wanted.run, given, wish, members)
-    elif wanted.changed and wish.approved and state != STOPPED:
+    elif wanted.changed and bound:
         rehearse(session, wanted.run, given, wish, changed)  # a run that is refused is not told to go on before
     record_specs(session.records, given.strategies.values(), write=True)
     run = record_run(session.records, wanted, user(session) if wanted.changed else "")
@@ -61,16 +66,28 @@ def staged_run(
         testify(session, deed_of_command(run, wanted.is_new, wish.approved))
     if state == CONDUCTED:
         report = carry_on(session, run, given, wish, members)
+    elif state == PRESENT:
+        report = lay_out(session, run, given, wish)
     else:
-        report = _recorded(session, run, given, state, wish)
+        report = _as_it_goes_on(session, run, given, wish, changed=False, only_told=only_told)
     return replace(report, changed=report.changed or changed)
 
 
-def _recorded(
-    session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, state: str, wish: StagedOptions
+def _as_it_goes_on(
+    session: Session,
+    run: ClusterStagedUpdateRun,
+    given: StagedManifests,
+    wish: StagedOptions,
+    changed: bool,
+    *,
+    only_told: bool,
 ) -> StagedReport:
-    """The report of a run that is recorded and not carried on; with PRESENT its stages are recorded, if there are none
-    yet. FleetError as of ``lay_out`` and ``rehearse``."""
-    if state == PRESENT:
-        return lay_out(session, run, given, wish)
-    return rehearse(session, run, given, wish, changed=False)
+    """As of ``rehearse``. Of one that is ``only_told`` to run or to stop, which holds in any case, an error is a note
+    of the run as it is recorded; of any other it is raised."""
+    try:
+        return rehearse(session, run, given, wish, changed)
+    except FleetError as error:
+        if not only_told:
+            raise
+        lines = tuple(run_lines(run, (), {}))
+        return StagedReport(run=run, digest="", plan=None, changed=changed, lines=lines, notes=error.problems)

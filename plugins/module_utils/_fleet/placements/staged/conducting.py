@@ -20,7 +20,7 @@ from ...._core.rollout.content import RolloutBinding
 from ...._core.rollout.staged.decide import StagedState, is_over
 from ...._core.rollout.staged.digest import staged_digest
 from ...._core.rollout.staged.way_back import index_before
-from ...._core.rollout.staged.world import ObservedState, RequestApproval
+from ...._core.rollout.staged.world import AcceptApproval, ObservedState, RequestApproval
 from ...._core.schema.meta import find_condition
 from ...._core.values import clock_skew
 from ...._kube.client import Timeouts
@@ -103,10 +103,10 @@ def carry_on(
 ) -> StagedReport:
     """Carries a recorded run on until it ends, waits for longer than allowed, is out of time or told to end; one that
     cannot begin is recorded as failed, and decided on anew where somebody else writes it meanwhile; one that only
-    cannot begin yet comes back at once, as it was. FleetError ``lease-held`` where another run, or an apply, works on
-    the placement; ``lease-lost``; ``run-deleted``; brakes; ``digest-mismatch``; ``interrupted`` where the first look at
-    clusters was broken off, with nothing more begun; ``no-workers``; of the records; and as of ``laid_out``. What
-    clusters were given by then stays."""
+    cannot begin yet comes back at once, as it was. What any of them owes to approvals is done. FleetError
+    ``lease-held`` where another run, or an apply, works on the placement; ``lease-lost``; ``run-deleted``; brakes;
+    ``digest-mismatch``; ``interrupted`` where the first look at clusters was broken off, with nothing more begun;
+    ``no-workers``; of the records; and as of ``laid_out``. What clusters were given by then stays."""
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
         journal = _held(session, run, keeper)
         while True:
@@ -115,6 +115,9 @@ def carry_on(
             if laid.plan is not None and not is_over(before):
                 break
             if journal.store(laid.decision.state, in_flight=False):
+                for act in laid.decision.acts:
+                    if isinstance(act, AcceptApproval):
+                        accept_approval(session.records, before.key, act.name, session.clock(), journal.lease)
                 return ended(laid, given, changed=journal.state.run != before)
         check_plan(laid, wish)
         fleet = {each.cluster: members[each.cluster].fleet for each in laid.plan.clusters if each.cluster in members}

@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ...._core.errors import FleetError, Problem
-from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
+from ...._core.objects.staged.update_run import STOP, ClusterStagedUpdateRun
 from ...._core.plan.document import PlacementPlan
 from ...._core.rollout.staged.beside import open_beside
 from ...._core.rollout.staged.decide import StagedDecision, StagedState, decide, is_over
@@ -37,14 +37,15 @@ Members = t.Mapping[str, Member]
 @dataclass(frozen=True, kw_only=True)
 class Laid:
     """A run decided on once: what it is decided on, and what it gives to clusters (``plan``, None where it could not
-    begin). ``digest`` is that of the run as it was decided on, ``beside`` warns of others that are open when it begins,
-    empty without a plan."""
+    begin, or is to stop and there is none because of ``plan_errors``). ``digest`` is that of the run as it was decided
+    on, ``beside`` warns of others that are open when it begins, empty without a plan."""
 
     ground: RunGround
     decision: StagedDecision
     plan: PlacementPlan | None
     digest: str
     beside: tuple[Problem, ...] = ()
+    plan_errors: tuple[Problem, ...] = ()
 
     @property
     def run(self) -> ClusterStagedUpdateRun:
@@ -68,9 +69,11 @@ def laid_out(
     sends: bool,
 ) -> Laid:
     """The run decided on as it stands, twice: which snapshot it takes is known once it has begun, which overrides act
-    only with the content; once, and without a plan, where it cannot begin. ``given`` counts before what is recorded;
-    with ``sends`` the content of Secrets must be had, as it goes to clusters. Nothing is written. FleetError as of
-    ``run_ground``, ``seen_requests``, ``hubs_among``, ``planned``, ``refuse_other_overrides``."""
+    only with the content; once, and without a plan, where it cannot begin, and where one that is to stop cannot be
+    planned: what it has in flight is judged by the records alone then. ``given`` counts before what is recorded; with
+    ``sends`` the content of Secrets must be had, as it goes to clusters. Nothing is written. FleetError as of
+    ``run_ground``, ``seen_requests``, ``hubs_among``, and, unless it is to stop, ``planned`` and
+    ``refuse_other_overrides``."""
     ground, now = run_ground(session.records, run, given), session.clock()
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
     judge = judge_of(session, run, digest, wish.terms)
@@ -85,9 +88,17 @@ def laid_out(
     # Files that are given are the content: nothing of it was selected on the hub.
     hubs = frozenset[str]() if given.resources else hubs_among(fleet, session.hub, writes=sends)
     ways, begun = wish.ways, first.state.run
-    plan = planned(session, begun, ground, given, credentials, wish.limits, ways.prune_kinds, hubs=hubs, sends=sends)
-    if not is_over(run) and is_laid_out(run):
-        refuse_other_overrides(run, plan)
+    goes_on = not is_over(run) and is_laid_out(run)
+    try:
+        plan = planned(
+            session, begun, ground, given, credentials, wish.limits, ways.prune_kinds, hubs=hubs, sends=sends
+        )
+        if goes_on:
+            refuse_other_overrides(run, plan)
+    except FleetError as error:
+        if not (goes_on and run.spec.state == STOP):
+            raise
+        return Laid(ground=ground, decision=first, plan=None, digest=digest, plan_errors=error.problems)
     second = decide(StagedState(run=run), ground.seen(bindings, requests, plan.overrides), now)
     digest = staged_digest(second.state.run, ground.hash_of(index))
     return Laid(ground=ground, decision=second, plan=plan, digest=digest, beside=open_beside(run, ground.runs))
@@ -111,17 +122,20 @@ def check_digest(laid: Laid, approved: str) -> None:
 
 
 def notes_of(laid: Laid, given: StagedManifests) -> tuple[Problem, ...]:
-    """Findings of what was given, of the plan and of runs beside this one, each once."""
-    return tuple(dict.fromkeys((*given.findings, *(laid.plan.findings if laid.plan else ()), *laid.beside)))
+    """Findings of what was given, of the plan, or why there is none, and of runs beside this one, each once."""
+    found = laid.plan.findings if laid.plan else laid.plan_errors
+    return tuple(dict.fromkeys((*given.findings, *found, *laid.beside)))
 
 
 def ended(laid: Laid, given: StagedManifests, changed: bool) -> StagedReport:
-    """The report of a run that is not carried on; ``changed``: whether its record is another one by now."""
+    """The report of a run that is not carried on, or stops by its records alone; ``changed``: whether its record is
+    another one by now."""
     return StagedReport(
         run=laid.run,
         digest=laid.digest,
         plan=laid.plan,
         changed=changed,
+        resume_at=laid.decision.wake_at,
         lines=tuple(run_lines(laid.run, laid.decision.waits, {})),
         notes=notes_of(laid, given),
         before=index_before(laid.run, laid.ground.bindings),

@@ -227,7 +227,7 @@ class StagedSteering:
 
     def keep(self, state: StagedState, now: datetime) -> None:
         """Has the next ``wait`` look again at clusters that are waited for, every 2 s; what failed there is tried again
-        every 10 s."""
+        every 10 s, unless others have changed the binding of the cluster since."""
         flying = {each.cluster: each.stage for each in machine.acts_in_flight(state)}
         waited = {name: stage for name, stage in flying.items() if name not in self._queue}
         if not waited:
@@ -239,7 +239,9 @@ class StagedSteering:
         if is_due_again(self._last_try, TRY_AGAIN, now):
             self._last_try = now
             failed = {name for name in waited if self._failed(name)}
-            self._queue |= {name: REMOVE if waited[name] == DELETE_STAGE else WRITE for name in failed}
+            lost = {each.cluster for each in self.bindings.state.bindings if not says_wanted(self._plan, each)}
+            begun = {name: REMOVE if waited[name] == DELETE_STAGE else WRITE for name in failed}
+            self._queue |= {name: what for name, what in begun.items() if what == REMOVE or name not in lost}
         if not first:
             self._looks |= {name for name in waited if waited[name] != DELETE_STAGE and not self._failed(name)}
 

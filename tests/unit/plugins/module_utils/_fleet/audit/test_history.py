@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import typing as t
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit import evidence
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.evidence import Deed
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.history import HistoryRequest, fleet_history
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import holder_name
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.approvals import RUN_DIGEST
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record
@@ -133,6 +135,14 @@ def test_who_has_a_lease_is_still_at_it(session: Session) -> None:
     assert rows(session)[0].outcome == NOT_ENDED
     session.records.acquire("placement/web", "runner-1", 60)
     assert rows(session)[0].outcome == GOING_ON
+
+
+def test_who_was_killed_on_this_machine_is_not_at_it_though_the_lease_lasts(session: Session) -> None:
+    """By the same rule as ``status`` tells that nobody conducts a run."""
+    killed = f"{holder_name({})}0"  # no process of this number began at that time
+    evidence.Testimony(replace(session, holder=killed), Deed(action="Evicted")).begin()
+    session.records.acquire("placement/web", killed, 60)
+    assert rows(session)[0].outcome == NOT_ENDED
 
 
 def test_the_journal_is_told_of_the_objects_that_are_told_of_and_in_their_time(session: Session) -> None:

@@ -33,6 +33,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_o
     GateKeeper,
     UncountedGate,
     gates_of,
+    refusals,
     with_answers,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease, Record
@@ -246,6 +247,27 @@ def test_what_was_refused_since_is_shown(records: HastyRecords) -> None:
     shown(records, status={"state": "Pending", "refusal": refusal})
     told = with_answers(records, run_and_state()[0], lambda: None, NOW)
     assert told.status.stages[0].before_gates[0].refused == "bert, unverified: not now"
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        {"digest": f"sha256:{'b' * 64}"},
+        {"target": {"updateRunProperties": {"name": "other", "stage": "s", "timing": "Before"}}},
+    ],
+    ids=["another digest", "another run"],
+)
+def test_a_refusal_of_a_gate_that_stands_elsewhere_refuses_nothing_here(
+    records: HastyRecords, elsewhere: dict[str, t.Any]
+) -> None:
+    """F18. Whoever conducts the run takes that Gate away; nobody could approve it to start the run."""
+    refusal = {"by": "bert", "at": "2026-08-21T11:59:00Z", "reason": "not now", "digest": DIGEST_A}
+    run, status = run_and_state()[0], {"state": "Pending", "refusal": refusal}
+    shown(records, status=status)
+    assert [each.code for each in refusals(records, run)] == ["gate-refused"]
+    records.delete("Gate", GATE.id)
+    shown(records, status=status, **elsewhere)
+    assert list(refusals(records, run)) == [] and with_answers(records, run, lambda: None, NOW) is run
 
 
 def test_a_gate_that_is_skipped_is_shown_so_although_somebody_refuses_it_in_that_moment(records: HastyRecords) -> None:

@@ -228,6 +228,17 @@ def test_a_cluster_that_another_run_takes_ends_the_run():
     assert (game.stage(0), game.succeeded) == ("Failed", "False")
 
 
+@pytest.mark.parametrize("upstream", [False, True])
+def test_a_run_that_stops_does_not_ask_what_a_cluster_in_flight_was_given_by_others(upstream):
+    """As in KubeFleet. That a newer run of ours has taken it ends the run all the same (``test_beside``)."""
+    game = play("a", upstream=upstream)
+    game.step()
+    theirs = held("a", condition("RolloutStarted", seconds=0), condition("Available"), content="web-0-snapshot")
+    game.world = replace(game.world, bindings=(theirs,))
+    game.ask("Stop").step()
+    assert (game.states(), game.progress) == ({"a": "done"}, "Stopped")
+
+
 def test_stop_lets_what_is_in_flight_finish():
     game = play("abc", stage("all", ALL, maxConcurrency=2))
     game.step()
@@ -430,6 +441,16 @@ def test_a_crash_between_record_and_acts_loses_nothing():
     game.world = before
     assert game.ask("Stop").step().acts == first.acts
     assert [each.name for each in done.bindings] == [each.name for each in game.world.bindings]
+
+
+@pytest.mark.parametrize("state", ["Initialize", "Run", "Stop"])
+def test_what_is_owed_to_an_approval_is_done_whatever_is_wanted_of_the_run(state):
+    game = play("a", stage("all", ALL, beforeStageTasks=[APPROVAL]))
+    game.step()
+    before = game.approve("run-before-all").world
+    game.step()
+    game.world = before
+    assert AcceptApproval(name="run-before-all") in game.ask(state).step().acts
 
 
 def test_a_crash_before_deletion_deletes_later():

@@ -1,20 +1,30 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A run that is refused for its digest is not told to go on, by which whoever carries it on would."""
+"""A run that is refused for its digest is not told to go on, by which whoever carries it on would; any run can be
+stopped."""
 
 from __future__ import annotations
 
+import json
 import typing as t
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.carrying import staged_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import StagedOptions
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import read_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.sources import (
+    StagedManifests,
+    staged_manifests,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
-from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.placements.applied import NOW, staged
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.placements.applied import API, NOW, staged
 
 RUN = "ClusterStagedUpdateRun"
 
@@ -46,6 +56,39 @@ def test_a_stop_is_recorded_whatever_the_digest_is(records: SqliteRecords, tmp_p
     given = staged(records, tmp_path)
     session = Session(records=records, holder="me", clock=lambda: NOW, environ={})
     staged_run(session, "web-1", given, "started", StagedOptions(), write=True)
-    with pytest.raises(FleetError):
-        staged_run(session, "web-1", given, "stopped", StagedOptions(approved="0123456789abcdef"), write=True)
+    wish = StagedOptions(approved="0123456789abcdef")
+    for write in (False, True):
+        report = staged_run(session, "web-1", given, "stopped", wish, write=write)
+        assert report.changed and [each.code for each in report.notes] == ["digest-mismatch"]
     assert (records.get(RUN, "web-1") or {})["spec"]["state"] == "Stop"
+
+
+def overridden(given: StagedManifests, folder: Path) -> StagedManifests:
+    """With an override in the same files, which no record has."""
+    rule = {"clusterSelector": {"clusterSelectorTerms": []}, "overrideType": "Delete"}
+    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}
+    spec = {"clusterResourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
+    one = {"apiVersion": API, "kind": "ClusterResourceOverride", "metadata": {"name": "none"}, "spec": spec}
+    (folder / "override.json").write_text(json.dumps(one), encoding="utf-8")
+    return replace(given, overrides=staged_manifests([str(folder / "override.json")], (), []).overrides)
+
+
+def test_a_run_whose_overrides_are_in_files_alone_is_told_to_stop_and_stops_without_them(
+    records: SqliteRecords, tmp_path: Path
+) -> None:
+    """By its name, as the printed command does. To go on it takes them, and telling it so is told in a note."""
+    given, nothing = overridden(staged(records, tmp_path), tmp_path), staged_manifests((), (), [])
+    session = Session(records=records, holder="me", clock=lambda: NOW, environ={})
+    wish = StagedOptions(ways=ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0))))
+    assert staged_run(session, "web-1", given, "conducted", wish, write=True).verdict[1] == "awaiting-approval"
+    for write in (False, True):
+        stopped = staged_run(session, "web-1", nothing, "stopped", wish, write=write)
+        assert stopped.changed and [each.code for each in stopped.notes] == ["overrides-changed"]
+    assert staged_run(session, "web-1", nothing, "conducted", wish, write=True).verdict[1] == "stopped"
+    assert read_run(records, "web-1").status.conditions[-1].reason == "UpdateRunStopped"
+    started = staged_run(session, "web-1", nothing, "started", wish, write=True)
+    assert started.changed and [each.code for each in started.notes] == ["overrides-changed"]
+    with pytest.raises(FleetError) as refused:
+        staged_run(session, "web-1", nothing, "conducted", wish, write=True)
+    assert refused.value.code == "overrides-changed"
+    assert staged_run(session, "web-1", given, "conducted", wish, write=True).verdict[1] == "awaiting-approval"

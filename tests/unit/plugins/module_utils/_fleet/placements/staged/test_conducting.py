@@ -19,6 +19,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged import conducting
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.answering import (
+    WishedApproval,
+    give_approval,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.conducting import carry_on, lay_out
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import StagedOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import (
@@ -32,6 +36,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sta
     staged_manifests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import record_name
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease, Record
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.answering import Answering, listing
@@ -167,6 +172,26 @@ def test_a_run_waits_for_the_apply_of_a_changed_placement_however_often_it_is_ca
         assert "until it is applied again" in "\n".join(report.lines)
     placement = records.get("ClusterResourcePlacement", "web")
     assert placement and placement["status"]["conditions"][0]["observedGeneration"] == found["metadata"]["generation"]
+
+
+def test_what_a_run_that_ends_at_once_owes_to_an_approval_is_done(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who took the approval was killed before the request said so."""
+    records, given, _run = new_run(session, tmp_path)
+    wish = StagedOptions(ways=ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0))))
+    run = record_run(records, wanted_run(records, "web-1", given, "Run"), "")
+    carry_on(session, run, given, wish, {})
+    give_approval(session, WishedApproval(run="web-1"), "anna", write=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(conducting, "accept_approval", lambda *_asked: None)
+        carry_on(session, read_run(records, "web-1"), given, wish, {})
+    (binding,) = records.list("ClusterResourceBinding")
+    records.delete("ClusterResourceBinding", record_name(binding))
+    for _time in range(2):
+        assert carry_on(session, read_run(records, "web-1"), given, wish, {}).state == "Failed"
+    (request,) = records.list("ClusterApprovalRequest")
+    assert [each["type"] for each in request["status"]["conditions"]] == ["Approved", "ApprovalAccepted"]
 
 
 def test_the_status_that_a_run_leaves_stands_in_the_namespace_too(session: Session, tmp_path: Path) -> None:
