@@ -103,6 +103,8 @@ def test_a_changed_policy_waits_for_holders_that_cannot_be_read(fleet: Fleet) ->
     assert causes["m2"] == "kept-unreadable" and "kept-unreadable" in {
         each.code for each in report.plan.plans[0].findings
     }
+    again = fleet.apply()
+    assert codes(again) == {"unreachable"} and not again.changed
     fleet.mend("m2")
     assert not fleet.apply().problems and fleet.holders() == ["m1", "m2"]
 
