@@ -338,6 +338,14 @@ class PlacementPlan:
             or any(each.decides_change for each in self.clusters)
         )
 
+    def decides_change_beside(self, away: t.Container[str]) -> bool:
+        """As ``decides_change``; but where the records have all of it already, what is only to be done on clusters that
+        are ``away`` is no change: it was one when it was decided."""
+        news = self.resource_snapshot_new or self.respecified or self.deleting or self.rebound or self.is_by_staged_runs
+        if news:
+            return self.decides_change
+        return any(each.decides_change and each.cluster not in away for each in self.clusters)
+
     def as_dict(self) -> dict[str, t.Any]:
         """Plain data in a fixed order, so that equal plans are equal bytes: ``objects`` in hash order, ``clusters`` and
         ``leftOut`` by name; ``spec`` is a digest, ``emptyFirst`` is there only where it is true; of the brakes those

@@ -52,8 +52,8 @@ Recorded = tuple[PlacementStatus, t.Optional[FleetError]]  # noqa: UP045  # pyli
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyResult:
-    """``changed``: something that was due on members or in what the records decide was begun, whatever came of it, or a
-    status was mirrored; a new status of a placement does not count. ``outcomes`` are by placement and cluster,
+    """``changed``: something that was due on members in reach or in what the records decide was begun, whatever came of
+    it, or a status was mirrored; a new status of a placement does not count. ``outcomes`` are by placement and cluster,
     ``statuses`` the placements' own that could be recorded, both without those left alone. ``waits`` are rollouts not
     at their end, and what they wait for. ``stopped`` says which placements were left alone, or cut short and what was
     written by then, as another run works on them or this one had to end, and which statuses could not be written."""
@@ -72,10 +72,11 @@ class ApplyResult:
 
 def changes(plan: PlacementPlan, outcomes: Outcomes) -> bool:
     """Whether carrying out the plan would change anything on a member, by ``outcomes`` of a look, or in what the
-    records decide; a cluster that loses it and answers counts. What a placement loses that staged runs change is theirs
-    to take away. Without ``outcomes`` only the records tell."""
+    records decide; a cluster that loses it and answers counts, what was decided before and waits for members that do
+    not answer does not, nor what staged runs are to take away. Without ``outcomes`` only the records tell."""
+    away = {name for name, outcome in outcomes.items() if outcome.error is not None}
     waiting = {each.cluster for each in plan.clusters if each.change == LOST and not plan.is_by_staged_runs}
-    return plan.decides_change or any(
+    return plan.decides_change_beside(away) or any(
         outcome.changes or (outcome.error is None and name in waiting) for name, outcome in outcomes.items()
     )
 
@@ -157,11 +158,12 @@ def carry_out(
         _until_all_end(work, [each for each in tallies if each.waiting])
     left = [each for each, tally in zip(plan.plans, tallies, strict=True) if not tally.begun]
     problems = (*(problem for each in tallies for problem in each.problems), *failed, *not_begun_problems(left))
-    if problems and not any(each.outcomes for each in tallies):
+    found = {name: outcomes for each in tallies for name, outcomes in each.outcomes.items()}
+    if problems and not found:
         raise FleetError.of(problems)
     return ApplyResult(
-        changed=any(each.changed for each in tallies),
-        outcomes={name: outcomes for each in tallies for name, outcomes in each.outcomes.items()},
+        changed=any(each.changed for each in tallies) or any(one.wrote for by in found.values() for one in by.values()),
+        outcomes=found,
         statuses={name: status for each in tallies for name, status in each.statuses.items()},
         waits={name: waits for each in tallies for name, waits in each.waits.items()},
         stopped=problems,
@@ -192,7 +194,8 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     only = clusters_to_look_at(each)
     looked = on_members(each, uid, work.clients, work.ways, due=new, seen=seen, only=only, runners=work.runners)
     refuse_to_begin(work.told())
-    due = bool(new) or changes(each, looked)
+    changed = bool(new) or changes(each, looked)
+    due = changed or each.decides_change
     status = _status(each, {name: replace(one, done=True) for name, one in looked.items()}, plan, work)
     waits = work.ways.rollout.to_the_end and awaited(each, looked)
     if not due and not waits and has_status(plan.recorded[each.name].document, status):
@@ -225,7 +228,7 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     if due:
         writer.event("ApplyIntended", plan_counts(current))
     writer.write_snapshots(placement["metadata"]["generation"])
-    tally.changed = tally.changed or due
+    tally.changed = tally.changed or changed
     reach = partial(_reached, work, current, placement["metadata"]["uid"], keeper, new, seen)
     if current.is_by_staged_runs:
         done = hand_over(work.session, writer, placement, keeper, looked, reach, work.told)
