@@ -111,6 +111,11 @@ def fault(error: BaseException, code: str = "fault", where: str = "") -> FleetEr
     return FleetError(code, text, where, "this is a fault of gitops.fleet: please report this line")
 
 
+def known_error(error: Exception) -> FleetError:
+    """A FleetError as it is, any other exception as of ``fault``."""
+    return error if isinstance(error, FleetError) else fault(error)
+
+
 def _places(trace: types.TracebackType | None) -> t.Iterator[str]:
     """``file:line`` of every step of a traceback through a file below ``module_utils``, outermost first, repeats too;
     the file is what follows ``module_utils/``. Nothing for None."""

@@ -137,7 +137,7 @@ def waves_lines(plan: PlacementPlan) -> list[str]:
     is that of a first apply to several clusters. Of one that staged runs change, who waits for a run, if anybody does.
     At most 6 names. FleetError as of ``waves``."""
     if plan.is_by_staged_runs:
-        waiting = [each.cluster for each in plan.clusters if each.cause != "unchanged"]
+        waiting = [each.cluster for each in plan.clusters if not each.stays]
         by_run = f"strategy External: {listed(waiting)}: changed by a staged update run alone, and not by an apply{HOW}"
         return [by_run] if waiting else []
     at_once = reached_at_once(plan)
@@ -324,7 +324,7 @@ def _cluster_row(each: ClusterPlan, outcome: MemberOutcome | None, by_run: bool)
     objects have drifted where nothing else changes; with ``is_by_staged_runs``, that only a staged run changes it."""
     score = "" if each.affinity_score is None else f"{each.spread_score or 0}/{each.affinity_score}"
     why = each.cause if each.cause in ("unchanged", "picked") else f"{each.cause}: {each.reason}"
-    why += BY_RUN if by_run and each.cause != "unchanged" else ""
+    why += BY_RUN if by_run and not each.stays else ""
     if outcome and outcome.error:
         unseen = each.cause == "unchanged" and not outcome.written
         why = f"{'not looked at' if unseen else why} ({outcome.error.code})"

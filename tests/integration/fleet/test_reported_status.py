@@ -10,7 +10,9 @@ import re
 import typing as t
 from pathlib import Path
 
+import pytest
 import yaml
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from small_fleet import Document, Fleet, codes
 
@@ -80,6 +82,24 @@ def test_the_status_stands_in_the_namespace_and_is_kept_equal(hub_fleet: Fleet) 
     assert not codes(fleet.apply())
     more = fleet.records.get(CRPS, name)
     assert more and [each["clusterName"] for each in more["sourceStatus"]["placementStatuses"]] == ["m1", "m2"]
+    assert not codes(fleet.end(limits=ALL))
+    assert fleet.records.get(CRPS, name) is None and fleet.record() is None
+
+
+def test_a_namespace_that_is_changed_on_the_hub_is_refused_and_nothing_stays_behind(hub_fleet: Fleet) -> None:
+    """As with KubeFleet it is scheduled no more; with the placement goes the copy that nobody would write again."""
+    fleet, name = hub_fleet, f"{hub_fleet.namespace}/{hub_fleet.name}"
+    on_hub(fleet, a_namespace(fleet))
+    fleet.join("m1")
+    written(fleet, documented(fleet, "statusReportingScope"))
+    assert not codes(fleet.apply())
+    record = fleet.record()
+    assert record and fleet.records.get(CRPS, name)
+    selectors = [{"group": "", "version": "v1", "kind": "Namespace", "name": "default"}]
+    fleet.records.replace({**record, "spec": {**record["spec"], "resourceSelectors": selectors}})
+    with pytest.raises(FleetError) as refused:
+        fleet.apply(src=())
+    assert refused.value.code == "reporting-namespace-changed" and fleet.namespace in str(refused.value)
     assert not codes(fleet.end(limits=ALL))
     assert fleet.records.get(CRPS, name) is None and fleet.record() is None
 

@@ -39,6 +39,8 @@ def test_a_stopped_member_keeps_what_it_has_and_the_others_get_theirs(
         waits = {each.cluster_name: each.conditions[-1] for each in status.placement_statuses}["m4"]
         assert (waits.type, waits.status) == ("RolloutStarted", "False") and "cannot be reached" in waits.message
         assert len(fleet.records.list("ClusterResourceBinding")) == 2
+        again = fleet.apply()
+        assert codes(again) == {"unreachable"} and not again.changed and not fleet.look().changed
     finally:
         local_cluster_factory("m4", audit=True)
     assert fleet.servers["m4"].data(fleet.namespaced("configmaps", "settings")) == {"color": "blue"}
@@ -103,6 +105,8 @@ def test_a_changed_policy_waits_for_holders_that_cannot_be_read(fleet: Fleet) ->
     assert causes["m2"] == "kept-unreadable" and "kept-unreadable" in {
         each.code for each in report.plan.plans[0].findings
     }
+    again = fleet.apply()
+    assert codes(again) == {"unreachable"} and not again.changed
     fleet.mend("m2")
     assert not fleet.apply().problems and fleet.holders() == ["m1", "m2"]
 
@@ -124,6 +128,7 @@ def test_a_member_that_loses_the_placement_while_away_is_cleaned_later(fleet: Fl
     assert codes(away) == {"unreachable"} and fleet.holders() == ["m1", "m2"]
     states = {each["spec"]["targetCluster"]: each["spec"]["state"] for each in _bindings(fleet)}
     assert states == {"m1": "Bound", "m2": "Unscheduled"}
+    assert away.changed and not fleet.apply().changed
     fleet.mend("m2")
     assert not fleet.apply().problems and fleet.holders() == ["m1"]
     assert [each["spec"]["targetCluster"] for each in _bindings(fleet)] == ["m1"]

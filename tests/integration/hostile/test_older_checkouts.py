@@ -122,3 +122,25 @@ def test_files_without_git_are_applied_and_told(file_fleet: Fleet) -> None:
     report = fleet.look(src=(str(origin.folder / "placements"),), resources=(str(origin.folder / "resources"),))
     found = [each for each in report.plan.plans[0].findings if each.code == "revision-unknown"]
     assert len(found) == 1 and "may be older" in found[0].message
+
+
+def test_a_checkout_after_files_without_git_stops_as_it_may_be_older(file_fleet: Fleet) -> None:
+    """Even the one that was applied before them: it would take back what they brought."""
+    fleet = file_fleet
+    fleet.join("m1")
+    origin = Origin(fleet)
+    origin.commit("blue")
+    applied(fleet, origin.folder)
+    fleet.resources(fleet.configmap(color="red"))
+    assert fleet.apply().plan.plans[0].decides_change and color(fleet) == {"color": "red"}
+    with pytest.raises(FleetError) as refused:
+        applied(fleet, origin.folder)
+    assert refused.value.code == "brake-allow-older" and "no known revision" in str(refused.value)
+    assert color(fleet) == {"color": "red"}
+    applied(fleet, origin.folder, limits=BrakeLimits(allow_older=True))
+    assert (
+        color(fleet) == {"color": "blue"}
+        and not fleet.look(
+            src=(str(origin.folder / "placements"),), resources=(str(origin.folder / "resources"),)
+        ).changed
+    )

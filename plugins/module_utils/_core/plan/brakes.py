@@ -166,10 +166,11 @@ def older_source_brake(
     placement: str, revision: str, last: str, older: bool | None, allow: bool, deepen: str = ""
 ) -> Brake:
     """The brake ``allow_older``, for a Git ``revision`` that may undo newer work: it trips unless ``older`` is False,
-    which says that it descends from ``last``, the revision applied last; None: that cannot be told. ``allow`` lifts it
-    in both cases. ``deepen`` is the command after which it can be told, empty for none; the message ends with it. The
-    message cuts revisions to 12 characters."""
-    unknown = f"it cannot be told whether revision {revision[:12]} is a descendant of {last[:12]}, applied last"
+    which says that it descends from ``last``, the revision applied last, empty for files of no known one; None: that
+    cannot be told. ``allow`` lifts it in both cases. ``deepen`` is the command after which it can be told, empty for
+    none; the message ends with it. The message cuts revisions to 12 characters."""
+    of = f"{last[:12]}, applied last" if last else "what was applied last, which were files of no known revision"
+    unknown = f"it cannot be told whether revision {revision[:12]} is a descendant of {of}"
     known = f"revision {revision[:12] or 'unknown'} is not a descendant of {last[:12]}, applied last"
     return Brake(
         name="allow_older",

@@ -222,7 +222,7 @@ def _changes(contents: Contents, known: RecordedState, clusters: t.Iterable[Clus
     groups: dict[t.Any, list[str]] = {}
     for each in clusters:
         binding = held.get(each.cluster)
-        if binding and each.change == KEPT and each.cause != "unchanged" and binding.held_snapshot in known.earlier:
+        if binding and each.outdated and binding.held_snapshot in known.earlier:
             same = _overrides(binding) == contents.named.of(each.cluster).overrides
             like = (binding.held_snapshot, binding.left_out, same, _overrides(binding), id(contents.on(each.cluster)))
             groups.setdefault(like, []).append(each.cluster)
@@ -318,15 +318,15 @@ def cluster_rows(
     rows = []
     for cluster, binding in sorted(by_cluster.items()):
         old = before.get(cluster)
-        decided = old is not None and old.spec.state == UNSCHEDULED
+        decided, outdated = old is not None and old.spec.state == UNSCHEDULED, False
         if not _is_to_hold(binding) and old is None:
             continue
         if not _is_to_hold(binding):
             change, cause = LOST, loss_cause(binding, index, policy, wanted.deleting)
             reason = loss_reason(cause, decided)
         elif old is not None and old.held_snapshot:
-            as_before = _holds_already(old, contents.named.of(cluster))
-            change, (cause, reason) = KEPT, AS_IT_WAS if as_before else WITH_OTHER_CONTENT
+            outdated = not _holds_already(old, contents.named.of(cluster))
+            change, (cause, reason) = KEPT, WITH_OTHER_CONTENT if outdated else AS_IT_WAS
         else:
             change, cause, reason = GAINED, "picked", binding.spec.cluster_decision.reason
         if cluster in unread:
@@ -341,6 +341,7 @@ def cluster_rows(
                 affinity_score=scores.affinity_score if scores else None,
                 spread_score=scores.priority_score if scores else None,
                 decided=decided,
+                outdated=outdated,
                 **leaving_objects(wanted, known, old, change, cause, contents.on(cluster)),
             )
         )

@@ -93,7 +93,8 @@ class ClusterPlan:
     ``cause`` is the machine-readable trigger (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``,
     ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``, ``evicted``, ``evacuated``,
     ``left-behind``), ``reason`` the same in words. The scores are None where nothing was scored. ``decided`` says that
-    an earlier run has recorded already that it loses the placement, be it picked again by now.
+    an earlier run has recorded already that it loses the placement, be it picked again by now. ``outdated`` says of
+    one that keeps it that another content is recorded there, whatever the cause.
 
     ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
     label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
@@ -110,6 +111,7 @@ class ClusterPlan:
     release: tuple[ObjectId, ...] = ()
     leftover: tuple[ObjectId, ...] = ()
     decided: bool = False
+    outdated: bool = False
     begun: frozenset[ObjectKey] = frozenset()
 
     @property
@@ -124,17 +126,22 @@ class ClusterPlan:
         return len(self.prune) + sum(each.key in self.begun for each in self.leftover)
 
     @property
+    def stays(self) -> bool:
+        """Whether it keeps the placement with the content that is recorded there, read or not."""
+        return self.change == KEPT and not self.outdated
+
+    @property
     def decides_change(self) -> bool:
         """Whether it differs from what is recorded; what the member has is not looked at. A cluster of cause
         ``left-behind`` does only until an earlier run has recorded its loss, one that keeps the placement also where
-        that was recorded, or where it is kept unread, whatever it holds."""
+        that was recorded."""
         if self.cause == LEFT_BEHIND:
             return not self.decided
-        return self.change != KEPT or self.decided or bool(self.leaving) or self.cause != "unchanged"
+        return not self.stays or self.decided or bool(self.leaving)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The cluster as plan files have it, without ``decided`` and ``begun``; scores, None where nothing was scored,
-        as ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``, in their order."""
+        """The cluster as plan files have it, without ``decided``, ``outdated``, ``begun``; scores, None where nothing
+        was scored, as ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``, in their order."""
         return {
             "cluster": self.cluster,
             "change": self.change,
@@ -330,6 +337,14 @@ class PlacementPlan:
             or self.deleting
             or any(each.decides_change for each in self.clusters)
         )
+
+    def decides_change_beside(self, away: t.Container[str]) -> bool:
+        """As ``decides_change``; but where the records have all of it already, what is only to be done on clusters that
+        are ``away`` is no change: it was one when it was decided."""
+        news = self.resource_snapshot_new or self.respecified or self.deleting or self.rebound or self.is_by_staged_runs
+        if news:
+            return self.decides_change
+        return any(each.decides_change and each.cluster not in away for each in self.clusters)
 
     def as_dict(self) -> dict[str, t.Any]:
         """Plain data in a fixed order, so that equal plans are equal bytes: ``objects`` in hash order, ``clusters`` and

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ..objects.identity import ObjectId
 from ..resources.availability import NOT_YET
 from ..values.listed import number_of
-from .document import CONTENT_CHANGED, LOST, PlacementPlan
+from .document import LOST, PlacementPlan
 from .outcome import MemberOutcome
 
 
@@ -76,7 +76,7 @@ def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Rea
         for name, each in applied.items()
     }
     waiting = {name: found for name, found in late.items() if found}
-    replaced = [each.cluster for each in plan.clusters if each.cause == CONTENT_CHANGED]
+    replaced = [each.cluster for each in plan.clusters if each.outdated]
     return Reached(
         clusters=len(staying),
         applied=len(applied),

@@ -21,7 +21,6 @@ from ..schema.meta import find_condition
 from ..values.instants import SECONDS, write_time
 from ..values.listed import listed, number_of
 from .document import (
-    CONTENT_CHANGED,
     EVACUATED,
     GAINED,
     KEPT,
@@ -42,7 +41,8 @@ _NOT_BEGUN = ("left-the-fleet", LEFT_BEHIND)
 def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     """Names of the clusters that change, by wave; at most one wave of a placement that ends, none where nothing
     changes, or staged runs alone change it. In none are clusters that the limits never let change, that have left the
-    fleet or are kept unread, and evacuated ones that could not be read.
+    fleet, and evacuated ones that could not be read; others that could not are among them, as they change once they
+    answer.
 
     As the rolling update decides: clusters that lose the placement and then those that change spend what may be
     unavailable, in the order of their bindings; clusters that gain it spend the surge. Evacuated clusters wait for
@@ -50,7 +50,7 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     """
     rows = [each for each in plan.clusters if each.cause not in _NOT_BEGUN]
     kept = sum(1 for each in rows if each.change == KEPT)
-    changed = _by_binding(plan, (each for each in rows if each.change != KEPT or each.cause == CONTENT_CHANGED))
+    changed = _by_binding(plan, (each for each in rows if not each.stays))
     leaving = [each.cluster for each in changed if each.change == LOST]
     changing = [each.cluster for each in changed if each.change == KEPT]
     coming = [each.cluster for each in changed if each.change == GAINED]
@@ -160,7 +160,7 @@ def held_by_limits(plan: PlacementPlan) -> tuple[Problem, ...]:
     where nothing goes or changes, where a placement ends, and where staged runs carry it. FleetError as of
     ``waves``."""
     rows = [each for each in plan.clusters if each.cause not in _NOT_BEGUN]
-    spending = [each for each in rows if each.change == LOST or each.cause == CONTENT_CHANGED]
+    spending = [each for each in rows if each.change == LOST or each.outdated]
     if plan.deleting or plan.is_by_staged_runs or not spending:
         return ()
     staying = sum(each.change != LOST for each in plan.clusters)
@@ -204,7 +204,7 @@ def counted_as_recorded(plan: PlacementPlan, silent: t.Container[str]) -> tuple[
     or changed on another cluster, where the placement ends, and where staged runs carry it."""
     if plan.deleting or plan.is_by_staged_runs:
         return ()
-    changing = [each for each in plan.clusters if each.change == LOST or each.cause == CONTENT_CHANGED]
+    changing = [each for each in plan.clusters if each.change == LOST or each.outdated]
     if all(each.cluster in silent or each.cause in _NOT_BEGUN for each in changing):
         return ()
     kept = {each.cluster for each in plan.clusters if each.change == KEPT and each.cluster in silent}

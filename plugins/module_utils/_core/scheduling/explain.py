@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Why one cluster is picked or not (``explain``), with every number that led there, or each cluster of the fleet in a
-sentence: read from the scheduling itself; and which cluster cannot be explained (``unknown-cluster``)."""
+sentence: read from the scheduling itself, or of a placement that is being deleted (``explain_end``); and which cluster
+cannot be explained (``unknown-cluster``)."""
 
 from __future__ import annotations
 
@@ -11,10 +12,12 @@ from dataclasses import dataclass
 
 from ..errors import FleetError, Problem
 from ..objects.placements.binding import UNSCHEDULED, ClusterResourceBinding, ClusterScore
+from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.policy import PICK_FIXED, PICK_N
 from ..schema.checking import most_like
 from . import bitset, cluster_eligibility, reasons
 from .cycle import Scheduled
+from .index import FleetIndex
 from .picking.bindings import DROPPED, REBASED, RELEASED
 from .picking.decisions import PickDecision
 from .preferred_affinity import PreferredAffinity, TermScore
@@ -117,6 +120,20 @@ def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
     )
 
 
+def explain_end(
+    placement: ClusterResourcePlacement, holders: t.Container[str], index: FleetIndex, cluster: str
+) -> Explanation:
+    """The answer of a placement that is being deleted, which is not scheduled any more: no cluster has it afterwards.
+    ``holders`` are the clusters with a binding. FleetError ``unknown-cluster`` as of ``explain_outcome``."""
+    holds = cluster in holders
+    if not holds and cluster not in index.positions:
+        raise _unknown_cluster(cluster, index)
+    verb = "loses the placement" if holds else "is not picked"
+    sentence = f"{cluster} {verb}: the placement is being deleted."
+    changes = (DROPPED,) if holds else ()
+    return Explanation(placement=str(placement.key), cluster=cluster, picked=False, sentence=sentence, changes=changes)
+
+
 def verdicts(outcome: Scheduled) -> t.Iterator[Verdict]:
     """The answers of ``explain_outcome`` for all clusters of the fleet, in the order of the index, without numbers."""
     by_cluster: dict[str, list[str]] = {}
@@ -145,9 +162,14 @@ def _decision(outcome: Scheduled, cluster: str, position: int | None) -> PickDec
         return outcome.why_not_picked(position)
     if any(each.spec.target_cluster == cluster for each in outcome.bindings if each.spec.state == UNSCHEDULED):
         return PickDecision(cluster, reasons.GONE, refusal=ClusterBlocker("ClusterEligibility", reasons.GONE))
-    close = most_like(cluster, outcome.asked.index.names, 3, 0.6)
+    raise _unknown_cluster(cluster, outcome.asked.index)
+
+
+def _unknown_cluster(cluster: str, index: FleetIndex) -> FleetError:
+    """The FleetError ``unknown-cluster``, with names like it, given back, not raised."""
+    close = most_like(cluster, index.names, 3, 0.6)
     hint = f"did you mean {', '.join(close)}?" if close else ""
-    raise FleetError("unknown-cluster", f"no cluster of the fleet is named {cluster!r}", "", hint)
+    return FleetError("unknown-cluster", f"no cluster of the fleet is named {cluster!r}", "", hint)
 
 
 def _blockers(

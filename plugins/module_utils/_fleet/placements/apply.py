@@ -12,13 +12,12 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from ..._core.errors import FleetError, Problem
+from ..._core.errors import FleetError, Problem, known_error
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
 from ..._core.plan.document import LOST, PlacementPlan
 from ..._core.plan.reached import awaited, reached
 from ..._core.plan.status import placement_status
 from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
-from ..._core.schema.codec import encode
 from ..._core.values.listed import number_of
 from ..._kube.parallel import in_parallel
 from ..audit.placements import attest_placement
@@ -36,7 +35,7 @@ from .cut_short import cut_short, not_begun_problems, records_behind_problem, re
 from .look import ApplyOptions, MemberRunners, Outcomes, Writing, on_members
 from .on_member.member_apply import MemberProgress
 from .plan import FleetPlan, PlanRequest
-from .recorded import RecordedPlacement, placement_of
+from .recorded import RecordedPlacement, has_status
 from .reported.in_namespace import StatusInNamespace
 from .reported.mirror import mirror_statuses
 from .rollout import MemberAct, Reach, RolloutSteering
@@ -53,8 +52,8 @@ Recorded = tuple[PlacementStatus, t.Optional[FleetError]]  # noqa: UP045  # pyli
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyResult:
-    """``changed``: something that was due on members or in what the records decide was begun, whatever came of it, or a
-    status was mirrored; a new status of a placement does not count. ``outcomes`` are by placement and cluster,
+    """``changed``: something that was due on members in reach or in what the records decide was begun, whatever came of
+    it, or a status was mirrored; a new status of a placement does not count. ``outcomes`` are by placement and cluster,
     ``statuses`` the placements' own that could be recorded, both without those left alone. ``waits`` are rollouts not
     at their end, and what they wait for. ``stopped`` says which placements were left alone, or cut short and what was
     written by then, as another run works on them or this one had to end, and which statuses could not be written."""
@@ -73,10 +72,11 @@ class ApplyResult:
 
 def changes(plan: PlacementPlan, outcomes: Outcomes) -> bool:
     """Whether carrying out the plan would change anything on a member, by ``outcomes`` of a look, or in what the
-    records decide; a cluster that loses it and answers counts. What a placement loses that staged runs change is theirs
-    to take away. Without ``outcomes`` only the records tell."""
+    records decide; a cluster that loses it and answers counts, what was decided before and waits for members that do
+    not answer does not, nor what staged runs are to take away. Without ``outcomes`` only the records tell."""
+    away = {name for name, outcome in outcomes.items() if outcome.error is not None}
     waiting = {each.cluster for each in plan.clusters if each.change == LOST and not plan.is_by_staged_runs}
-    return plan.decides_change or any(
+    return plan.decides_change_beside(away) or any(
         outcome.changes or (outcome.error is None and name in waiting) for name, outcome in outcomes.items()
     )
 
@@ -92,7 +92,7 @@ class _Tally:
     waits: dict[str, Waiting] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     ended: str = ""
-    begun: bool = True
+    begun: bool = False
     waiting: _Rollout | None = None
 
 
@@ -127,10 +127,11 @@ def carry_out(
 ) -> ApplyResult:
     """Carries out the placements side by side; on a member one after another, in the plan's order, as a later one may
     need there what an earlier one brings. One that waits for its members holds back no other, nor does one that
-    somebody else holds or has changed: it is named. When this run is told to end, or its records fail, nothing further
-    is begun, and what was written is told. If none has outcomes, the problems (``lease-held``, ``records-moved``,
-    ``interrupted``, those of ``replan`` and the records) are raised. FleetError as of ``hired``, by whose rules this is
-    to be called, ``no-workers`` at any time. Pods are diagnosed whatever ``ways`` say."""
+    somebody else holds or has changed: it is named. When this run is told to end, its records fail, something fails
+    unexpectedly (``fault``) or no thread can be started (``no-workers``), nothing further is begun, and what was
+    written is told. If none has outcomes, the problems (these, ``lease-held``, ``records-moved``, ``interrupted``,
+    those of ``replan`` and the records) are raised. FleetError as of ``hired``, by whose rules this is to be called.
+    Pods are diagnosed whatever ``ways`` say."""
     with Interrupts() as told, contextlib.ExitStack() as stack:
         ways = replace(ways, diagnoses=True)
         runners = stack.enter_context(hired(clients, plan, ways, told))
@@ -149,16 +150,20 @@ def carry_out(
             PlacementWork([row.cluster for row in each.clusters], partial(_first_go, work, plan, each, tally))
             for each, tally in zip(plan.plans, tallies, strict=True)
         ]
-        for place in abreast(courses, runners.threads, stops=work.stops):
-            tallies[place].begun = False
+        failed: tuple[Problem, ...] = ()
+        try:
+            abreast(courses, runners.threads, stops=work.stops)
+        except FleetError as error:
+            failed = error.problems
         _until_all_end(work, [each for each in tallies if each.waiting])
     left = [each for each, tally in zip(plan.plans, tallies, strict=True) if not tally.begun]
-    problems = (*(problem for each in tallies for problem in each.problems), *not_begun_problems(left))
-    if problems and not any(each.outcomes for each in tallies):
+    problems = (*(problem for each in tallies for problem in each.problems), *failed, *not_begun_problems(left))
+    found = {name: outcomes for each in tallies for name, outcomes in each.outcomes.items()}
+    if problems and not found:
         raise FleetError.of(problems)
     return ApplyResult(
-        changed=any(each.changed for each in tallies),
-        outcomes={name: outcomes for each in tallies for name, outcomes in each.outcomes.items()},
+        changed=any(each.changed for each in tallies) or any(one.wrote for by in found.values() for one in by.values()),
+        outcomes=found,
         statuses={name: status for each in tallies for name, status in each.statuses.items()},
         waits={name: waits for each in tallies for name, waits in each.waits.items()},
         stopped=problems,
@@ -166,14 +171,16 @@ def carry_out(
 
 
 def _first_go(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> None:
-    """Begins the placement, and carries it on until it has ended or waits for its members. A FleetError ends up in the
-    tally."""
+    """Begins the placement, and carries it on until it has ended or waits for its members. What goes wrong ends up in
+    the tally."""
+    tally.begun = True
     try:
         refuse_to_begin(work.told())
         begun = _begun(work, plan, each, tally)
         if begun is not None and not _goes_on(work, begun, tally):
             tally.waiting = begun
-    except FleetError as error:
+    except Exception as caught:  # noqa: BLE001  # what others write is still to be told
+        error = known_error(caught)
         tally.problems += [replace(problem, where=problem.where or each.name) for problem in error.problems]
         tally.leases.close()
         tally.ended = "" if error.code in ITS_OWN else error.code
@@ -187,10 +194,11 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     only = clusters_to_look_at(each)
     looked = on_members(each, uid, work.clients, work.ways, due=new, seen=seen, only=only, runners=work.runners)
     refuse_to_begin(work.told())
-    due = bool(new) or changes(each, looked)
+    changed = bool(new) or changes(each, looked)
+    due = changed or each.decides_change
     status = _status(each, {name: replace(one, done=True) for name, one in looked.items()}, plan, work)
     waits = work.ways.rollout.to_the_end and awaited(each, looked)
-    if not due and not waits and not _differs(plan, each, status):
+    if not due and not waits and has_status(plan.recorded[each.name].document, status):
         tally.outcomes[each.name], tally.statuses[each.name] = looked, status
         _mirror(work, each, tally)
         return None
@@ -220,7 +228,7 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     if due:
         writer.event("ApplyIntended", plan_counts(current))
     writer.write_snapshots(placement["metadata"]["generation"])
-    tally.changed = tally.changed or due
+    tally.changed = tally.changed or changed
     reach = partial(_reached, work, current, placement["metadata"]["uid"], keeper, new, seen)
     if current.is_by_staged_runs:
         done = hand_over(work.session, writer, placement, keeper, looked, reach, work.told)
@@ -252,10 +260,7 @@ def _conducted(
     journal = BindingJournal(session.records, writer.lease, keeper.check_leases, writer.plan, writer.recorded.bindings)
     journal.note(lambda state: steering.taken_up(state, session.clock()))
     limits = RunLimits(
-        holder=session.holder,
-        time_limit=rollout.time_limit,
-        max_idle=rollout.max_idle,
-        interrupted=work.told,
+        holder=session.holder, time_limit=rollout.time_limit, max_idle=rollout.max_idle, interrupted=work.told
     )
     telling = RolloutTelling(writer.plan.name, plan_counts(writer.plan), session.say, steering.lines)
     conductor = Conductor(journal, steering, session.clock, telling, limits)
@@ -295,7 +300,8 @@ def _goes_on(work: _Work, rollout: _Rollout, tally: _Tally) -> bool:
             rollout.conductor.wait(0)
             ending = rollout.conductor.step()
         _finish(work, rollout, ending, tally)
-    except FleetError as error:
+    except Exception as caught:  # noqa: BLE001  # as in _first_go
+        error = known_error(caught)
         tally.outcomes[name] = steering.outcomes
         tally.problems.append(records_behind_problem(name, error, steering.outcomes))
         tally.ended = "" if error.code in ITS_OWN else error.code
@@ -304,7 +310,7 @@ def _goes_on(work: _Work, rollout: _Rollout, tally: _Tally) -> bool:
 
 
 def _until_all_end(work: _Work, waiting: list[_Tally]) -> None:
-    """Carries on those that wait, side by side, until all have ended. FleetError as of ``WorkPool.run``."""
+    """Carries on those that wait, side by side, or in turn where no thread can be started, until all have ended."""
     while waiting:
         rollouts = [each.waiting for each in waiting if each.waiting]
         rollouts[0].conductor.wait(POLL)
@@ -312,11 +318,13 @@ def _until_all_end(work: _Work, waiting: list[_Tally]) -> None:
             one.writer.plan.name: partial(_goes_on, work, one, tally)
             for one, tally in zip(rollouts, waiting, strict=True)
         }
-        ended = in_parallel(turns, work.ways.threads)
-        for each in ended.values():
-            if isinstance(each, FleetError):
-                raise each
-        waiting = [tally for tally, each in zip(waiting, ended.values(), strict=True) if not each]
+        try:
+            ended = list(in_parallel(turns, work.ways.threads).values())
+        except FleetError:
+            ended = [turn() for turn in turns.values()]
+        for tally, each in zip(waiting, ended, strict=True):
+            tally.problems += each.problems if isinstance(each, FleetError) else ()
+        waiting = [tally for tally, each in zip(waiting, ended, strict=True) if not each]
 
 
 def _finish(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tally: _Tally) -> None:
@@ -390,11 +398,3 @@ def _status(plan: PlacementPlan, outcomes: Outcomes, fleet: FleetPlan, work: _Wo
     status = placement_status(plan, outcomes, previous, generation, work.request.now, awaiting_staged_run(plan))
     copy = StatusInNamespace.of(work.session.records, work.session.hub is not None, plan.placement)
     return copy.expected(status, previous, generation, work.request.now)
-
-
-def _differs(fleet: FleetPlan, plan: PlacementPlan, status: PlacementStatus) -> bool:
-    """Whether the recorded status is another than this, or there is no record. FleetError ``record-damaged``."""
-    document = fleet.recorded[plan.name].document
-    if document is None:
-        return True
-    return bool(encode(placement_of(document).status) != encode(status))

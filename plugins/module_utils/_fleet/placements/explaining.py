@@ -18,7 +18,7 @@ from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.plan.compose import RecordedState, policy_snapshot_of
 from ..._core.scheduling.contest import Contest, Contests
-from ..._core.scheduling.explain import explain_outcome
+from ..._core.scheduling.explain import explain_end, explain_outcome
 from ..._core.scheduling.index import FleetIndex
 from ..._core.scheduling.unreadable import schedule_keeping_unread
 from ..._core.scheduling.what_if.overlay import read_overlay
@@ -74,7 +74,8 @@ class Ground:
 
 def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
     """For each placement, by name, one explanation, as results have it, of each cluster asked for in the order given,
-    ``*``, beside which no other counts, being all of them by name; of what a plan would decide. ``won`` is the contest
+    ``*``, beside which no other counts, being all of them by name; of what a plan would decide, which is the end of one
+    that is being deleted. ``won`` is the contest
     that gave the placement to the cluster, with its ``lines``; None where ``Contests.of`` knows of none; ``lost`` in
     the same form the one that gave it to another, if possible one that is asked for, too, None as of
     ``Contests.lost``; ``read`` is when its facts were read (RFC 3339, to the second), empty where that is not known;
@@ -84,6 +85,9 @@ def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any]
     ground, found = _ground(session, question), []
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():
+        if placement.metadata.deletion_timestamp is not None:
+            found += [_ending(placement, known, ground.index, cluster) for cluster in clusters]
+            continue
         snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
         outcome = schedule_keeping_unread(placement, snapshot, ground.index, known.bindings).scheduled
         recorded = known.policy_snapshot.status.target_clusters if known.policy_snapshot else ()
@@ -97,6 +101,16 @@ def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any]
             by = ("a staged run" if external else "an apply") if left else ""
             found.append({**answer.as_dict(), **told, "read": read, "left_until": by})
     return tuple(found)
+
+
+def _ending(
+    placement: ClusterResourcePlacement, known: RecordedState, index: FleetIndex, cluster: str
+) -> dict[str, t.Any]:
+    """The explanation of a cluster where the placement is being deleted, as of ``explanations``."""
+    holders = {each.spec.target_cluster for each in known.bindings}
+    answer = explain_end(placement, holders, index, cluster).as_dict()
+    by = "an apply" if cluster in holders else ""
+    return {**answer, "won": None, "lost": None, "read": _read_at(index, cluster), "left_until": by}
 
 
 def _told(contest: Contest | None) -> dict[str, t.Any] | None:
@@ -157,7 +171,8 @@ def _placements(
     records: Records, question: Question, held: Holdings | None
 ) -> dict[str, tuple[ClusterResourcePlacement, RecordedState]]:
     """The placements that are asked for by name, sorted, each with what is known of it: as it is written where it is,
-    else as it is recorded or ``held``. A name that nobody knows is left out. FleetError as of ``ground_of``."""
+    else, and where it is being deleted, as it is recorded or ``held``. A name that nobody knows is left out. FleetError
+    as of ``ground_of``."""
     if question.definition is not None:
         written = [read_placement(question.definition, "definition", strict=False).placement]
     elif question.src:
@@ -173,7 +188,9 @@ def _placements(
     found = {}
     for name in names:
         state = remembered(held, name) if held else recorded_placement(records, name)
-        placement = by_name.get(name, state.placement)
+        recorded = state.placement
+        ends = recorded is not None and recorded.metadata.deletion_timestamp is not None
+        placement = recorded if ends else by_name.get(name, recorded)
         if placement is not None:
             found[name] = (placement, state.known)
     return found

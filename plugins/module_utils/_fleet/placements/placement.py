@@ -332,7 +332,7 @@ def plan_request(
     write. Facts may be as old as ``max_facts_age`` says; None: 10 minutes to write without a digest, else 24 hours.
     ``beside`` are manifests with the placements, as overrides may be there too. FleetError as of ``read_manifests``,
     ``overrides_in``, ``overrides_on``, ``digest_key``, ``hubs_among``."""
-    src = asked.src if asked.roll_back is None else ()  # what is rolled back came from elsewhere
+    src = asked.src if asked.roll_back is None and asked.definition is None else ()  # else it came from elsewhere
     folder, origin = (src[0], f"{FROM_FILES}{','.join(src)}") if src else ("", "")
     revision = source_revision(folder, session.environ) if folder else ""
     age = asked.max_facts_age or (APPLY_AGE if asked.write and not asked.approved else FILE_AGE)

@@ -25,6 +25,7 @@ from ..._core.objects.placements.snapshot_labels import POLICY_INDEX, RESOURCE_H
 from ..._core.plan.changes import Earlier
 from ..._core.plan.compose import RecordedState
 from ..._core.schema.checking import did_you_mean
+from ..._core.schema.codec import encode
 from ..._core.values.listed import listed
 from ..._store.kinds import record_name
 from ..._store.records import Lease, Records
@@ -89,6 +90,11 @@ def statuses_of(placements: t.Iterable[Document]) -> dict[str, PlacementStatus]:
 def placement_of(document: Document) -> ClusterResourcePlacement:
     """The object of a placement's record. FleetError ``record-damaged``."""
     return decoded(ResourcePlacement if document["kind"] == "ResourcePlacement" else ClusterResourcePlacement, document)
+
+
+def has_status(document: Document | None, status: PlacementStatus) -> bool:
+    """Whether this is the status in a placement's record; False without one. FleetError ``record-damaged``."""
+    return document is not None and encode(placement_of(document).status) == encode(status)
 
 
 def binding_of(document: Document) -> ClusterResourceBinding:

@@ -72,8 +72,9 @@ class Writer:
     def write_spec(self) -> Document:
         """Writes the placement itself, with our marks and our finalizer (not where it is being deleted): the intent
         that everything else belongs to. Labels and annotations that are recorded and not wanted any more stay, and so
-        do source and revision where this one has none, or it ends; an approval of before goes. Gives the record, with
-        the status that it had."""
+        do source and revision where this one has none, or it ends; an approval of before goes. Where files of no known
+        revision bring another spec or content, that is recorded over a revision: none is known of what was applied
+        last. Gives the record, with the status that it had."""
         old = self.recorded.document
         wanted = encode(self.plan.placement)
         metadata: Document = {
@@ -94,6 +95,9 @@ class Writer:
         for name, value in ((SOURCE, self.source.name), (REVISION, self.source.revision)):
             if value and not self.plan.deleting:
                 metadata["annotations"][name] = value
+        anew = self.plan.resource_snapshot_new or self.plan.respecified
+        if anew and self.source.folder and not self.source.revision and REVISION in metadata["annotations"]:
+            metadata["annotations"][REVISION] = ""
         for name, value in ((APPROVED, self.approved), (APPROVED_CONTENTS, self.contents)):
             metadata["annotations"].pop(name, None)
             if self.approved:

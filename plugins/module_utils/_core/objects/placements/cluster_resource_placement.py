@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...schema.meta import Condition, NamespacedName, ObjectMeta
+from ...schema.meta import Condition, NamespacedName, ObjectMeta, find_condition
 from ...schema.prop import prop
 from ...values.selector import LabelSelector
 from ..api_groups import PLACEMENT_API
@@ -23,6 +23,10 @@ from .cel import (
 from .key import PlacementKey
 from .policy import PlacementPolicy
 from .rollout_strategy import RolloutStrategy
+
+STATUS_SYNCED = "ClusterResourcePlacementStatusSynced"
+# What the message of that condition begins with where it is True; the name of the namespace follows.
+STANDS_IN = "the status stands in namespace "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +166,15 @@ class ClusterResourcePlacement:
         if self.namespace or self.spec.status_reporting_scope != "NamespaceAccessible":
             return ""
         return next((each.name for each in self.spec.resource_selectors if each.kind == "Namespace"), "")
+
+    @property
+    def status_namespace(self) -> str:
+        """The namespace in which its status stands, too, as its condition ``StatusSynced`` says, where it is to stand
+        in any: another than ``reporting_namespace`` where somebody has changed the selectors since; empty for none."""
+        said = find_condition(self.status.conditions, STATUS_SYNCED) if self.reporting_namespace else None
+        if said is None or said.status != "True" or not said.message.startswith(STANDS_IN):
+            return ""
+        return said.message.removeprefix(STANDS_IN)
 
 
 @dataclass(frozen=True, kw_only=True)

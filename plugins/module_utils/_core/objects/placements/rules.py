@@ -79,8 +79,8 @@ def warn_placement(placement: ClusterResourcePlacement) -> t.Iterator[Finding]:
 def check_placement_update(old: ClusterResourcePlacement, new: ClusterResourcePlacement) -> t.Iterator[Found]:
     """What cannot be changed in a placement once it is there: ``policy-removed``, ``placement-type-changed``,
     ``tolerations-changed`` (they can be added to), ``external-left``, ``reporting-scope-changed`` and
-    ``reporting-namespace-changed``. No policy is PickAll; a toleration that is changed counts as missing. Delete the
-    placement and write a new one instead."""
+    ``reporting-namespace-changed``, also of an ``old`` one that was edited itself, as its status tells. No policy is
+    PickAll; a toleration that is changed counts as missing. Delete the placement and write a new one instead."""
     before, after = old.spec, new.spec
     if before.policy and not after.policy:
         yield Found("policy-removed", POLICY, "a policy cannot be taken away again", "write the policy out")
@@ -98,8 +98,8 @@ def check_placement_update(old: ClusterResourcePlacement, new: ClusterResourcePl
     if not new.namespace and before.status_reporting_scope != after.status_reporting_scope:
         message = f"it is {before.status_reporting_scope} and cannot be changed"
         yield Found("reporting-scope-changed", "spec.statusReportingScope", message)
-    elif old.reporting_namespace != new.reporting_namespace:
-        message = f"the status is reported in namespace {old.reporting_namespace}, and cannot go elsewhere"
+    elif (reported := old.status_namespace or old.reporting_namespace) != new.reporting_namespace:
+        message = f"the status is reported in namespace {reported}, and cannot go elsewhere"
         yield Found("reporting-namespace-changed", "spec.resourceSelectors", message, "make a new placement")
 
 

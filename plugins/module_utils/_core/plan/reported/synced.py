@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from ...objects.placements.cluster_resource_placement import PlacementStatus
+from ...objects.placements.cluster_resource_placement import STANDS_IN, STATUS_SYNCED, PlacementStatus
 from ...schema.meta import find_condition, next_condition
-
-STATUS_SYNCED = "ClusterResourcePlacementStatusSynced"
 
 
 def with_synced(
@@ -24,7 +22,7 @@ def with_synced(
     if failed:
         row = ("False", "StatusSyncFailed", f"the status could not be written into namespace {namespace}: {failed}")
     else:
-        row = ("True", "StatusSyncSucceeded", f"the status stands in namespace {namespace}")
+        row = ("True", "StatusSyncSucceeded", f"{STANDS_IN}{namespace}")
     old = find_condition(previous.conditions, STATUS_SYNCED)
     condition = next_condition(old, STATUS_SYNCED, row, now, generation)
     return replace(status, conditions=(*without_synced(status).conditions, condition))

@@ -68,7 +68,9 @@ class Bindings:
     """The bindings, changed in memory only. At first each is one of, first match wins: deleting (its finalizer goes),
     unscheduled, dangling (its cluster is gone, leaving or evacuated, so it is unscheduled), obsolete (made for another
     policy), current. The last two and ``unscheduled`` are lists of names, sorted at first; deleting and dangling ones
-    are in none, so that they are not re-used. ``by_name`` has all bindings as they are by now, ``changes`` and
+    are in none, so that they are not re-used. Of several current and obsolete ones of a cluster all but one are dropped
+    at once, a current one staying before an obsolete and a Bound one before a Scheduled; with ``asked.upstream`` all
+    stay. ``by_name`` has all bindings as they are by now, ``changes`` and
     ``findings`` what was done and found so far, the oldest first."""
 
     def __init__(self, asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]) -> None:
@@ -81,6 +83,8 @@ class Bindings:
         self.current: list[str] = []
         for name, binding in list(self.by_name.items()):
             self._classify(name, binding)
+        if not asked.upstream:
+            self._drop_doubles()
 
     def _classify(self, name: str, binding: ClusterResourceBinding) -> None:
         """Puts the binding where it belongs, as the class says: its finalizer goes, it is dropped, with a mark if its
@@ -97,6 +101,20 @@ class Bindings:
             self.obsolete.append(name)
         else:
             self.current.append(name)
+
+    def _drop_doubles(self) -> None:
+        """Drops all but one of the current and obsolete bindings of each cluster, as the class says."""
+        held: dict[str, str] = {}
+        for names in (self.current, self.obsolete):
+            for name in sorted(names, key=lambda each: self.by_name[each].spec.state != BOUND):
+                held.setdefault(self._cluster(name), name)
+        one = set(held.values())
+        doubles = [name for name in (*self.current, *self.obsolete) if name not in one]
+        if doubles:
+            self.drop(doubles)
+            self.current = [name for name in self.current if name in one]
+            self.obsolete = [name for name in self.obsolete if name in one]
+            self.unscheduled = sorted([*self.unscheduled, *doubles])
 
     def net_changes(self) -> tuple[BindingChange, ...]:
         """One change for each binding, the last that was made to it, in the order in which they were touched first;
@@ -151,10 +169,9 @@ class Bindings:
         """Has bindings hold the picked clusters, which no current binding may hold: the old ones (obsolete or
         unscheduled), or else new ones. Other obsolete ones are dropped. Nothing is written but here in memory.
 
-        A cluster with several obsolete bindings gets all of them; one with unscheduled ones too gets none of these, and
-        without obsolete ones the first by name. Upstream patches all, and fails where the state before Unscheduled is
-        not recorded (FleetError ``state-not-remembered``). Here that is one of ``findings``, and what the binding holds
-        tells the state.
+        A cluster with an obsolete binding and unscheduled ones gets none of these, one without obsolete ones the first
+        of them by name. Upstream patches all, and fails where the state before Unscheduled is not recorded (FleetError
+        ``state-not-remembered``). Here that is one of ``findings``, and what the binding holds tells the state.
         """
         wanted = {pick.cluster: pick for pick in picks}
         rebase = [name for name in self.obsolete if self._cluster(name) in wanted]

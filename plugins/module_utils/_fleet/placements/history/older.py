@@ -15,18 +15,20 @@ from ..recorded import REVISION, RecordedPlacement
 
 
 def unknown_revision(record: RecordedPlacement, revision: str, folder: str) -> t.Iterator[Problem]:
-    """A finding ``revision-unknown`` where the ``record`` has the revision of an apply, the last that had one, and the
-    ``folder`` of this one tells none; nothing without a ``folder``, where nothing comes from files."""
-    if _last_revision(record) and folder and not revision:
-        message = f"it was applied last from revision {_last_revision(record)[:12]}, and which one this is is not known"
+    """A finding ``revision-unknown`` where the ``record`` has the revision of the last apply, and the ``folder`` of
+    this one tells none; nothing without a ``folder``, where nothing comes from files."""
+    last = _last_revision(record)
+    if last and folder and not revision:
+        message = f"it was applied last from revision {last[:12]}, and which one this is is not known"
         hint = f"{folder} is no Git checkout, or Git cannot or may not read it"
         yield Problem("revision-unknown", f"{message}: it may be older", hint=hint)
 
 
-def _last_revision(record: RecordedPlacement) -> str:
-    """The Git commit of the last apply that had one; empty if there is none."""
+def _last_revision(record: RecordedPlacement) -> str | None:
+    """The Git commit that was applied last; empty where files of no known one came after it, None where there never was
+    any."""
     annotations = (record.document or {}).get("metadata", {}).get("annotations") or {}
-    return str(annotations.get(REVISION, ""))
+    return str(annotations[REVISION]) if REVISION in annotations else None
 
 
 def older_revision(
@@ -38,14 +40,14 @@ def older_revision(
     environ: t.Mapping[str, str] | None = None,
 ) -> Brake | None:
     """The brake ``allow_older``, as of ``older_source_brake``: an old checkout undoes newer work. It has not tripped
-    for a ``revision`` that descends from that of the last apply that had one (``record``), as the checkout in
-    ``folder`` tells; it has where that cannot be told. ``allow`` lifts it, ``environ`` is as of ``asked_git``. None
-    where one of the two revisions is not known, or both are the same."""
+    for a ``revision`` that descends from that of the last apply (``record``), as the checkout in ``folder`` tells; it
+    has where that cannot be told, as after files of no known revision. ``allow`` lifts it, ``environ`` is as of
+    ``asked_git``. None where this revision is not known, is that of the last apply, or where none was ever recorded."""
     last = _last_revision(record)
-    if not last or not revision or last == revision:
+    if last is None or not revision or last == revision:
         return None
     descends = is_descendant(folder, last, revision, environ)
-    deepen = fetch_command(folder, last, environ) if descends is None else ""
+    deepen = fetch_command(folder, last, environ) if last and descends is None else ""
     return older_source_brake(name, revision, last, None if descends is None else not descends, allow, deepen)
 
 

@@ -35,9 +35,11 @@ class StatusInNamespace:
 
     @classmethod
     def of(cls, records: Records, on_hub: bool, placement: ClusterResourcePlacement) -> StatusInNamespace:
-        """That of a placement; without a namespace where its records are not ``on_hub``, or it does not ask for a
-        copy."""
-        return cls(records=records, name=placement.name, namespace=placement.reporting_namespace if on_hub else "")
+        """That of a placement; without a namespace where its records are not ``on_hub``, or it does not ask for a copy.
+        A copy stays where it stands, also where somebody has made the placement select another namespace on the hub: no
+        apply goes on with that (``reporting-namespace-changed``)."""
+        namespace = placement.status_namespace or placement.reporting_namespace
+        return cls(records=records, name=placement.name, namespace=namespace if on_hub else "")
 
     def expected(
         self, status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime

@@ -24,7 +24,7 @@ from ...nodes.rotation_record import is_carried_on_by_schedule
 from ...nodes.sources import KIND as ROTATION
 from ...placements.recorded import FROM_FILES, SOURCE, placement_of
 from ...placements.staged.typed_records import recorded_run
-from ...recorded import DAMAGED, recorded
+from ...recorded import recorded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,13 +132,19 @@ def _placements(records: Records, unread: list[str]) -> tuple[list[UnfinishedPla
     problems: list[Problem] = []
     for kinds in PLACEMENT_KINDS:
         try:
-            for each in _listed(records, kinds.placement, unread):
-                unfinished = _unfinished(each)
-                found += [unfinished] if unfinished else []
+            listed = _listed(records, kinds.placement, unread)
         except FleetError as error:
-            if error.code not in (DAMAGED, "records-damaged"):
+            if error.code != "records-damaged":
                 raise
+            listed = []
             problems += error.problems
+        for each in listed:
+            try:
+                unfinished = _unfinished(each)
+            except FleetError as error:
+                problems += error.problems
+            else:
+                found += [unfinished] if unfinished else []
     return found, problems
 
 

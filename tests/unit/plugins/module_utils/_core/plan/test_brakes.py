@@ -147,3 +147,8 @@ def test_an_ancestry_that_cannot_be_told_stops_with_the_command_that_helps() -> 
     assert brake.stops and brake.message.endswith("; run git fetch --unshallow")
     assert "cannot be told whether" in brake.message
     assert older_source_brake("web", "b" * 40, "a" * 40, older=None, allow=True).lifted
+
+
+def test_after_files_of_no_known_revision_it_cannot_be_told_which_is_older():
+    brake = older_source_brake("web", "b" * 40, "", older=None, allow=False)
+    assert brake.stops and "a descendant of what was applied last, which were files of no known" in brake.message

@@ -11,6 +11,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan
     CONFIG,
     OBJECTS,
     SILENT,
+    carried_out,
     cluster,
     facts,
     pick_n,
@@ -59,6 +60,16 @@ def test_a_plan_changes_something_if_a_cluster_or_the_content_does() -> None:
     assert plan(wanted(pick_n(2)), fleet, known).decides_change
     assert plan(wanted(pick_n(1), objects=(OBJECTS[0], rendered(CONFIG, "2"))), fleet, known).decides_change
     assert plan(wanted(pick_n(1), deleting="deleted"), fleet, known).decides_change
+
+
+def test_what_is_recorded_and_waits_for_a_cluster_that_is_away_is_a_change_once() -> None:
+    newer, fleet = wanted(pick_n(1), objects=(OBJECTS[0], rendered(CONFIG, "2"))), facts("a")
+    known = placed(pick_n(1), fleet)
+    first = plan(newer, fleet, known)
+    assert first.decides_change_beside({"a"})
+    again = plan(newer, fleet, carried_out(first, known, failing=("a",)))
+    assert again.decides_change and not again.decides_change_beside({"a"}) and again.decides_change_beside({"b"})
+    assert plan(replace(newer, deleting="deleted"), fleet, known).decides_change_beside({"a"})
 
 
 def test_its_json_shows_tripped_brakes_only() -> None:

@@ -41,7 +41,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 CHOICES = st.sampled_from([0, 1, 2, 3, "10%", "25%", "50%", "100%"])
-CAUSES = {"lost": "scaled-down", "gained": "picked", "kept": "content-changed", "same": "unchanged"}
+CAUSES = {
+    "lost": "scaled-down",
+    "gained": "picked",
+    "kept": "content-changed",
+    "same": "unchanged",
+    "unread": "kept-unreadable",
+    "unread, same": "kept-unreadable",
+}
+ROWS = {"same": "kept", "unread": "kept", "unread, same": "kept", "evacuated": "lost"}
+CONTENTS = {"gained": "", "same": NEW, "unread, same": NEW}
 
 
 def carried_out(wanting, bindings, empty_first=False):
@@ -60,6 +69,12 @@ def carried_out(wanting, bindings, empty_first=False):
         state = RolloutState(bindings=tuple(available(each) for each in decision.state.bindings if not each.deleting))
 
 
+def row(name, change):
+    outdated = change in ("kept", "unread")
+    cause = CAUSES.get(change, change)
+    return ClusterPlan(cluster=name, change=ROWS.get(change, change), cause=cause, reason="", outdated=outdated)
+
+
 def available(each):
     binding = each.binding
     if each.state == "Scheduled":
@@ -75,12 +90,9 @@ def test_they_are_those_of_the_rolling_update(changes, unavailable, surge):
     bindings = []
     for name, change in sorted(changes.items()):
         state = {"lost": "Unscheduled", "gained": "Scheduled"}.get(change, "Bound")
-        content = {"gained": "", "same": NEW}.get(change, OLD)
+        content = CONTENTS.get(change, OLD)
         bindings.append(held(name, *([] if change == "gained" else [READY]), state=state, content=content))
-    clusters = [
-        ClusterPlan(cluster=name, change="kept" if change == "same" else change, cause=CAUSES[change], reason="")
-        for name, change in sorted(changes.items())
-    ]
+    clusters = [row(name, change) for name, change in sorted(changes.items())]
     plan = SimpleNamespace(
         placement=wanting,
         deleting=False,
@@ -104,21 +116,17 @@ def test_evacuated_clusters_go_after_those_that_take_their_places(changes, homes
     changes = dict(sorted(changes.items()))
     names = {what: [name for name, each in changes.items() if each == what] for what in (*CAUSES, "evacuated")}
     places = dict(list(zip(names["gained"], names["evacuated"], strict=False))[:homes])
-    held_after = len(names["gained"]) + len(names["kept"]) + len(names["same"])
+    held_after = sum(len(found) for change, found in names.items() if change not in ("lost", "evacuated"))
     wanting = placement(pick_n(held_after + homes % 2), maxUnavailable=unavailable, maxSurge=surge)
     bindings = []
     for name, change in changes.items():
         state = {"lost": "Unscheduled", "evacuated": "Unscheduled", "gained": "Scheduled"}.get(change, "Bound")
-        content = {"gained": "", "same": NEW}.get(change, OLD)
+        content = CONTENTS.get(change, OLD)
         marks = {EVACUATED: "true"} if change == "evacuated" else {}
         marks |= {INSTEAD_OF: places[name]} if name in places else {}
         ready = [] if change == "gained" else [READY]
         bindings.append(held(name, *ready, state=state, content=content, annotations=marks))
-    rows = {"same": "kept", "evacuated": "lost"}
-    clusters = [
-        ClusterPlan(cluster=name, change=rows.get(each, each), cause=CAUSES.get(each, each), reason="")
-        for name, each in changes.items()
-    ]
+    clusters = [row(name, each) for name, each in changes.items()]
     plan = SimpleNamespace(
         placement=wanting,
         deleting=False,

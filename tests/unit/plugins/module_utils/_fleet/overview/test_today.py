@@ -17,12 +17,17 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_gro
     FLEET_API,
     PLACEMENT_API,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.key import CLEANUP
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.drift import DriftLook, DriftRow
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.runs import UPDATE_RUN, Bar, RunChart
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview import runs as runs_module
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview.today import Today, gather_today
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.explaining import Question, explanations
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.explaining import (
+    Question,
+    explanations,
+    suppositions,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import all_placements
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -160,6 +165,24 @@ def test_what_is_left_on_a_cluster_counts_as_held_until_a_staged_run_takes_it_aw
     session = Session(records=records, holder="tests", clock=lambda: NOW)
     told = explanations(session, Question(name="web", clusters=("a", "b")))
     assert [(each["picked"], each["left_until"]) for each in told] == [(False, "a staged run"), (True, "")]
+
+
+def test_no_cluster_is_picked_for_a_placement_that_is_being_deleted(records: SqliteRecords) -> None:
+    """Nor by what is written of it: an apply of that ends it, too."""
+    web = records.get("ClusterResourcePlacement", "web")
+    assert web is not None
+    web = records.replace({**web, "metadata": {**web["metadata"], "finalizers": [CLEANUP]}})
+    records.delete("ClusterResourcePlacement", "web")
+    session = Session(records=records, holder="tests", clock=lambda: NOW)
+    written = {**web, "metadata": {"name": "web"}}
+    for question in (Question(name="web"), Question(name="web", definition=written)):
+        told = explanations(session, replace(question, clusters=("a", "b")))
+        assert [(each["picked"], each["won"], each["left_until"]) for each in told] == [(False, None, "an apply")] * 2
+        assert told[0]["sentence"] == "a loses the placement: the placement is being deleted."
+        assert suppositions(session, question, {"gone": ["b"]})[0] == ()
+    with pytest.raises(FleetError) as refused:
+        explanations(session, Question(name="web", clusters=("c",)))
+    assert refused.value.code == "unknown-cluster"
 
 
 def test_what_runs_need_is_told_by_their_records(records: SqliteRecords) -> None:

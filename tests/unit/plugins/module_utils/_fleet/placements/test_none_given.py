@@ -19,6 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.pla
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.data.manifest_parts import crp
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 FACTS = FactsSnapshot(captured_at=NOW, members=())
@@ -38,9 +39,15 @@ def test_with_records_in_a_file_it_is_refused(session: Session) -> None:
     assert refused.value.code == "nothing-asked" and "give src or definition" in str(refused.value)
 
 
-@pytest.mark.parametrize(("src", "complete"), [((), False), (("placements",), True)])
+@pytest.mark.parametrize(
+    ("src", "definition", "complete"),
+    [((), None, False), (("placements",), None, True), (("placements",), crp(), False)],
+    ids=["hub", "files", "inline"],
+)
 def test_only_files_can_lack_a_placement_that_ends(
-    session: Session, tmp_path: Path, src: tuple[str, ...], complete: bool
+    session: Session, tmp_path: Path, src: tuple[str, ...], definition: dict[str, object] | None, complete: bool
 ) -> None:
-    asked = PlacementRequest(src=tuple(str(tmp_path / each) for each in src), facts=FACTS)
-    assert plan_request(session, asked, (), (), {}, FACTS, NOW).complete is complete
+    """And only where they are read: a definition counts before them."""
+    asked = PlacementRequest(src=tuple(str(tmp_path / each) for each in src), definition=definition, facts=FACTS)
+    request = plan_request(session, asked, (), (), {}, FACTS, NOW)
+    assert request.complete is complete and bool(request.source.name) is complete

@@ -55,6 +55,12 @@ def test_marks_of_a_record_that_was_read_earlier_do_not_undo_those_of_another_ru
     assert writer.write_spec()["metadata"]["annotations"] == {**marked, "team": "b"}
     sourced = replace(writer, recorded=recorded_placement(records, "web"), source=Source(name="files:x", revision="c"))
     assert sourced.write_spec()["metadata"]["annotations"] == {SOURCE: "files:x", REVISION: "c", "team": "b"}
+    strange = replace(
+        writer, recorded=recorded_placement(records, "web"), source=Source(name="files:x", folder="x", revision="")
+    )
+    same = replace(strange, plan=replace(writer.plan, resource_snapshot_new=False))
+    assert same.write_spec()["metadata"]["annotations"][REVISION] == "c"
+    assert strange.write_spec()["metadata"]["annotations"] == {SOURCE: "files:x", REVISION: "", "team": "b"}
     records.close()
 
 

@@ -90,5 +90,7 @@ def test_clusters_of_an_external_placement_wait_for_a_staged_run() -> None:
     strategy = replace(made.placement.spec.strategy, type="External")
     external = replace(made, placement=replace(made.placement, spec=replace(made.placement.spec, strategy=strategy)))
     assert ways(external) == WaysOn(staged=True)
-    unchanged = replace(external, clusters=tuple(replace(each, cause="unchanged") for each in external.clusters))
+    unchanged = replace(
+        external, clusters=tuple(replace(each, change="kept", outdated=False) for each in external.clusters)
+    )
     assert ways(unchanged) == WaysOn()

@@ -19,8 +19,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
     PlacementStatus,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.status import placement_status
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.waves import waves
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
+    CONFIG,
+    NAMESPACE,
     NOW,
     SILENT,
     carried_out,
@@ -32,6 +35,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan
     pick_n,
     placed,
     plan,
+    rendered,
     require,
     wanted,
 )
@@ -176,6 +180,28 @@ def test_it_is_judged_when_it_is_read_again() -> None:
         "b": UNCHANGED,
         "c": ("lost", "policy-changed"),
     }
+
+
+def test_a_holder_that_is_still_unread_is_no_change_of_its_own() -> None:
+    """The second run of the same is unchanged, and is the rest of what was approved."""
+    edited = pick_all(tolerations=[{"operator": "Exists"}])
+    silent = facts("a", cluster("b", heard=SILENT))
+    first = plan(wanted(edited), silent, placed(pick_all(), facts("a", "b")))
+    again = plan(wanted(edited), silent, carried_out(first, failing={"b"}))
+    assert changes(again) == {"a": UNCHANGED, "b": UNREADABLE} and not again.decides_change
+
+
+def test_what_it_holds_is_brought_up_to_date_as_soon_as_it_answers() -> None:
+    """In a wave, within maxUnavailable: nothing that it was picked for is known to have changed."""
+    edited = pick_all(tolerations=[{"operator": "Exists"}])
+    silent = facts("a", cluster("b", heard=SILENT))
+    known = placed(pick_all(), facts("a", "b"))
+    other = (rendered(NAMESPACE), rendered(CONFIG, "2"))
+    first = plan(wanted(edited, other), silent, known)
+    assert changes(first) == {"a": ("kept", "content-changed"), "b": UNREADABLE}
+    assert sorted(each for wave in waves(first) for each in wave) == ["a", "b"]
+    later = plan(wanted(edited, other), silent, carried_out(first, known, failing={"b"}))
+    assert changes(later) == {"a": UNCHANGED, "b": UNREADABLE} and later.decides_change and waves(later) == (("b",),)
 
 
 def test_more_unread_holders_than_places_take_none_from_those_that_were_read() -> None:

@@ -94,3 +94,23 @@ def test_two_bindings_of_one_cluster_are_not_both_revived():
     outcome = decide(pick_n(2), fleet("a"), *old)
     assert (outcome.count, outcome.fulfilled) == (1, False)
     assert decide(pick_n(2), fleet("a"), *old, upstream=True).count == 2
+
+
+@pytest.mark.parametrize("policies", [("web-0", "web-0"), ("web-1", "web-1"), ("web-0", "web-1")])
+def test_two_bindings_of_one_cluster_count_once_and_one_of_them_goes(policies):
+    """The one that is Bound stays, and one of this policy before all."""
+    first, second = policies
+    old = [binding("a", "Scheduled", name="a", policy=first), binding("a", name="z", policy=second)]
+    outcome = decide(pick_n(2), fleet("a", "b"), *old)
+    assert (picked(outcome), outcome.count, outcome.fulfilled) == (["a", "b"], 2, True)
+    assert {each.name: each.spec.state for each in outcome.bindings if each.name in "az"} == {
+        "a": "Unscheduled",
+        "z": "Bound",
+    }
+
+
+@pytest.mark.parametrize("policy", ["web-0", "web-1"])
+def test_upstream_has_both_of_two_bindings_hold_their_cluster(policy):
+    old = [binding("a", "Scheduled", name="a", policy=policy), binding("a", name="z", policy=policy)]
+    states = {each.name: each.spec.state for each in decide(pick_n(2), fleet("a", "b"), *old, upstream=True).bindings}
+    assert (states["a"], states["z"]) == ("Scheduled", "Bound")

@@ -164,3 +164,20 @@ def test_placements_that_cannot_be_read_are_told_and_keep_no_run_from_going_on(r
         (),
         ["records-damaged"],
     )
+
+
+def test_a_placement_that_cannot_be_read_hides_no_other(records: SqliteRecords):
+    """A hub with other definitions than ours has let it in."""
+    for name in ("another", "damaged", "web"):
+        placed(records, name, said("Available", "False", "not yet"))
+
+    class Hub:
+        def list(self, kind: str) -> list[Document]:
+            found = records.list(kind)
+            return [{**each, "spec": "none"} if each["metadata"]["name"] == "damaged" else each for each in found]
+
+    found = work_to_carry_on(t.cast(SqliteRecords, Hub()))
+    assert [each.name for each in found.placements] == ["another", "web"]
+    assert [(each.code, each.where) for each in found.problems] == [
+        ("record-damaged", "ClusterResourcePlacement/damaged")
+    ]
