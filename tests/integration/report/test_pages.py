@@ -103,6 +103,9 @@ def test_the_page_of_the_fleet_shows_what_grows_old(browser: Browser, report: Ma
     ending = [each for each in rows if each["certificate"]["days"] < 30]
     behind = [each for each in rows if each["kubelets"]["behind"] and not each["kubelets"]["tooOld"]]
     assert ending and behind and any(each["kubelets"]["tooOld"] for each in rows)
+    ahead = [each for each in rows if each["kubelets"]["ahead"]]
+    assert f"newer than their API server, which Kubernetes does not support: {ahead[0]['name']}" in told
+    assert "v1.36.1 +1" in told and "by -" not in told
     assert f"{ending[0]['name']} (" in told and "Kubelets too old for their API server: " in told
     assert (
         f"Kubelets behind their API server: {len(behind)} clusters by 1 minor" in told

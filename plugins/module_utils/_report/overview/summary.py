@@ -24,11 +24,15 @@ WORDS = {
     "runs": ("run not over", "runs not over"),
 }
 # What is told only where there is any.
-ENDING, TOO_OLD = "ending", "too old"
+ENDING, TOO_NEW, TOO_OLD = "ending", "too new", "too old"
 UPKEEP = {
     ENDING: (
         f"certificate that has ended, or ends within {SOON.days} days",
         f"certificates that have ended, or end within {SOON.days} days",
+    ),
+    TOO_NEW: (
+        "cluster with kubelets newer than its API server",
+        "clusters with kubelets newer than their API servers",
     ),
     TOO_OLD: (
         "cluster with kubelets too old for its API server",
@@ -81,6 +85,7 @@ def _upkeep(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, str, str]]:
     """Of ``UPKEEP`` what there is any of, in the form of ``counted``."""
     counts = {
         ENDING: sum(1 for each in clusters if each["certificate"] and each["certificate"]["days"] < SOON.days),
+        TOO_NEW: sum(1 for each in clusters if each["kubelets"]["ahead"]),
         TOO_OLD: sum(1 for each in clusters if each["kubelets"]["tooOld"]),
     }
     for name, number in counts.items():

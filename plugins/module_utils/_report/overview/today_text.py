@@ -35,7 +35,7 @@ from ..._core.overview.today import (
     Totals,
     counted_versions,
 )
-from ..._core.overview.upkeep import CLIENT, SERVER, SOON
+from ..._core.overview.upkeep import CLIENT, NEVER_NEWER, SERVER, SOON, Kubelets
 from ..._core.values.instants import SECONDS, write_time
 from ..._core.values.listed import listed, number_of
 from ..text import INDENT, SHOWN, folded, notes_text, table, table_rows
@@ -171,9 +171,8 @@ def _counts(numbers: t.Mapping[str, int]) -> str:
 
 
 def _row(row: MemberToday) -> tuple[str, ...]:
-    """The cells below ``HEADER``: versions as of ``_short``, behind the oldest kubelet how many minors it is behind,
-    days until the first certificate ends, ``?`` for what is not known."""
-    behind = f" -{row.kubelets.behind}" if row.kubelets.behind else ""
+    """The cells below ``HEADER``: versions as of ``_short``, days until the first certificate ends, ``?`` for what is
+    not known."""
     ends = row.certificate
     marks = {"bad": row.held.failing, "late": row.held.late, "to go": row.held.leaving}
     held = [str(row.held.count), *(f"{len(each)} {word}" for word, each in marks.items() if each)]
@@ -182,12 +181,20 @@ def _row(row: MemberToday) -> tuple[str, ...]:
         row.state,
         age_text(row.age) if row.age is not None else "never",
         _short(row.version),
-        _short(row.kubelets.oldest) + behind,
+        _kubelet(row.kubelets),
         _image_cell(row),
         ("ended" if ends.ended else f"{ends.days} d") if ends else "?",
         ", ".join(held),
         _drift(row.drift),
     )
+
+
+def _kubelet(kubelets: Kubelets) -> str:
+    """The newest kubelet and how many minors it is ahead of the API server (``1.36.0 +1``), else the oldest and how
+    many it is behind (``1.33.4 -2``)."""
+    if kubelets.ahead:
+        return f"{_short(kubelets.newest)} +{kubelets.ahead}"
+    return _short(kubelets.oldest) + (f" -{kubelets.behind}" if kubelets.behind else "")
 
 
 def _drift(known: DriftKnown) -> str:
@@ -204,7 +211,7 @@ def _short(version: str) -> str:
 
 def _details(row: MemberToday, drifted: t.Sequence[str]) -> t.Iterator[str]:
     """What is to be said of one cluster, a piece for each matter: why it is not ready, a certificate that ends soon or
-    has, placements that fail, kubelets that are too old, drift, placements that are late or to be taken away,
+    has, placements that fail, kubelets that are too new or old, drift, placements that are late or to be taken away,
     evacuation, what is in flight. At most three names of a sort."""
     if row.why:
         yield row.why
@@ -213,6 +220,8 @@ def _details(row: MemberToday, drifted: t.Sequence[str]) -> t.Iterator[str]:
         verb = "ended" if ends.ended else "ends"
         yield f"{CERTIFICATES[ends.which]} {verb} at {write_time(ends.at, SECONDS)}"
     yield from _first_few([f"{name} is {why}" for name, why in sorted(row.held.failing.items())], "placements fail")
+    if row.kubelets.ahead:
+        yield f"kubelets of {row.kubelets.newest} are newer than its API server, {NEVER_NEWER}"
     if row.kubelets.too_old:
         yield f"kubelets of {row.kubelets.oldest} are too old for its API server"
     if row.drift.objects:

@@ -160,6 +160,16 @@ def test_everything_that_is_wrong_is_told_below_its_cluster():
         assert part in text
 
 
+def test_kubelets_newer_than_their_server_are_told_so_and_never_behind():
+    newer = row(
+        "a", kubelets=Kubelets(oldest="v1.35.2", newest="v1.36.0", behind=0, ahead=1), concerns=("kubelet-too-new",)
+    )
+    lines = said(fleet_today([newer], UNSEEN))
+    text = " ".join(" ".join(lines).split())
+    assert " 1.36.0 +1 " in text and "--" not in text and "too old" not in text
+    assert "kubelets of v1.36.0 are newer than its API server, which Kubernetes does not support" in text
+
+
 def test_what_was_not_available_yet_is_told_as_of_when_and_is_not_bad():
     late = {f"web-{at}": "was not available yet at 2026-03-01T03:33:00Z: 1 of 3 objects" for at in range(5)}
     lines = said(fleet_today([row("a", held=PlacementsHeld(count=9, late=late))], UNSEEN))
