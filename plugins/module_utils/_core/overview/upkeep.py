@@ -96,9 +96,9 @@ def images_of(member: FleetMember) -> dict[str, int]:
     nodes counts all nodes of a pool with the oldest."""
     counts: Counter[str] = Counter()
     for pool in member.status.node_pools:
-        if pool.images:
-            counts.update({each.image: each.count for each in pool.images})
-        elif pool.image:
+        for each in pool.images:
+            counts[each.image] += each.count
+        if pool.image and not pool.images:
             counts[pool.image] += pool.count
     return dict(counts)
 

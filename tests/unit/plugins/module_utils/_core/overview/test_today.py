@@ -232,7 +232,7 @@ def test_images_of_all_clusters_are_counted_the_most_nodes_first():
 
 def test_nodes_of_a_pool_within_a_rotation_count_with_the_image_that_they_have():
     """Not all with the oldest, of which there may be one left; a node of which it is not known is not counted."""
-    images = [{"image": "os-1.10", "count": 8}, {"image": "os-1.9", "count": 1}]
+    images = [{"image": image, "count": count} for image, count in (("os-1.10", 5), ("os-1.9", 1), ("os-1.10", 3))]
     pools = [{"name": "p", "image": "os-1.9", "count": 10, "images": images}, {"name": "q", "image": "x", "count": 2}]
     body = {"metadata": {"name": "a"}, "spec": {"connection": {"kubeconfig": "/none"}}, "status": {"nodePools": pools}}
     row = seen(fleet=decode(FleetMember, body))
