@@ -20,6 +20,7 @@ from .._core.objects.updates.update_run import UpdateRun
 from .._core.updates.facts import DONE
 from .._core.values.instants import parse_time, write_local
 from .._core.values.listed import listed
+from .._core.values.update_states import FAILED
 from .text import folded, table
 
 SHOWN = 40
@@ -46,7 +47,8 @@ def forecast_text(
     lines of ``goal`` as they are; how long upgrades take, and that single gates take longer in what is below, if they
     may; the next change. Then run, stages and the first ``SHOWN`` members of each as a table in UTC: begin and end by
     the course in the middle, of which the calendar is, too, and at the latest by when nine of ten courses have ended
-    it. Last, if there are any, those of them that wait for something else than their turn. ``usual`` is learned from
+    it. Last, if there are any, those of them that wait for something else than their turn, and the first ``SHOWN`` that
+    fail without a start. ``usual`` is learned from
     ``runs_before`` other runs, and with ``own`` from this one's members; assumed without both. Of a run without members
     that alone is told, and the ``goal``."""
     if not foreseen.members:
@@ -64,7 +66,7 @@ def forecast_text(
         *(line for each in single for line in folded(each)),
         *folded(f"next change: {at}{with_weekdays(foreseen.changes_by)}"),
     ]
-    rows, held = [_row(foreseen.run, foreseen.run.name)], []
+    rows, held, fails = [_row(foreseen.run, foreseen.run.name)], [], []
     for stage in foreseen.stages:
         rows.append(_row(stage, f"  {stage.name}"))
         mine = [each for each in foreseen.members if each.stage == stage.name]
@@ -72,8 +74,10 @@ def forecast_text(
         if len(mine) > SHOWN:
             rows.append((f"    and {len(mine) - SHOWN} more", "", "", ""))
         held += [(each.name, with_weekdays(each.blocker)) for each in (stage, *mine[:SHOWN]) if _holds(each)]
+        fails += [(each.name, with_weekdays(each.blocker)) for each in mine if each.state == FAILED and each.blocker]
     lines += table(("WHAT", "BEGINS, UTC", "ENDS", "AT THE LATEST"), rows, "")
-    return lines + (table(("WHO", "WAITS FOR"), held, "") if held else [])
+    lines += table(("WHO", "WAITS FOR"), held, "") if held else []
+    return lines + (table(("WHO", "FAILS, FOR"), fails[:SHOWN], "") if fails else [])
 
 
 def has_gates_to_open(run: UpdateRun) -> bool:
@@ -122,17 +126,20 @@ def _as_read(text: str) -> str:
 
 def _answer(foreseen: Forecast, gated: bool) -> str:
     """``r will be done Sat 2026-12-05 21:18 UTC, at the latest 21:54, if no upgrade fails``, with ``gated`` also how
-    soon gates are usually approved; or that it does not end by itself, and what is in its way if that is known."""
+    soon gates are usually approved, or that it will fail; and the members that have failed by then. Or that it does not
+    end by itself, and what is in its way if that is known."""
     run = foreseen.run
     if run.expected.end is None:
         return f"{run.name} does not end by itself" + (f": {with_weekdays(run.blocker)}" if run.blocker else "")
     latest = f"at the latest {_minute(run.end.p90, run.expected.end)}" if run.end.p90 else "in bad courses never"
-    conditions = ["no upgrade fails"]
+    failed = [each.name for each in foreseen.members if each.state == FAILED]
+    conditions = [f"no {'other ' if failed else ''}upgrade fails"]
     if gated:
         usual, late = _hours(APPROVAL.p50), _hours(APPROVAL.p90)
         conditions.append(f"half of its gates are approved within {usual}, nine of ten within {late}")
-    done = f"{run.name} will be done {write_local(run.expected.end, UTC)}, {latest}"
-    return f"{done}, if {' and '.join(conditions)}"
+    ends = "fail" if run.state == FAILED else "be done"
+    told = f"{run.name} will {ends} {write_local(run.expected.end, UTC)}, {latest}, if {' and '.join(conditions)}"
+    return told + (f"; failed by then: {listed(failed, NAMED)}" if failed else "")
 
 
 def _row(each: PartForecast, name: str) -> Row:
@@ -144,8 +151,8 @@ def _row(each: PartForecast, name: str) -> Row:
 
 
 def _holds(each: PartForecast) -> bool:
-    """Whether it waits for something else than its turn or an earlier stage."""
-    return bool(each.blocker) and each.reason not in (BEFORE_IT, ITS_TURN)
+    """Whether it waits for something else than its turn or an earlier stage; not what fails."""
+    return bool(each.blocker) and each.reason not in (BEFORE_IT, ITS_TURN) and each.state != FAILED
 
 
 def _minute(at: datetime | None, other: datetime | None = None) -> str:

@@ -152,6 +152,20 @@ def test_columns_without_anything_are_left_out(browser: Browser, report: Made) -
         assert ("Expected end" in told) is ("Nine of ten" in told) is forecast and "Start" in told
 
 
+def test_a_run_that_will_fail_is_told_so_with_who_fails(browser: Browser, report: Made) -> None:
+    """Two minors at once are refused when the member's turn comes."""
+    browser.open(report.path, page="runs")
+    (place,) = (at for at, each in enumerate(report.data["runs"]) if each["name"] == "to-1-36")
+    browser.run(f"{{ const found = document.querySelector('#runs select'); found.value = '{place}';"
+                " found.dispatchEvent(new Event('change')) }")  # fmt: skip
+    browser.settled()
+    told = text_of(browser, "#runs .content")
+    assert "Expected to fail 2026-" in told and "Failed by then: pilot-northeurope-22." in told
+    bars = [each for each in report.data["runs"][place]["bars"] if each["what"] == "member"]
+    assert {each["name"]: each["waitsFor"] for each in bars if each["start"] and each["waitsFor"]} == {}
+    assert any("2 minors ahead" in each["waitsFor"] for each in bars)
+
+
 def test_tab_and_card_say_the_same_of_drift(browser: Browser, report: Made) -> None:
     browser.open(report.path)
     tab = text_of(browser, "#tab-drift .count")

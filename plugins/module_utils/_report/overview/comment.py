@@ -12,6 +12,7 @@ import typing as t
 from ..._core.overview.matrix import LETTERS, UNDECIDED
 from ..._core.overview.upkeep import NEVER_NEWER, SOON, images_in_all
 from ..._core.values.listed import number_of
+from ..._core.values.update_states import FAILED
 from ..markdown import (
     LIMIT,
     SHOWN,
@@ -172,10 +173,12 @@ def _changes(report: Report, placement: Report) -> t.Iterator[tuple[str, ...]]:
 
 
 def _run(each: Report) -> tuple[str, ...]:
-    """The cells of a run; the expected end is empty once it has ended or if none is known, and its message stands in
-    place of what it waits for."""
+    """The cells of a run; the expected end is empty once it has ended or if none is known, and says so where it will
+    have failed; its message stands in place of what it waits for."""
     whole = each["bars"][0]
     expected = "" if whole["end"] else whole["expectedEnd"] or ""
+    if expected and whole["expectedState"] == FAILED:
+        expected += ", failed"
     why = each["message"] or whole["waitsFor"]
     return each["kind"], each["name"], each["state"], each["target"], each["progress"], expected, why
 

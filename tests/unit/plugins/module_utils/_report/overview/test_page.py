@@ -216,3 +216,12 @@ def test_columns_without_anything_are_left_out():
            "progress": "2/2 nodes", "bars": [{"end": None, "expectedEnd": None, "waitsFor": ""}]}  # fmt: skip
     told = overview_markdown({**report(), "runs": [row]})
     assert "| what | run | state | how far |" in told
+
+
+def test_a_run_that_will_have_failed_by_its_expected_end_says_so():
+    bar = {"end": None, "expectedEnd": "2026-03-02T10:00:00Z", "expectedState": "Failed", "waitsFor": ""}
+    row = {"kind": "update run", "name": "r", "state": "Running", "over": False, "outcome": "", "target": "1.36.3",
+           "message": "", "progress": "1/2", "bars": [bar]}  # fmt: skip
+    assert "| 2026-03-02T10:00:00Z, failed |" in overview_markdown({**report(), "runs": [row]})
+    row["bars"] = [{**bar, "expectedState": "Completed"}]
+    assert "| 2026-03-02T10:00:00Z |" in overview_markdown({**report(), "runs": [row]})
