@@ -7,7 +7,6 @@ that no image counts, and ages in words."""
 from __future__ import annotations
 
 import typing as t
-from collections import Counter
 from datetime import timedelta
 
 from ..._core.errors import Problem
@@ -27,7 +26,7 @@ from ..._core.overview.run_needs import (
     PAUSES,
     RunNeed,
 )
-from ..._core.overview.runs import KINDS
+from ..._core.overview.runs import KINDS, UPDATE_RUN
 from ..._core.overview.today import (
     SILENT,
     FleetToday,
@@ -140,13 +139,17 @@ def _headline(today: FleetToday) -> str:
 
 def _runs(runs: t.Sequence[RunNeed]) -> t.Iterator[str]:
     """A piece for each kind that has any: how many failed, and how many are stuck, wait for what, or pause: ``1 update
-    run failed, 2 wait for an approval``."""
+    run failed, 2 wait for an approval``; the first three of the others by name: update runs are told below."""
     for kind in KINDS:
-        counts = Counter(each.needs for each in runs if each.kind == kind)
-        told = [(counts[needs], NEEDED[needs][counts[needs] > 1]) for needs in NEEDS if counts[needs]]
-        if told:
-            (number, verb), *more = told
-            yield ", ".join([f"{number_of(number, kind)} {verb}", *(f"{count:,} {words}" for count, words in more)])
+        parts: list[str] = []
+        for needs in NEEDS:
+            names = [each.name for each in runs if (each.kind, each.needs) == (kind, needs)]
+            if names:
+                many = f"{len(names):,}" if parts else number_of(len(names), kind)
+                named = "" if kind == UPDATE_RUN else f" ({listed(names, 3)})"
+                parts.append(f"{many} {NEEDED[needs][len(names) > 1]}{named}")
+        if parts:
+            yield ", ".join(parts)
 
 
 def _states(totals: Totals) -> t.Iterator[str]:

@@ -70,18 +70,18 @@ def test_the_headline_and_a_row_for_each_cluster():
     ]
 
 
-def test_the_headline_counts_runs_that_failed_and_that_wait():
+def test_the_headline_counts_runs_that_failed_and_that_wait_and_names_those_that_stand_nowhere_else():
     needs = [
         ("update run", "failed"),
         *[("update run", "approval")] * 2,
         ("staged run", "window"),
-        ("rotation", "pause"),
+        *[("rotation", "pause")] * 4,
     ]
     runs = tuple(RunNeed(kind=kind, name=str(at), needs=what) for at, (kind, what) in enumerate(needs))
     text = " ".join(" ".join(said(fleet_today([row("a")], DriftKnown(), runs=runs))).split())
     assert text.startswith(
-        "1 cluster: 1 ready; 1 update run failed, 2 wait for an approval; 1 staged run waits for a window; "
-        "1 rotation pauses; versions"
+        "1 cluster: 1 ready; 1 update run failed, 2 wait for an approval; 1 staged run waits for a window (3); "
+        "4 rotations pause (4, 5, 6 and 1 more); versions"
     )
 
 
