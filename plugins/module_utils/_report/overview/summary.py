@@ -94,10 +94,22 @@ def _upkeep(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, str, str]]:
 
 
 def overview_text(report: Report, page: str) -> list[str]:
-    """The numbers as a table, the first ``SHOWN`` notes and how many more there are, and ``page``, where the page is;
-    empty if it was not written."""
+    """The numbers as a table, what has changed since an earlier report, if there is one, the first ``SHOWN`` notes and
+    how many more there are, of changes too, and ``page``, where the page is; empty if it was not written."""
     lines = table(("HOW MANY", "WHAT"), [(number, words) for _name, number, words in counted(report)], "")
+    lines += _changes(report) if report["since"] else []
     lines += [part for note in report["notes"][:SHOWN] for part in folded(f"note: {note}", "  ")]
     if len(report["notes"]) > SHOWN:
         lines.append(f"  {number_of(len(report['notes']) - SHOWN, 'more note')}")
     return lines + (folded(f"written to {page}") if page else [])
+
+
+def _changes(report: Report) -> list[str]:
+    """What has changed since when: the first ``SHOWN`` changes, and how many more there are, or that there is none."""
+    found = report["changes"]
+    if not found:
+        return folded(f"since {report['since']}: nothing has changed")
+    lines = folded(f"since {report['since']}: {number_of(len(found), 'change')}")
+    for each in found[:SHOWN]:
+        lines += folded(f"{each['what']} {each['name']}: {each['text']}", "  ")
+    return lines + ([f"  {number_of(len(found) - SHOWN, 'more change')}"] if len(found) > SHOWN else [])

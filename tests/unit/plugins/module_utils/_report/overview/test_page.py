@@ -168,6 +168,17 @@ def test_what_has_changed_stands_first():
     assert "Nothing has changed." in report_page({**data, "changes": []})
 
 
+def test_what_has_changed_is_told_in_the_terminal_too():
+    """Whoever makes the report by the clock reads the log."""
+    change = {"what": "cluster", "name": "c-0", "text": "version v1 -> v2\x1b[2J"}
+    data = {**report(), "since": "2026-03-01T09:00:00Z", "changes": [change] * 45}
+    lines = overview_text(data, "")
+    assert "since 2026-03-01T09:00:00Z: 45 changes" in lines and "  5 more changes" in lines
+    assert sum("cluster c-0: version v1 -> v2" in line for line in lines) == 40 and all(map(str.isprintable, lines))
+    assert "since 2026-03-01T09:00:00Z: nothing has changed" in overview_text({**data, "changes": []}, "")
+    assert not any("since" in line for line in overview_text(report(), ""))
+
+
 def test_numbers_have_their_words_and_what_grows_old_is_told_only_where_there_is_any():
     data = report(1)
     assert [words for _name, _number, words in counted(data)][:2] == ["cluster", "of them not ready"]
