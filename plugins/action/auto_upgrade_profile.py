@@ -13,6 +13,7 @@ from ..module_utils._fleet.files import refuse_empty
 from ..module_utils._fleet.updates.automatic.profiles import delete_profile, evaluate_profiles, record_profiles
 from ..module_utils._fleet.updates.sources import update_manifests
 from ..module_utils._report.profiles_text import profiles_text
+from ..module_utils._report.text import notes_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
@@ -39,18 +40,22 @@ class ActionModule(Verb):
             changed = record_with_evidence(session, given.maintenance.values(), write, options["src"]) or profiles
             if write and profiles:  # last, for whoever evaluates one from now on is to find its freezes
                 record_profiles(session.records, given, write)
+            for line in notes_text(given.findings):
+                run.say(line)
+            data: dict[str, t.Any] = {"notes": [each.as_dict() for each in given.findings]}
             if state == "present":
-                return Answer(changed=changed, data={"notes": [each.as_dict() for each in given.findings]})
+                return Answer(changed=changed, data=data)
             who = user(session) if write else ""
             found = evaluate_profiles(session, given, names, who, write=write, start=state == "evaluated")
         if found.held:
             run.say(found.held)
-            return Answer(changed=changed or found.changed, outcome="waiting", code="lease-held", message=found.held)
-        data = [each.as_dict() for each in found.profiles]
-        lines = profiles_text(data)
+            changed = changed or found.changed
+            return Answer(changed=changed, outcome="waiting", code="lease-held", message=found.held, data=data)
+        rows = [each.as_dict() for each in found.profiles]
+        lines = profiles_text(rows)
         for line in lines:
             run.say(line)
-        answer = Answer(changed=changed or found.changed, data={"profiles": data, "table": lines})
+        answer = Answer(changed=changed or found.changed, data=data | {"profiles": rows, "table": lines})
         if found.failures:
             message = "\n".join(map(str, found.failures))
             return replace(answer, outcome="partial", code=found.failures[0].code, message=message)

@@ -38,10 +38,13 @@ class ActionModule(Verb):
             journal=options["journal"],
         )
         with run.open(options, writes=False) as session:
-            found = fleet_history(session, asked)
+            found, place = fleet_history(session, asked), session.records.place
         if dest and not run.check_mode:
             write_file(dest, history_file(found.rows, suffix))
-        lines = [*history_text(found.rows), *notes_text(found.problems)]
+        lines = [
+            *history_text(found.rows, place, asked != HistoryRequest(journal=asked.journal)),
+            *notes_text(found.problems),
+        ]
         for line in lines:
             run.say(line)
         data = {

@@ -29,7 +29,7 @@ from ..module_utils._report.forecast.forecast_text import (
 from ..module_utils._report.forecast.icalendar import icalendar
 from ..module_utils._report.run_text import HEAD, brief_text, run_text, unconducted_text, waits_for
 from ..module_utils._report.status_text import unfinished_text
-from ..module_utils._report.text import notes_text
+from ..module_utils._report.text import folded, notes_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
 Data = dict[str, t.Any]
@@ -105,7 +105,8 @@ class ActionModule(Verb):
         for problem in problems:
             run.say(str(problem))
         if not found and not asked.problems and not (others.staged or others.rotations):
-            run.say(f"no update run (of Kubernetes or node images) is recorded in {session.records.place}")
+            for line in folded(f"no update run (of Kubernetes or node images) is recorded in {session.records.place}"):
+                run.say(line)
         for kind in others.unread:
             run.say(f"{kind} may not be listed, so none of them is named")
         for unfinished in others.placements:

@@ -38,6 +38,7 @@ options:
         key: interval
 """
 
+import atexit
 import contextlib
 import os
 import sys
@@ -73,10 +74,11 @@ class CallbackModule(CallbackBase):
         self._display_before: t.Any = None
 
     def v2_playbook_on_start(self, playbook: t.Any) -> None:
-        """From now on what this process displays goes through ``_display_above_bar``."""
+        """From now on what this process displays goes through ``_display_above_bar``; the bar goes with it."""
         # Lines of workers come through the one Display of this process, which looks its method up by name.
         self._display_before = self._display.display
         self._display.display = self._display_above_bar
+        atexit.register(self._end)  # a play that is interrupted has no stats
 
     def v2_playbook_on_task_start(self, task: t.Any, is_conditional: bool) -> None:
         """Takes the bar of the task before away, and notes whether this one is a verb of ours."""

@@ -75,6 +75,11 @@ profiles:
   returned: state is evaluated or generated
   type: list
   elements: dict
+notes:
+  description: What is worth a word about the manifests that are given.
+  returned: state is not absent
+  type: list
+  elements: dict
 table:
   description: The same as lines of text.
   returned: state is evaluated or generated

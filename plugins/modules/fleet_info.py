@@ -82,7 +82,8 @@ overview:
     - One row for each cluster, what asks for attention first, with C(name), C(group), C(state) and C(why),
       C(heartbeat), and its C(age) in seconds.
     - C(version) is that of the API server, C(kubelets) have the C(oldest) and the C(newest) version as node pools tell
-      them, how many minors the oldest is C(behind), and whether it is C(tooOld); C(images) are nodes by image, as far
+      them, how many minors the oldest is C(behind) and the newest C(ahead) of that server, and whether the oldest is
+      C(tooOld); C(images) are nodes by image, as far
       as pools tell it; C(imagesUncounted) are the nodes of which no image is known. A pool that was read by a version
       before images were counted, or by a driver that does not count them, has the oldest for all of its nodes.
     - C(certificate) is the one that ends next, with C(which) (C(server) or C(client)), C(ends) and C(days); null where
@@ -94,7 +95,8 @@ overview:
       C(words) say since when. Then C(evacuated), and C(runs) in flight.
     - C(concerns) name what asks for attention, C(silent), C(not-reached), C(not-ready), C(seen-since) (an update run
       has upgraded it, or does not reach it, after it was read), C(certificate-ended), C(placement-fails),
-      C(certificate-ends) (within 30 days), C(kubelet-too-old), C(drifted), C(placement-late), C(never-read),
+      C(certificate-ends) (within 30 days), C(kubelet-too-new), C(kubelet-too-old), C(drifted),
+      C(placement-late), C(never-read),
       C(evacuated) or C(leaving).
   returned: success
   type: list

@@ -93,7 +93,7 @@ runs:
     - With O(forecast), C(forecast) has C(run), C(stages), C(members), each with C(state) at the end, C(start) and
       C(end) as C(p50) and C(p90) (half and nine of ten courses are there by then; null for never), C(expected) with
       the C(start) and C(end) of the course in the middle, of which C(table), C(waits) and the calendar are, C(reason)
-      and C(blocker);
+      and C(blocker), what is waited for, or why a member fails without a start;
       C(waits), spans in which nothing is in flight; C(next_change), the next instant at which anything changes by
       itself; C(durations) in seconds, with the number of other runs they are learned from; C(members_read).
     - With O(calendar), C(calendar) is a list of C(kind) (C(open), C(freeze), C(closed), which is what a freeze takes of

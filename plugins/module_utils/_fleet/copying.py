@@ -18,12 +18,10 @@ from .session import Session
 def write_copy(session: Session, path: str, *, write: bool = True) -> None:
     """Writes a copy of the records to the file, for this user only, in place of an empty file or an earlier copy there,
     a link replaced and not followed; without ``write`` it only looks whether the file could be written. FleetError
-    ``no-records`` where there is no file of them or that is empty (a hub without any is copied as a fleet of nothing);
+    ``no-records`` as of ``Session.refuse_no_records`` (a hub without any is copied as a fleet of nothing);
     ``unwritable-file``, also where anything else than a copy stands, the records themselves among it, and a copy that
     is damaged, locked or of a newer schema; and as of ``copy_of``, which leaves what stood there."""
-    place = session.records.place
-    if session.hub is None and not (os.path.exists(place) and os.path.getsize(place)):
-        raise FleetError("no-records", "there are no records to copy", place, "name them by records")
+    session.refuse_no_records("name those to be copied by records")
     refuse_unwritable(path)
     if os.path.exists(path) and os.path.getsize(path) and not _is_copy(session, path):
         text = "what stands there is no copy of records, and not written over"

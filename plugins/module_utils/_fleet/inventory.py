@@ -2,14 +2,13 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The fleet as hosts of an Ansible inventory: hub and members, each with what is known of it and how it is reached
-(``fleet_role`` and so on), from records (``no-records``) or the output of a stack (``bad-inventory``).
+(``fleet_role`` and so on), from records or the output of a stack (``bad-inventory``).
 
 From records, or from the output of a Pulumi stack. No credential is among it: a path, a context, the name of a Secret.
 """
 
 from __future__ import annotations
 
-import os
 import typing as t
 from collections import Counter
 from dataclasses import asdict, dataclass, field
@@ -50,13 +49,10 @@ def recorded_hosts(records: t.Mapping[str, t.Any], environ: t.Mapping[str, str])
     """The members that are recorded, by name; records do not say how their hub is reached. ``records`` is the option of
     verbs of that name.
 
-    FleetError ``no-records`` where there is no file of them: nobody has joined, or another folder is meant; and those
-    of ``open_session`` and ``recorded_members``.
+    FleetError as of ``Session.refuse_no_records``, ``open_session`` and ``recorded_members``.
     """
     with open_session({"records": records}, environ, writes=False) as session:
-        if session.hub is None and not os.path.exists(session.records.place):
-            hint = "name them by records; members are recorded when they join"
-            raise FleetError("no-records", "there are no records", session.records.place, hint)
+        session.refuse_no_records("name them by records; members are recorded when they join")
         return tuple(_member(name, each) for name, each in recorded_members(session.records).items())
 
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What one call of a verb works with, opened once from its options (``records``, ``holder``, ``reason``) and handed
-down: records, hub, holder of leases, the present, who is told; a line in the journal of an object."""
+down: records (``no-records``), hub, holder of leases, the present, who is told; a line in the journal of an object."""
 
 from __future__ import annotations
 
@@ -65,6 +65,13 @@ class Session:
         of ``SqliteRecords.origin``."""
         origin = self.records.origin
         return origin.place if origin else self.records.place
+
+    def refuse_no_records(self, hint: str) -> None:
+        """FleetError ``no-records``, with the hint, where there is no file of the records, or an empty one, as a first
+        write leaves that was interrupted: nobody has joined, or another file is meant. Never for a hub."""
+        place = self.records.place
+        if self.hub is None and not (os.path.exists(place) and os.path.getsize(place)):
+            raise FleetError("no-records", "there are no records", place, hint)
 
     def journal(self, kind: str, name: str, reason: str, message: str, type: str = "Normal") -> None:
         """Adds a line to the journal of one object. It is for people: a line that cannot be kept stops nothing."""

@@ -50,8 +50,8 @@ class Options(t.NamedTuple):
 
 
 def arguments(name: str, folder: Path, ports: t.Mapping[str, int], options: Options) -> tuple[str, ...]:
-    """The arguments behind the program's path, of a component of ``PROFILES``: whatever other name is given gets those
-    of kwok. ``ports`` are by the users of ``LISTENS``, of which Karpenter's may be missing; KeyError for others."""
+    """The arguments behind the program's path, of a component of ``PROFILES``. ``ports`` are by the users of
+    ``LISTENS``, of which Karpenter's may be missing. KeyError for another name or port that is missing."""
     if name == "etcd":
         return _etcd(folder, ports)
     if name == "kube-apiserver":
@@ -62,7 +62,9 @@ def arguments(name: str, folder: Path, ports: t.Mapping[str, int], options: Opti
         return _scheduler(folder, ports)
     if name == "karpenter":
         return _karpenter(ports)
-    return _kwok(folder, ports, options)
+    if name == "kwok":
+        return _kwok(folder, ports, options)
+    raise KeyError(name)
 
 
 def environment(name: str, folder: Path) -> dict[str, str]:

@@ -11,6 +11,7 @@ import json
 import typing as t
 from dataclasses import dataclass
 
+from .._kube.apply import delete_object
 from .._kube.client import KubeClient
 from .._kube.lists import read_list
 from .spec import LONGEST_NAME, ClusterSpec, NodesSpec, node_name
@@ -93,10 +94,10 @@ def read_nodes(client: KubeClient) -> tuple[Node, ...]:
 
 
 def carry_out(client: KubeClient, todo: NodeChanges) -> None:
-    """Deletes what is to go, then makes what is new. ApiError at the first that is refused, or is gone already; what is
-    behind it is not done then. FleetError as of a request."""
+    """Deletes what is to go, unless it is gone already, then makes what is new. ApiError at the first that is refused;
+    what is behind it is not done then. FleetError as of a request."""
     for name in todo.delete:
-        client.delete(f"{_NODES}/{name}")
+        delete_object(client, f"{_NODES}/{name}")
     for node in todo.make:
         client.post(_NODES, node)
 

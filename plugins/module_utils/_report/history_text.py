@@ -14,6 +14,7 @@ import typing as t
 from dataclasses import replace
 
 from .._core.overview.history import JOURNAL, RECORD, HistoryRow
+from .._core.rollout.staged.approving import NOBODY
 from .._core.values.instants import SECONDS, write_time
 from .._core.values.listed import listed
 from .markdown import as_code, escaped
@@ -23,7 +24,7 @@ from .widths import columns, columns_of, padded, told_data, told_line, wrapped
 NAMED, SHORT, MOST = 6, 12, 4_000
 BELOW = " " * 4
 # Columns of instant, who, and what; the object has the rest.
-WHEN, WHO, WHAT = 20, 16, 18
+WHEN, WHO, WHAT = 20, len(NOBODY), 18
 FIELDS = (
     *("at", "ended", "by", "action", "kind", "object", "members", "member_count", "versions", "outcome", "reason"),
     *("digest", "approved_digest", "revision", "message", "holder", "source", "entry"),
@@ -35,12 +36,13 @@ _GATE = re.compile(r"\bgate (?P<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}),
 _SOURCES = {RECORD: "told by another record, no entry says so", JOURNAL: "journal"}
 
 
-def history_text(rows: t.Sequence[HistoryRow]) -> list[str]:
+def history_text(rows: t.Sequence[HistoryRow], place: str, wanted: bool = True) -> list[str]:
     """A header, and lines for each act in the order given, with when (UTC), who, what and to what, and what is to be
-    said of it below, cut at about 4,000 characters; a sentence where there is none. Gates in messages are named by
+    said of it below, cut at about 4,000 characters; without any a sentence with ``place``, where the records are, and
+    whether only some acts were ``wanted``. Gates in messages are named by
     where they stand, and by their ids only where two of an object stand in one place."""
     if not rows:
-        return ["nothing is recorded of that"]
+        return folded(f"no act{' of those asked for' if wanted else ''} is recorded in {place}")
     header = _line("WHEN", "WHO", "WHAT", "TO")
     return [*header, *(line for row in _with_gates_by_place(rows) for line in _lines(row))]
 

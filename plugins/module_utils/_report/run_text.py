@@ -23,6 +23,7 @@ from .._core.objects.updates.update_run import UpdateRun
 from .._core.updates.approvals import named_makers
 from .._core.updates.facts import DONE
 from .._core.updates.record.summary import completed_by, in_one_line, named_failures, taken_up_later
+from .._core.updates.skipping import ON_REQUEST
 from .._core.values.duration import span_words
 from .._core.values.instants import SECONDS, write_time
 from .._core.values.listed import listed
@@ -31,6 +32,7 @@ from .._core.values.update_states import (
     FAILED,
     NOT_STARTED,
     PENDING,
+    REQUESTED_BY_USER,
     RUNNING,
     SKIPPED,
     STOPPING,
@@ -214,13 +216,17 @@ def _shared(members: t.Sequence[MemberUpdateStatus]) -> dict[str, list[str]]:
 
 def _member(member: MemberUpdateStatus, shared: bool = False) -> str:
     """What is said of one member. Completed: versions, images, how long it took, a further attempt, and its message
-    unless it is ``shared``. Others: who skipped it, the reason, a further attempt, and its message in one line."""
+    unless it is ``shared``. Others: who skipped it, the reason, a further attempt, and its message in one line; of one
+    that people skipped only who, and what they say of it."""
     again = f"attempt {member.attempt}" if member.attempt > 1 else ""
     if member.status.state == COMPLETED:
         images = ", ".join(member.node_images)
         return _joined(_versions(member), images, _took(member.status), again, "" if shared else member.message)
     who = f"skipped by {member.skipped_by}" if member.status.state == SKIPPED and member.skipped_by else ""
-    return _joined(who, member.reason, again, in_one_line(member.message, member.name))
+    reason, message = member.reason, member.message
+    if who and reason == REQUESTED_BY_USER:
+        reason, message = "", message.removeprefix(ON_REQUEST).removeprefix(": ")
+    return _joined(who, reason, again, in_one_line(message, member.name))
 
 
 def _gate(gate: UpdateRunGateStatus, timing: str, indent: str, told: Told) -> Row:

@@ -15,7 +15,7 @@ from .._core.rollout.staged.standing import RunStanding
 from .._core.schema.meta import Condition
 from .._core.values.instants import SECONDS, write_time
 from .._core.values.listed import number_of
-from .text import SHOWN, table
+from .text import SHOWN, folded, table
 
 WORDS = {"True": "{}", "False": "not {}", "Unknown": "{}?"}
 Row = tuple[str, str, str]
@@ -51,7 +51,7 @@ def placements_text(
         if len(clusters) > SHOWN:
             rows.append((f"  {len(clusters) - SHOWN} more", "", "all of them in the result"))
         rows += [_run(each) for each in by_placement.get(name, ())]
-    return table(("PLACEMENT", "STATE", "WHY"), rows, "") if rows else [f"no placement is recorded in {place}"]
+    return table(("PLACEMENT", "STATE", "WHY"), rows, "") if rows else folded(f"no placement is recorded in {place}")
 
 
 def _may_be_shown(row: Row, clusters: t.Collection[str]) -> bool:

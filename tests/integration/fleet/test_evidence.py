@@ -146,7 +146,7 @@ def test_the_whole_story_of_a_member_is_told_in_order(fleet: Fleet) -> None:
     assert [each.action for each in told] == ["Joined", "Applied", "Left"]
     assert [each.action for each in of_placement(fleet)] == ["Applied", "Removed"], "though it is gone"
     assert [each.action for each in asked(fleet, about="MemberCluster/m1")] == ["Joined", "Left"]
-    text = " ".join(" ".join(history_text(told)).split())
+    text = " ".join(" ".join(history_text(told, "records.db")).split())
     assert f"{PLACEMENT}/{fleet.name}" in text and "what was placed there stays" in text
 
 
@@ -191,7 +191,7 @@ def test_an_approval_is_told_with_its_reason_between_what_came_before_and_after(
     (approved,) = (each for each in told if each.action == "StageApproved")
     assert (approved.by, approved.source) == (fleet.user, "entry") and approved.approved_digest
     assert approved.reason == "ticket 7 {{ 7 * 7 }} \\x1b[2J"
-    assert all(line.isprintable() for line in history_text(told))
+    assert all(line.isprintable() for line in history_text(told, "records.db"))
     assert fleet.records.get("AuditEntry", approved.entry) is not None
 
 

@@ -103,6 +103,9 @@ def test_the_page_of_the_fleet_shows_what_grows_old(browser: Browser, report: Ma
     ending = [each for each in rows if each["certificate"]["days"] < 30]
     behind = [each for each in rows if each["kubelets"]["behind"] and not each["kubelets"]["tooOld"]]
     assert ending and behind and any(each["kubelets"]["tooOld"] for each in rows)
+    ahead = [each for each in rows if each["kubelets"]["ahead"]]
+    assert f"newer than their API server, which Kubernetes does not support: {ahead[0]['name']}" in told
+    assert "v1.36.1 +1" in told and "by -" not in told
     assert f"{ending[0]['name']} (" in told and "Kubelets too old for their API server: " in told
     assert (
         f"Kubelets behind their API server: {len(behind)} clusters by 1 minor" in told
@@ -147,6 +150,20 @@ def test_columns_without_anything_are_left_out(browser: Browser, report: Made) -
         browser.settled()
         told = " ".join(names_of_columns(browser, "runs"))
         assert ("Expected end" in told) is ("Nine of ten" in told) is forecast and "Start" in told
+
+
+def test_a_run_that_will_fail_is_told_so_with_who_fails(browser: Browser, report: Made) -> None:
+    """Two minors at once are refused when the member's turn comes."""
+    browser.open(report.path, page="runs")
+    (place,) = (at for at, each in enumerate(report.data["runs"]) if each["name"] == "to-1-36")
+    browser.run(f"{{ const found = document.querySelector('#runs select'); found.value = '{place}';"
+                " found.dispatchEvent(new Event('change')) }")  # fmt: skip
+    browser.settled()
+    told = text_of(browser, "#runs .content")
+    assert "Expected to fail 2026-" in told and "Failed by then: pilot-northeurope-22." in told
+    bars = [each for each in report.data["runs"][place]["bars"] if each["what"] == "member"]
+    assert {each["name"]: each["waitsFor"] for each in bars if each["start"] and each["waitsFor"]} == {}
+    assert any("2 minors ahead" in each["waitsFor"] for each in bars)
 
 
 def test_tab_and_card_say_the_same_of_drift(browser: Browser, report: Made) -> None:

@@ -28,7 +28,7 @@ from ..updates.run import (
 )
 from ..updates.status import derive
 from ..values.instants import write_time
-from ..values.update_states import NEW, NOT_STARTED, PENDING
+from ..values.update_states import FAILED, NEW, NOT_STARTED, PENDING
 from ..windows.spans import Spans
 from .course import Course, Plan, Standstill, stage_gates
 from .durations import (
@@ -89,8 +89,9 @@ class Expected:
 class PartForecast:
     """A member, a stage or the run. ``expected`` is of one course, that in the middle, so that these instants fit each
     other, and the waits; ``start`` and ``end`` are of all courses. ``state`` is the one at the end. ``reason``, a code,
-    and ``blocker``, in words, say what a member waits for before it starts; of a stage and the run ``reason`` is empty,
-    and ``blocker`` the message of their first wait without an end, else of the longest. Empty for nothing."""
+    and ``blocker``, in words, say what a member waits for before it starts, or why it fails without a start; of a stage
+    and the run ``reason`` is empty, and ``blocker`` the message of their first wait without an end, else of the
+    longest. Empty for nothing."""
 
     name: str
     state: str
@@ -322,7 +323,10 @@ def _first_begin(stage: StageRow) -> datetime | None:
 
 def _held(row: MemberRow, stage: StageRow, group: GroupRow, middle: Course, first: datetime | None) -> tuple[str, str]:
     """Reason and message of what the member waits for before it starts: what it was Pending for last, else its turn,
-    else earlier stages; both empty for nothing. ``first`` is when the first of its stage begins."""
+    else earlier stages; of one that fails without a start those of its failure; both empty for nothing. ``first`` is
+    when the first of its stage begins."""
+    if row.state == FAILED and row.started is None:
+        return row.reason, row.message
     if row.name in middle.held:
         return middle.held[row.name]
     if row.state == PENDING:

@@ -56,10 +56,11 @@ class Bar:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The bar as reports have it, without ``since``, ``approved`` and ``blocked``: ``state``, ``start`` and ``end``
-        of the status; ``expectedStart``, ``expectedEnd``, ``latestEnd`` (the 90th percentile) and ``waitsFor`` (the
-        blocker, or empty) of the forecast; ``windows`` are pairs of start and end. Instants in RFC 3339, cut to whole
-        seconds, None where there is none."""
+        of the status; ``expectedStart``, ``expectedEnd``, ``latestEnd`` (the 90th percentile), ``expectedState`` (that
+        at the end, or empty) and ``waitsFor`` (the blocker, or empty, as of a member that has begun) of the forecast;
+        ``windows`` are pairs of start and end. Instants in RFC 3339, cut to whole seconds, None where there is none."""
         expected = self.expected
+        over = self.what == MEMBER and self.status.start_time is not None
         return {
             "what": self.what,
             "name": self.name,
@@ -72,7 +73,8 @@ class Bar:
             "expectedStart": _time(expected.expected.start) if expected else None,
             "expectedEnd": _time(expected.expected.end) if expected else None,
             "latestEnd": _time(expected.end.p90) if expected else None,
-            "waitsFor": expected.blocker if expected else "",
+            "expectedState": expected.state if expected else "",
+            "waitsFor": expected.blocker if expected and not over else "",
             "windows": None if self.windows is None else [[_time(a), _time(b)] for a, b in self.windows],
         }
 

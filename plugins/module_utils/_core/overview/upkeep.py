@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What of a member grows old: kubelets ``behind`` its API server (``tooOld``), images of nodes, and the certificate
-that ends next, of server or client, with the days that are left."""
+"""What of a member grows old: kubelets ``behind`` its API server (``tooOld``) or ``ahead`` of it, images of nodes, and
+the certificate that ends next, of server or client, with the days that are left."""
 
 from __future__ import annotations
 
@@ -18,22 +18,26 @@ from ..values.kube_version import KubeVersion
 
 SERVER, CLIENT = "server", "client"
 SOON = timedelta(days=30)
+NEVER_NEWER = "which Kubernetes does not support"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kubelets:
     """Versions of a member's kubelets as its pools tell them, each the oldest of its pool; empty where none is known.
-    ``behind`` is how many minors the oldest is behind the API server, None where that is not known, ``too_old`` whether
-    that is more than Kubernetes supports."""
+    ``behind`` is how many minors the oldest is behind the API server, ``too_old`` whether that is more than Kubernetes
+    supports; ``ahead`` is how many the newest is ahead of it, which Kubernetes never supports. Both are 0 for none, and
+    None where that is not known."""
 
     oldest: str = ""
     newest: str = ""
     behind: int | None = None
+    ahead: int | None = None
     too_old: bool = False
 
     def as_dict(self) -> dict[str, t.Any]:
         """As results and reports have it: the fields, ``too_old`` as ``tooOld``."""
-        return {"oldest": self.oldest, "newest": self.newest, "behind": self.behind, "tooOld": self.too_old}
+        told = {"oldest": self.oldest, "newest": self.newest, "behind": self.behind, "ahead": self.ahead}
+        return {**told, "tooOld": self.too_old}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +66,8 @@ class CertificateEnd:
 
 def kubelets_of(member: FleetMember, server: str) -> Kubelets:
     """The kubelets of the member, whose API server has the version ``server``. Pools whose version cannot be read are
-    left out; ``behind`` is negative where the oldest is newer than the server, None across majors or where the server's
-    version cannot be read. Too old is what is further behind than Kubernetes' version skew policy permits, or of
-    another major."""
+    left out; ``behind`` and ``ahead`` are None across majors, and where the server's version cannot be read. Too old is
+    what is further behind than Kubernetes' version skew policy permits, or of another major."""
     readable = {
         pool.version: found for pool in member.status.node_pools if (found := version_of(pool.version)) is not None
     }
@@ -72,13 +75,20 @@ def kubelets_of(member: FleetMember, server: str) -> Kubelets:
         return Kubelets()
     oldest, newest = min(readable, key=readable.__getitem__), max(readable, key=readable.__getitem__)
     at = version_of(server)
-    same = at is not None and at.major == readable[oldest].major
     return Kubelets(
         oldest=oldest,
         newest=newest,
-        behind=readable[oldest].minor_distance(at) if same and at else None,
+        behind=_minors(readable[oldest], at),
+        ahead=_minors(at, readable[newest]),
         too_old=at is not None and too_old_for(oldest, server),
     )
+
+
+def _minors(older: KubeVersion | None, newer: KubeVersion | None) -> int | None:
+    """How many minors lie between them, 0 where ``older`` is not older; None across majors, and without one of them."""
+    if older is None or newer is None or older.major != newer.major:
+        return None
+    return max(0, older.minor_distance(newer))
 
 
 def images_of(member: FleetMember) -> dict[str, int]:
@@ -86,9 +96,9 @@ def images_of(member: FleetMember) -> dict[str, int]:
     nodes counts all nodes of a pool with the oldest."""
     counts: Counter[str] = Counter()
     for pool in member.status.node_pools:
-        if pool.images:
-            counts.update({each.image: each.count for each in pool.images})
-        elif pool.image:
+        for each in pool.images:
+            counts[each.image] += each.count
+        if pool.image and not pool.images:
             counts[pool.image] += pool.count
     return dict(counts)
 

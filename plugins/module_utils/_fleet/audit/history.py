@@ -46,7 +46,7 @@ class FleetHistory:
 def fleet_history(session: Session, asked: HistoryRequest) -> FleetHistory:
     """Who did what, when and why, by entries and older records, as far as it is asked for; what is damaged is left out
     and told in ``problems``. Leases that are alive tell which acts without an end still go on. FleetError
-    ``bad-option``, and where entries or leases cannot be read."""
+    ``bad-option``, also where ``until`` is before ``since``, and where entries or leases cannot be read."""
     records, now = session.records, session.clock()
     wanted = HistoryFilter(
         since=instant_of(asked.since, "since", now),
@@ -56,6 +56,9 @@ def fleet_history(session: Session, asked: HistoryRequest) -> FleetHistory:
         by=asked.by,
         action=asked.action,
     )
+    if wanted.since and wanted.until and wanted.since > wanted.until:
+        text = f"{asked.until!r:.80} is before since, {asked.since!r:.80}"
+        raise FleetError("bad-option", text, "until", "the earlier one is since")
     entries, problems = [], list[Problem]()
     for document in records.list(KIND):
         try:

@@ -113,9 +113,12 @@ class RotationSteering:
         return (*self._waits, *(HeldBack(node, (why,)) for node, why in held))
 
     def see(self, state: RotationState, now: datetime) -> RotationInput:
-        """Members as they were read last: all of them anew after ``interval``, else those where work has ended.
+        """Members as they were read last: all of them anew after ``interval``, else those where work has ended. What is
+        in flight at first was begun by an earlier conductor, of whom leases may stand there.
         FleetErrors of the records and of ``look``; while records of other rotations are damaged, or it is not known
         what holds this one back, nothing begins instead."""
+        if self._looked is None:
+            self._workers.holds.inherit(cluster_in_name(each.node) for each in machine.acts_in_flight(state))
         self._fresh = is_due_again(self._looked, self._interval, now)
         if self._fresh:
             self._read(now)

@@ -6,6 +6,7 @@ on, renewed and given back; a clock that does not jump ahead."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 import typing as t
@@ -40,9 +41,12 @@ class WorkEnd:
 
 @dataclass
 class _Hold:
-    """The lease on one member; who asks the member for it has the lock, and nobody else waits for that."""
+    """The lease on one member; who asks the member for it has the lock, and nobody else waits for that. ``left``: one
+    of the task may stand there although none is had here."""
 
+    member: str
     lease: KeptLease | None = None
+    left: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -61,35 +65,61 @@ class MemberHolds:
         other records have it, and what a renewal raises."""
         client = self._clients.get(member)
         with self._lock:
-            hold = self._holds.setdefault(member, _Hold())
+            hold = self._holds.setdefault(member, _Hold(member))
         with hold.lock:
             if hold.lease is not None:
                 _renew_if_due(hold)
             if hold.lease is None:
-                if self._clients.leases is None:
-                    raise AssertionError("only verbs that write hold members")
-                hold.lease = self._clients.leases.take(client, self._task)
+                hold.lease = self._take(client)
         return client
+
+    def inherit(self, members: t.Iterable[str]) -> None:
+        """An earlier process of the task may have left leases on these: ``keep_only`` gives them back, too. No member
+        is asked."""
+        with self._lock:
+            for member in members:
+                self._holds.setdefault(member, _Hold(member)).left = True
 
     def keep(self) -> None:
         """Has threads renew what is due, and waits for none; a lease that could not be renewed is forgotten, and taken
         again by whoever needs it next."""
-        _in_threads(_renew_and_unlock, self._free(lambda _member, lease: lease.due))
+        _in_threads(_renew_and_unlock, self._free(lambda hold: hold.lease is not None and hold.lease.due))
 
     def keep_only(self, members: t.Container[str]) -> tuple[threading.Thread, ...]:
         """Gives the leases on all other members back, each in one of these threads, which run already. One that
-        somebody is just asking for, or that the machine has no thread for, is left to the next call."""
-        return _in_threads(_give_back, self._free(lambda member, _lease: member not in members))
+        somebody is just asking for, or that the machine has no thread for, is left to the next call. One that may only
+        stand there is asked for once, and runs out where it cannot be had."""
+        wanted = self._free(lambda hold: hold.member not in members and (hold.lease is not None or hold.left))
+        return _in_threads(self._give_back, wanted)
 
-    def _free(self, wanted: t.Callable[[str, KeptLease], bool]) -> list[_Hold]:
-        """The leases that are wanted and that nobody is just asking for; their locks are taken."""
+    def _take(self, client: KubeClient) -> KeptLease:
+        """The lease on the member of this client, just taken. FleetError as of ``MemberLeases.take``."""
+        if self._clients.leases is None:
+            raise AssertionError("only verbs that write hold members")
+        return self._clients.leases.take(client, self._task)
+
+    def _give_back(self, hold: _Hold) -> None:
+        """Gives the lease back, also one that may only stand there, and lets go of the lock, which must be taken."""
+        lease, hold.lease = hold.lease, None
+        left, hold.left = hold.left, False
+        try:
+            if lease is None and left:
+                with contextlib.suppress(FleetError):
+                    lease = self._take(self._clients.get(hold.member))
+            if lease is not None:
+                lease.release()
+        finally:
+            hold.lock.release()
+
+    def _free(self, wanted: t.Callable[[_Hold], bool]) -> list[_Hold]:
+        """The holds that are wanted and that nobody is just asking for; their locks are taken."""
         with self._lock:
-            rows = list(self._holds.items())
+            holds = list(self._holds.values())
         found = []
-        for member, hold in rows:
+        for hold in holds:
             if not hold.lock.acquire(blocking=False):
                 continue
-            if hold.lease is not None and wanted(member, hold.lease):
+            if wanted(hold):
                 found.append(hold)
             else:
                 hold.lock.release()
@@ -121,26 +151,15 @@ def _renew_if_due(hold: _Hold) -> None:
             hold.lease = lease
     except FleetError as error:
         if error.code != "member-lost":
+            hold.left = True
             raise
 
 
 def _renew_and_unlock(hold: _Hold) -> None:
-    """Renews the lease, or forgets it if that fails, and lets go of the lock, which must be taken."""
+    """Renews the lease, if that is due, or forgets it if that fails, and lets go of the lock, which must be taken."""
     try:
-        if hold.lease is not None:
-            hold.lease.keep()
-    except FleetError:
-        hold.lease = None
-    finally:
-        hold.lock.release()
-
-
-def _give_back(hold: _Hold) -> None:
-    """Gives the lease back, and lets go of the lock, which must be taken."""
-    lease, hold.lease = hold.lease, None
-    try:
-        if lease is not None:
-            lease.release()
+        with contextlib.suppress(FleetError):
+            _renew_if_due(hold)
     finally:
         hold.lock.release()
 

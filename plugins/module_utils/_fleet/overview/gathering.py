@@ -69,6 +69,8 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
     plans, told = _plans(session, asked, ground.index)
     charts, damaged = charts_of_all(session, asked.forecast)
     pools, unread = pool_calendars(session.records, asked.pools, asked.resources, members, asked.facts, now)
+    if not ground.index.clusters:
+        told = (*told, _nobody(session.records.place))
     return Overview(
         title=asked.title,
         made_at=now,
@@ -82,6 +84,12 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
         supposed=_supposed(session, asked),
         notes=tuple(dict.fromkeys((*ground.told, *told, *damaged, *unread, *other_records(asked.look, session.home)))),
     )
+
+
+def _nobody(place: str) -> Problem:
+    """That there is no cluster to report of in these records, as in those of another folder or fleet."""
+    hint = "gitops.fleet.join records some; those elsewhere, as on a hub, are named by records"
+    return Problem("no-members-recorded", "no cluster is recorded, so that this is a report of nothing", place, hint)
 
 
 def with_changes(document: dict[str, t.Any], earlier: str) -> dict[str, t.Any]:

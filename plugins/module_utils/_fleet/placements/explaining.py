@@ -80,9 +80,10 @@ def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any]
     the same form the one that gave it to another, if possible one that is asked for, too, None as of
     ``Contests.lost``; ``read`` is when its facts were read (RFC 3339, to the second), empty where that is not known;
     ``left_until`` is what takes the placement off a cluster that still holds it and is no longer picked, else empty.
-    FleetError ``no-such-placement``, ``unknown-cluster`` for a name that nobody knows, and as of ``ground_of`` and
+    FleetError ``no-such-placement``, ``unknown-cluster`` for each name that nobody knows, and as of ``ground_of`` and
     ``schedule``."""
     ground, found = _ground(session, question), []
+    unknown: dict[str, Problem] = {}
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():
         if placement.metadata.deletion_timestamp is not None:
@@ -94,12 +95,19 @@ def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any]
         contests = Contests(outcome, recorded, () if ALL in question.clusters else question.clusters)
         on_the_way, external = clusters_still_holding(known.bindings), placement.spec.strategy.type == EXTERNAL
         for cluster in clusters:
+            try:
+                answer = explain_outcome(outcome, cluster)
+            except FleetError as error:
+                unknown |= {each.message: each for each in error.problems}
+                continue
             told = {"won": _told(contests.of(cluster)), "lost": _told(contests.lost(cluster))}
             read = _read_at(ground.index, cluster)
-            answer = explain_outcome(outcome, cluster)
             left = cluster in on_the_way and not answer.picked
             by = ("a staged run" if external else "an apply") if left else ""
             found.append({**answer.as_dict(), **told, "read": read, "left_until": by})
+    if unknown:
+        where = f"the facts, and the records {session.records.place}" if question.facts else ""
+        raise FleetError.of(replace(each, where=where) for each in unknown.values())
     return tuple(found)
 
 

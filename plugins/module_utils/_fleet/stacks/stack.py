@@ -35,6 +35,8 @@ from .place import (
 
 Options = t.Mapping[str, t.Any]
 _MOST_NAMED, _SHORTEST = 20, 8
+PRESENT, REFRESHED = "present", "refreshed"
+STATES = (PRESENT, REFRESHED, "absent")
 _UP = ("up", "--yes", "--skip-preview")
 
 
@@ -71,22 +73,26 @@ class StackReport:
 def carry_out_stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
     """Carries out the ``state`` that is asked for by the options of the verb ``pulumi_stack``: those of ``place``,
     ``allow_delete``, and if wanted ``targets``, ``parallel``, ``config``, ``secret_config``, ``timeout`` (seconds for
-    one command, 3600) and ``force_unlock``. Any other state than present and refreshed takes the stack down. With
-    ``check`` it only looks, though an engine is built and the folder of a state in files made if need be. It is
-    ``alone`` from its preview to its end, unless it only looks; told to end, it ends the engine. FleetError:
-    ``stack-failed`` with what the engine says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``, ``deletions``,
-    ``no-such-stack``, ``no-passphrase``, ``stack-timeout``, ``interrupted``, ``bad-config``, ``bad-option``, and as of
-    ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and ``Commands.output_of``."""
+    one command, 3600) and ``force_unlock``. A state that is none of ``STATES`` is ``bad-option``: nothing is taken down
+    by a misspelt word. With ``check`` it only looks, though an engine is built and the folder of a state in files made
+    if need be. It is ``alone`` from its preview to its end, unless it only looks; told to end, it ends the engine.
+    FleetError: ``stack-failed`` with what the engine says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``,
+    ``deletions``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``, ``interrupted``, ``bad-config``,
+    ``bad-option``, and as of ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and
+    ``Commands.output_of``."""
     _refuse_no_targets(options)
+    if options["state"] not in STATES:
+        text = f"{options['state']!r:.80} is none of {', '.join(STATES)}"
+        raise FleetError("bad-option", text, "state", "nothing was done")
     where = place(options)
     held = contextlib.nullcontext() if check else alone(where)
     with held, opened_stack(where, options, environ, say) as opened, Interrupts() as told:
         commands = replace(opened, told=told)
         if options.get("force_unlock") and not check and commands.known():
             commands.output_of("cancel", "--yes")
-        if options["state"] == "present":
+        if options["state"] == PRESENT:
             return _present(where, options, commands, check)
-        if options["state"] == "refreshed":
+        if options["state"] == REFRESHED:
             return _refreshed(options, commands, check)
         return _absent(options, commands, check)
 

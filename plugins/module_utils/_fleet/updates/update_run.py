@@ -239,7 +239,7 @@ def asked_runs(records: Records, names: t.Sequence[str], given: UpdateManifests,
         found, problems = recorded_runs(records, ())
         return AskedRuns(runs=found, problems=problems, notes=given.findings)
     runs: list[UpdateRun] = []
-    notes: list[Problem] = []
+    notes = list(given.findings)
     unmade: list[str] = []
     for name in wanted:
         try:

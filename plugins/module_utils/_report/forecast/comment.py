@@ -68,10 +68,11 @@ def forecasts_markdown(runs: t.Sequence[RunAhead], notes: t.Sequence[str], probl
 def _summary(each: RunAhead) -> str:
     """The row of one run; what there is no forecast for is empty."""
     words = each.words or ForecastWords(answer="")
-    _name, *instants = words.rows[0] if words.rows else ("",) * len(PART_HEADER)
+    _name, begins, ends, latest = words.rows[0] if words.rows else ("",) * len(PART_HEADER)
+    ends += ", failed" if words.ends_failed else ""
     state = "not recorded yet" if each.to_be_made else each.run.status.status.state
     clusters = f"{len(each.run.status.members):,}"
-    cells = (each.run.name, goal(each.run), state, clusters, *instants, words.blocker)
+    cells = (each.run.name, goal(each.run), state, clusters, begins, ends, latest, words.blocker)
     return f"| {' | '.join(map(escaped, cells))} |"
 
 
@@ -82,7 +83,7 @@ def _problem(each: Problem) -> str:
 
 def _section(each: RunAhead) -> list[str]:
     """The folded section of one run: its digest, when it is done and what is known, who begins and ends when, who is
-    held by what, calendar, clusters that no stage covers."""
+    held by what, who fails and why, calendar, clusters that no stage covers."""
     status, words = each.run.status, each.words
     lines = ["", "<details>", f"<summary>{escaped(each.run.name)}</summary>", "", f"Digest `{escaped(status.digest)}`"]
     if words:
@@ -91,6 +92,8 @@ def _section(each: RunAhead) -> list[str]:
         lines += ["", *_indented(words.rows)]
     if words and words.held:
         lines += ["", *markdown_table(("who", "waits for"), words.held)]
+    if words and words.fails:
+        lines += ["", *markdown_table(("who", "fails, for"), words.fails)]
     if each.calendar:
         lines += ["", *markdown_table(CALENDAR_HEADER, calendar_rows(each.calendar))]
     if status.uncovered_members:

@@ -21,6 +21,7 @@ from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.facts import DONE
 from ..._core.values.instants import parse_time, write_local
 from ..._core.values.listed import listed
+from ..._core.values.update_states import FAILED
 from ..text import folded, table
 
 SHOWN = 40
@@ -40,14 +41,17 @@ class ForecastWords:
     """A forecast in words: ``answer`` says when the run is done, ``known`` how long upgrades take, that single gates
     take longer in what is below, if they may, and the next change. ``rows`` are run, stages and the first ``SHOWN``
     members of each, indented: begin and end in UTC by the course in the middle, and at the latest by when nine of ten
-    courses have ended it. ``held`` are those of them that wait for something else than their turn, and for what;
-    ``blocker`` is what the run as a whole waits for, empty for nothing."""
+    courses have ended it. ``held`` are those of them that wait for something else than their turn, and for what,
+    ``fails`` the first ``SHOWN`` members that fail without a start, and why; ``blocker`` is what the run as a whole
+    waits for, empty for nothing, ``ends_failed`` whether it will have failed at its end."""
 
     answer: str
     blocker: str = ""
+    ends_failed: bool = False
     known: tuple[str, ...] = ()
     rows: tuple[Row, ...] = ()
     held: tuple[tuple[str, str], ...] = ()
+    fails: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(
@@ -74,21 +78,25 @@ class ForecastWords:
             if len(mine) > SHOWN:
                 rows.append((f"    and {len(mine) - SHOWN} more", "", "", ""))
             held += [(each.name, with_weekdays(each.blocker)) for each in (stage, *mine[:SHOWN]) if _holds(each)]
+        lost = [each for each in foreseen.members if each.state == FAILED and each.blocker]
         return cls(
             answer=_answer(foreseen, gated),
             blocker=with_weekdays(foreseen.run.blocker),
+            ends_failed=foreseen.run.state == FAILED,
             known=(usually, *single, f"next change: {at}{with_weekdays(foreseen.changes_by)}"),
             rows=tuple(rows),
             held=tuple(held),
+            fails=tuple((each.name, with_weekdays(each.blocker)) for each in lost[:SHOWN]),
         )
 
 
 def forecast_text(words: ForecastWords, goal: t.Sequence[str] = ()) -> list[str]:
     """The answer, the lines of ``goal`` as they are, what is known, then the rows as a table, and last, if there are
-    any, who is held; in lines that fit the terminal."""
+    any, who is held, and who fails; in lines that fit the terminal."""
     lines = [*folded(words.answer, most=SENTENCE), *goal, *(line for each in words.known for line in folded(each))]
     lines += table(("WHAT", "BEGINS, UTC", "ENDS", "AT THE LATEST"), words.rows, "") if words.rows else []
-    return lines + (table(("WHO", "WAITS FOR"), words.held, "") if words.held else [])
+    lines += table(("WHO", "WAITS FOR"), words.held, "") if words.held else []
+    return lines + (table(("WHO", "FAILS, FOR"), words.fails, "") if words.fails else [])
 
 
 def has_gates_to_open(run: UpdateRun) -> bool:
@@ -142,17 +150,20 @@ def _as_read(text: str) -> str:
 
 def _answer(foreseen: Forecast, gated: bool) -> str:
     """``r will be done Sat 2026-12-05 21:18 UTC, at the latest 21:54, if no upgrade fails``, with ``gated`` also how
-    soon gates are usually approved; or that it does not end by itself, and what is in its way if that is known."""
+    soon gates are usually approved, or that it will fail; and the members that have failed by then. Or that it does not
+    end by itself, and what is in its way if that is known."""
     run = foreseen.run
     if run.expected.end is None:
         return f"{run.name} does not end by itself" + (f": {with_weekdays(run.blocker)}" if run.blocker else "")
     latest = f"at the latest {_minute(run.end.p90, run.expected.end)}" if run.end.p90 else "in bad courses never"
-    conditions = ["no upgrade fails"]
+    failed = [each.name for each in foreseen.members if each.state == FAILED]
+    conditions = [f"no {'other ' if failed else ''}upgrade fails"]
     if gated:
         usual, late = _hours(APPROVAL.p50), _hours(APPROVAL.p90)
         conditions.append(f"half of its gates are approved within {usual}, nine of ten within {late}")
-    done = f"{run.name} will be done {write_local(run.expected.end, UTC)}, {latest}"
-    return f"{done}, if {' and '.join(conditions)}"
+    ends = "fail" if run.state == FAILED else "be done"
+    told = f"{run.name} will {ends} {write_local(run.expected.end, UTC)}, {latest}, if {' and '.join(conditions)}"
+    return told + (f"; failed by then: {listed(failed, NAMED)}" if failed else "")
 
 
 def _row(each: PartForecast, name: str) -> Row:
@@ -164,8 +175,8 @@ def _row(each: PartForecast, name: str) -> Row:
 
 
 def _holds(each: PartForecast) -> bool:
-    """Whether it waits for something else than its turn or an earlier stage."""
-    return bool(each.blocker) and each.reason not in (BEFORE_IT, ITS_TURN)
+    """Whether it waits for something else than its turn or an earlier stage; not what fails."""
+    return bool(each.blocker) and each.reason not in (BEFORE_IT, ITS_TURN) and each.state != FAILED
 
 
 def _minute(at: datetime | None, other: datetime | None = None) -> str:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.overview.matrix import LETTERS, UNDECIDED
-from ..._core.overview.upkeep import SOON, images_in_all
+from ..._core.overview.upkeep import NEVER_NEWER, SOON, images_in_all
 from ..._core.values.listed import number_of
+from ..._core.values.update_states import FAILED
 from ..markdown import (
     LIMIT,
     SHOWN,
@@ -81,7 +82,7 @@ def _sections(report: Report) -> t.Iterator[tuple[str, list[str]]]:
 
 def _growing_old(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, list[str]]]:
     """Sections, as far as there is anything for them: certificates that have ended or end soon, the first of them
-    first, and kubelets that are behind, those that are it most first."""
+    first, and kubelets that are ahead, and that are behind, those that are it most first."""
     ends = sorted(
         (found["days"], each["name"], CERTIFICATES[found["which"]], found["ends"])
         for each in clusters
@@ -93,13 +94,17 @@ def _growing_old(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, list[str
         ]
         title = f"Certificates that have ended, or end within {SOON.days} days"
         yield title, markdown_table(("cluster", "certificate", "at", ""), rows)
-    behind = sorted(
-        (each for each in clusters if each["kubelets"]["behind"]),
-        key=lambda each: (-each["kubelets"]["behind"], each["name"]),
-    )
-    if behind:
-        header = ("cluster", "API server", "oldest kubelet", "minors behind")
-        yield "Kubelets that are behind their API server", markdown_table(header, [_behind(each) for each in behind])
+    for title, side, which in (
+        (f"Kubelets newer than their API server, {NEVER_NEWER}", "ahead", "newest"),
+        ("Kubelets that are behind their API server", "behind", "oldest"),
+    ):
+        apart = sorted(
+            (each for each in clusters if each["kubelets"][side]),
+            key=lambda each: (-each["kubelets"][side], each["name"]),
+        )
+        if apart:
+            header = ("cluster", "API server", f"{which} kubelet", f"minors {side}")
+            yield title, markdown_table(header, [_apart(each, side, which) for each in apart])
 
 
 def _images(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, list[str]]]:
@@ -116,12 +121,12 @@ def _images(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, list[str]]]:
         yield "Images of nodes", lines
 
 
-def _behind(each: Report) -> tuple[str, ...]:
-    """The cells of a cluster whose kubelets are behind: name, version of the API server and of the oldest kubelet, how
-    many minors, and whether that is too many."""
+def _apart(each: Report, side: str, which: str) -> tuple[str, ...]:
+    """The cells of a cluster whose kubelets are ``behind`` or ``ahead`` (``side``): name, version of the API server and
+    of the oldest or newest kubelet (``which``), how many minors, and whether it is too old."""
     kubelets = each["kubelets"]
-    number = f"{kubelets['behind']}{', too old for it' if kubelets['tooOld'] else ''}"
-    return each["name"], each["version"], kubelets["oldest"], number
+    too_old = kubelets["tooOld"] and side == "behind"
+    return each["name"], each["version"], kubelets[which], f"{kubelets[side]}{', too old for it' if too_old else ''}"
 
 
 def _is_missing(row: Report) -> bool:
@@ -168,10 +173,12 @@ def _changes(report: Report, placement: Report) -> t.Iterator[tuple[str, ...]]:
 
 
 def _run(each: Report) -> tuple[str, ...]:
-    """The cells of a run; the expected end is empty once it has ended or if none is known, and its message stands in
-    place of what it waits for."""
+    """The cells of a run; the expected end is empty once it has ended or if none is known, and says so where it will
+    have failed; its message stands in place of what it waits for."""
     whole = each["bars"][0]
     expected = "" if whole["end"] else whole["expectedEnd"] or ""
+    if expected and whole["expectedState"] == FAILED:
+        expected += ", failed"
     why = each["message"] or whole["waitsFor"]
     return each["kind"], each["name"], each["state"], each["target"], each["progress"], expected, why
 

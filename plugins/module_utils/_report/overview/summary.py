@@ -24,11 +24,15 @@ WORDS = {
     "runs": ("run not over", "runs not over"),
 }
 # What is told only where there is any.
-ENDING, TOO_OLD = "ending", "too old"
+ENDING, TOO_NEW, TOO_OLD = "ending", "too new", "too old"
 UPKEEP = {
     ENDING: (
         f"certificate that has ended, or ends within {SOON.days} days",
         f"certificates that have ended, or end within {SOON.days} days",
+    ),
+    TOO_NEW: (
+        "cluster with kubelets newer than its API server",
+        "clusters with kubelets newer than their API servers",
     ),
     TOO_OLD: (
         "cluster with kubelets too old for its API server",
@@ -81,6 +85,7 @@ def _upkeep(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, str, str]]:
     """Of ``UPKEEP`` what there is any of, in the form of ``counted``."""
     counts = {
         ENDING: sum(1 for each in clusters if each["certificate"] and each["certificate"]["days"] < SOON.days),
+        TOO_NEW: sum(1 for each in clusters if each["kubelets"]["ahead"]),
         TOO_OLD: sum(1 for each in clusters if each["kubelets"]["tooOld"]),
     }
     for name, number in counts.items():
@@ -89,10 +94,22 @@ def _upkeep(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, str, str]]:
 
 
 def overview_text(report: Report, page: str) -> list[str]:
-    """The numbers as a table, the first ``SHOWN`` notes and how many more there are, and ``page``, where the page is;
-    empty if it was not written."""
+    """The numbers as a table, what has changed since an earlier report, if there is one, the first ``SHOWN`` notes and
+    how many more there are, of changes too, and ``page``, where the page is; empty if it was not written."""
     lines = table(("HOW MANY", "WHAT"), [(number, words) for _name, number, words in counted(report)], "")
+    lines += _changes(report) if report["since"] else []
     lines += [part for note in report["notes"][:SHOWN] for part in folded(f"note: {note}", "  ")]
     if len(report["notes"]) > SHOWN:
         lines.append(f"  {number_of(len(report['notes']) - SHOWN, 'more note')}")
     return lines + (folded(f"written to {page}") if page else [])
+
+
+def _changes(report: Report) -> list[str]:
+    """What has changed since when: the first ``SHOWN`` changes, and how many more there are, or that there is none."""
+    found = report["changes"]
+    if not found:
+        return folded(f"since {report['since']}: nothing has changed")
+    lines = folded(f"since {report['since']}: {number_of(len(found), 'change')}")
+    for each in found[:SHOWN]:
+        lines += folded(f"{each['what']} {each['name']}: {each['text']}", "  ")
+    return lines + ([f"  {number_of(len(found) - SHOWN, 'more change')}"] if len(found) > SHOWN else [])

@@ -7,7 +7,6 @@ that no image counts, and ages in words."""
 from __future__ import annotations
 
 import typing as t
-from collections import Counter
 from datetime import timedelta
 
 from ..._core.errors import Problem
@@ -27,7 +26,7 @@ from ..._core.overview.run_needs import (
     PAUSES,
     RunNeed,
 )
-from ..._core.overview.runs import KINDS
+from ..._core.overview.runs import KINDS, UPDATE_RUN
 from ..._core.overview.today import (
     SILENT,
     FleetToday,
@@ -35,7 +34,7 @@ from ..._core.overview.today import (
     Totals,
     counted_versions,
 )
-from ..._core.overview.upkeep import CLIENT, SERVER, SOON
+from ..._core.overview.upkeep import CLIENT, NEVER_NEWER, SERVER, SOON, Kubelets
 from ..._core.values.instants import SECONDS, write_time
 from ..._core.values.listed import listed, number_of
 from ..text import INDENT, SHOWN, folded, notes_text, table, table_rows
@@ -140,13 +139,17 @@ def _headline(today: FleetToday) -> str:
 
 def _runs(runs: t.Sequence[RunNeed]) -> t.Iterator[str]:
     """A piece for each kind that has any: how many failed, and how many are stuck, wait for what, or pause: ``1 update
-    run failed, 2 wait for an approval``."""
+    run failed, 2 wait for an approval``; the first three of the others by name: update runs are told below."""
     for kind in KINDS:
-        counts = Counter(each.needs for each in runs if each.kind == kind)
-        told = [(counts[needs], NEEDED[needs][counts[needs] > 1]) for needs in NEEDS if counts[needs]]
-        if told:
-            (number, verb), *more = told
-            yield ", ".join([f"{number_of(number, kind)} {verb}", *(f"{count:,} {words}" for count, words in more)])
+        parts: list[str] = []
+        for needs in NEEDS:
+            names = [each.name for each in runs if (each.kind, each.needs) == (kind, needs)]
+            if names:
+                many = f"{len(names):,}" if parts else number_of(len(names), kind)
+                named = "" if kind == UPDATE_RUN else f" ({listed(names, 3)})"
+                parts.append(f"{many} {NEEDED[needs][len(names) > 1]}{named}")
+        if parts:
+            yield ", ".join(parts)
 
 
 def _states(totals: Totals) -> t.Iterator[str]:
@@ -171,9 +174,8 @@ def _counts(numbers: t.Mapping[str, int]) -> str:
 
 
 def _row(row: MemberToday) -> tuple[str, ...]:
-    """The cells below ``HEADER``: versions as of ``_short``, behind the oldest kubelet how many minors it is behind,
-    days until the first certificate ends, ``?`` for what is not known."""
-    behind = f" -{row.kubelets.behind}" if row.kubelets.behind else ""
+    """The cells below ``HEADER``: versions as of ``_short``, days until the first certificate ends, ``?`` for what is
+    not known."""
     ends = row.certificate
     marks = {"bad": row.held.failing, "late": row.held.late, "to go": row.held.leaving}
     held = [str(row.held.count), *(f"{len(each)} {word}" for word, each in marks.items() if each)]
@@ -182,12 +184,20 @@ def _row(row: MemberToday) -> tuple[str, ...]:
         row.state,
         age_text(row.age) if row.age is not None else "never",
         _short(row.version),
-        _short(row.kubelets.oldest) + behind,
+        _kubelet(row.kubelets),
         _image_cell(row),
         ("ended" if ends.ended else f"{ends.days} d") if ends else "?",
         ", ".join(held),
         _drift(row.drift),
     )
+
+
+def _kubelet(kubelets: Kubelets) -> str:
+    """The newest kubelet and how many minors it is ahead of the API server (``1.36.0 +1``), else the oldest and how
+    many it is behind (``1.33.4 -2``)."""
+    if kubelets.ahead:
+        return f"{_short(kubelets.newest)} +{kubelets.ahead}"
+    return _short(kubelets.oldest) + (f" -{kubelets.behind}" if kubelets.behind else "")
 
 
 def _drift(known: DriftKnown) -> str:
@@ -204,7 +214,7 @@ def _short(version: str) -> str:
 
 def _details(row: MemberToday, drifted: t.Sequence[str]) -> t.Iterator[str]:
     """What is to be said of one cluster, a piece for each matter: why it is not ready, a certificate that ends soon or
-    has, placements that fail, kubelets that are too old, drift, placements that are late or to be taken away,
+    has, placements that fail, kubelets that are too new or old, drift, placements that are late or to be taken away,
     evacuation, what is in flight. At most three names of a sort."""
     if row.why:
         yield row.why
@@ -213,6 +223,8 @@ def _details(row: MemberToday, drifted: t.Sequence[str]) -> t.Iterator[str]:
         verb = "ended" if ends.ended else "ends"
         yield f"{CERTIFICATES[ends.which]} {verb} at {write_time(ends.at, SECONDS)}"
     yield from _first_few([f"{name} is {why}" for name, why in sorted(row.held.failing.items())], "placements fail")
+    if row.kubelets.ahead:
+        yield f"kubelets of {row.kubelets.newest} are newer than its API server, {NEVER_NEWER}"
     if row.kubelets.too_old:
         yield f"kubelets of {row.kubelets.oldest} are too old for its API server"
     if row.drift.objects:

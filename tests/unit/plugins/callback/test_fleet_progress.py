@@ -6,6 +6,7 @@ bar is that tells so."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import io
@@ -68,3 +69,20 @@ def test_a_bar_has_room_in_one_line_of_the_terminal_as_wide_as_it_is_now() -> No
 def test_a_bar_without_a_terminal_has_the_columns_of_a_log() -> None:
     with mock.patch.object(sys, "stdout", io.StringIO()):
         assert drawn(CallbackModule(), LINE.replace("the-web", "the-web-and-of-all-others")) == OTHERS[:79]
+
+
+def test_the_bar_of_a_play_that_was_interrupted_goes_with_the_process() -> None:
+    """Ansible tells callbacks of no end then, and displays that it was interrupted above the bar."""
+    callback = CallbackModule()
+    with (
+        mock.patch.object(callback, "_display", mock.Mock(_final_q=None)),
+        mock.patch.object(sys, "stdout", io.StringIO()) as screen,
+    ):
+        with mock.patch.object(atexit, "register") as registered:
+            callback.v2_playbook_on_start(None)
+        drawn(callback, LINE)
+        callback._display_above_bar("User interrupted execution")
+        assert screen.getvalue().endswith(WHOLE)
+        for each in registered.call_args_list:
+            each.args[0](*each.args[1:])
+        assert screen.getvalue().endswith(f"{WHOLE}\r\x1b[2K")

@@ -81,7 +81,8 @@ def read_prices(document: t.Any, where: str = "") -> PriceList:
     its file, for errors.
 
     ``currency`` and ``period`` may be stated, and are USD and hour: the properties have no others, and what placements
-    compare has to be of one unit in the whole fleet. FleetError ``prices-invalid`` with all problems, other fields too.
+    compare has to be of one unit in the whole fleet. FleetError ``prices-invalid`` with all problems, other fields and
+    a list without any price among it, which would be the same as none.
     """
     versioned = isinstance(document, Mapping) and isinstance(document.get("prices"), Mapping)
     head: Mapping[str, t.Any] = document if versioned else {}
@@ -89,6 +90,7 @@ def read_prices(document: t.Any, where: str = "") -> PriceList:
     if not isinstance(rows, Mapping):
         raise FleetError("prices-invalid", "these are no prices by instance type", where, FORM)
     wrong = [
+        *(() if rows else ("there is no price in this list",)),
         *_wrong_head(head),
         *(f"{key}: {written(each, 60)} is no price" for key, each in rows.items() if not is_price(each)),
     ]

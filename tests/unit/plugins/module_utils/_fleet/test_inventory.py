@@ -1,15 +1,16 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fleet as hosts, from a stack's output: all that is wrong with it at once, and nothing guessed."""
+"""The fleet as hosts, from records or a stack's output: all that is wrong with it at once, and nothing guessed."""
 
 from __future__ import annotations
 
 import typing as t
+from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.inventory import hosts_of_output
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.inventory import hosts_of_output, recorded_hosts
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import any_json
 from hypothesis import given
 
@@ -88,3 +89,15 @@ def test_whatever_it_holds_it_is_read_or_refused_in_words(value):
             hosts_of_output(broken)
         except FleetError as error:
             assert error.code == "bad-inventory"
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["missing", "empty"])
+def test_records_that_are_not_there_or_empty_are_no_fleet_of_nobody(tmp_path: Path, there: bool):
+    """An empty inventory would let a play over all members end well, with nothing done."""
+    path = tmp_path / "fleet.db"
+    if there:
+        path.touch()
+    with pytest.raises(FleetError) as refused:
+        recorded_hosts({"path": str(path)}, {})
+    assert (refused.value.code, refused.value.where) == ("no-records", str(path))
+    assert path.exists() is there

@@ -37,6 +37,11 @@ def test_nothing_is_done_where_all_is_as_wanted():
     assert decide(BOTH, dict(BOTH)) == ControlPlanePlan()
 
 
+def test_a_program_that_is_none_of_theirs_has_no_arguments():
+    with pytest.raises(KeyError, match="kwokctl"):
+        arguments("kwokctl", FOLDER, PORTS, Options("fleet"))
+
+
 def test_servers_start_before_their_users():
     wanted = dict.fromkeys(reversed(PROFILES["karpenter"]), API)
     assert decide(wanted, {}).start == PROFILES["karpenter"]

@@ -5,9 +5,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from unittest import mock
 
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._local.nodes import (
+    NodeChanges,
+    carry_out,
     changes,
     count_by_pool,
     successor,
@@ -38,6 +44,17 @@ def test_counts_change_at_the_end_of_a_pool():
     fewer, more = dataclasses.replace(POOL, count=1), dataclasses.replace(POOL, count=4)
     assert changes(nodes(fewer), nodes()).delete == ("one-work-1", "one-work-2")
     assert [node["metadata"]["name"] for node in changes(nodes(more), nodes()).make] == ["one-work-3"]
+
+
+@pytest.mark.parametrize("code", ["not-found", "forbidden"])
+def test_a_node_that_others_have_deleted_meanwhile_keeps_nobody_from_the_rest(code: str):
+    """A rotation, or Karpenter, may do so at any time; what is refused is not passed over."""
+    client = mock.Mock(server_name="one")
+    client.delete.side_effect = ApiError(code, "one-work-1", "one")
+    new = changes(nodes(), ()).make[0]
+    with pytest.raises(ApiError) if code == "forbidden" else contextlib.nullcontext():
+        carry_out(client, NodeChanges(make=(new,), delete=("one-work-1",)))
+    assert client.post.called is (code == "not-found")
 
 
 def test_another_image_is_another_node():

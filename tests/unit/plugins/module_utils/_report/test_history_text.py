@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.histor
     RECORD,
     HistoryRow,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.approving import NOBODY
 from ansible_collections.gitops.fleet.plugins.module_utils._report.history_text import (
     FIELDS,
     SUFFIXES,
@@ -36,7 +37,7 @@ def row(**more: t.Any) -> HistoryRow:
 
 
 def text(*rows: HistoryRow) -> str:
-    return " ".join(" ".join(history_text(rows)).split())
+    return " ".join(" ".join(history_text(rows, "records.db")).split())
 
 
 def cells(*rows: HistoryRow) -> list[dict[str, str]]:
@@ -44,7 +45,7 @@ def cells(*rows: HistoryRow) -> list[dict[str, str]]:
 
 
 def test_a_row_says_when_who_what_and_to_what() -> None:
-    head, *line = history_text([row(name="web")])
+    head, *line = history_text([row(name="web")], "records.db")
     assert head.split() == ["WHEN", "WHO", "WHAT", "TO"]
     assert " ".join(line).split() == ["2026-11-25T20:12:58Z", "ann", "Applied", "ClusterResourcePlacement/web"]
 
@@ -107,26 +108,27 @@ def test_versions_of_the_first_members_are_told_and_all_are_in_files() -> None:
 
 def test_names_with_versions_steer_nothing() -> None:
     given = row(versions=(STEERING,))
-    assert all(line.isprintable() for line in history_text([given]))
+    assert all(line.isprintable() for line in history_text([given], "records.db"))
     assert all(line.isprintable() for suffix in SUFFIXES for line in history_file([given], suffix).split("\n"))
 
 
 def test_nothing_is_told_in_words() -> None:
-    assert history_text([]) == ["nothing is recorded of that"]
+    assert history_text([], "records.db") == ["no act of those asked for is recorded in records.db"]
+    assert history_text([], "records.db", wanted=False) == ["no act is recorded in records.db"]
     assert "Nothing is recorded of that." in history_file([], ".md")
     assert json.loads(history_file([], ".json")) == {"entries": []} and cells() == []
 
 
 @pytest.mark.parametrize("field", ["by", "action", "kind", "name", "reason", "message", "holder", "outcome"])
 def test_no_text_of_others_steers_a_terminal_or_a_ci_runner(field: str) -> None:
-    lines = history_text([row(**{field: STEERING})])
+    lines = history_text([row(**{field: STEERING})], "records.db")
     assert all(line.isprintable() for line in lines)
     assert not any(line.lstrip().startswith("::error::") or "##vso[" in line for line in lines)
     assert not any(line.startswith("::") for line in lines)
 
 
 def test_names_of_members_steer_nothing_either() -> None:
-    assert all(line.isprintable() for line in history_text([row(members=(STEERING, "m2"))]))
+    assert all(line.isprintable() for line in history_text([row(members=(STEERING, "m2"))], "records.db"))
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -175,9 +177,14 @@ def test_a_file_has_all_fields_whole() -> None:
     assert set(found) == set(FIELDS) and found["members"] == ["m1", "m2"]
 
 
+def test_who_is_not_named_leaves_what_was_done_in_the_same_line() -> None:
+    _head, line, *_more = history_text([row(by=NOBODY, name="web")], "records.db")
+    assert line.endswith("nobody who is named  Applied")
+
+
 def test_a_long_name_keeps_the_line_within_the_terminal() -> None:
     account = "system:serviceaccount:gitops-fleet:runner-of-production"
-    lines = history_text([row(by=account, name="web")])
+    lines = history_text([row(by=account, name="web")], "records.db")
     assert all(columns_of(line) <= 120 for line in lines)
     assert account in " ".join(lines) and "ClusterResourcePlacement/web" in " ".join(lines)
 
@@ -185,7 +192,7 @@ def test_a_long_name_keeps_the_line_within_the_terminal() -> None:
 def test_what_a_long_name_did_stands_within_the_terminal() -> None:
     """A service account takes more than half of a line."""
     who = "system:serviceaccount:gitops-fleet-production:conductor-of-runs"
-    lines = history_text([row(by=who, action="ClustersEvacuated", name="web")])
+    lines = history_text([row(by=who, action="ClustersEvacuated", name="web")], "records.db")
     assert max(map(columns_of, lines)) <= 80
     told = f"2026-11-25T20:12:58Z {who} ClustersEvacuated ClusterResourcePlacement/web"
     assert " ".join(lines[1:]).split() == told.split()

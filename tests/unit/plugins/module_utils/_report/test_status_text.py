@@ -45,6 +45,7 @@ def test_what_does_not_hold_is_told_first_and_why():
         "  a             Available      all 2 are available",
     ]
     assert placements_text({}, "/a/records.db") == ["no placement is recorded in /a/records.db"]
+    assert all(len(line) <= 80 for line in placements_text({}, f"/{'a' * 60}/records.db"))
 
 
 def test_that_something_is_available_is_told_as_of_when_it_was_seen():

@@ -24,7 +24,7 @@ function fleetPage(report, host) {
       { title: "Version", width: 92, grow: 1, value: (row) => version(row.version), draw: (row) => row.version || "?" },
       { title: "Nodes", width: 74, number: true, value: (row) => row.nodes, draw: (row) => row.nodes ?? "?" },
       { title: "Drift", about: "objects that drifted; ? where nobody looked", width: 66, number: true, value: (row) => row.drift.objects, draw: (row) => row.drift.objects ?? (row.drift.places ? "?" : "") },
-      { title: "Kubelet", about: "the oldest, and how many minors it is behind its API server", width: widest(rows.map(kubeletWords), 84, 170, false), value: (row) => version(row.kubelets.oldest), draw: (row) => (row.kubelets.tooOld ? toned("bad", kubeletWords(row)) : kubeletWords(row) || (known.kubelet ? "?" : "")), label: kubeletWords },
+      { title: "Kubelet", about: "the oldest, and how many minors it is behind its API server; the newest where that is ahead", width: widest(rows.map(kubeletWords), 84, 170, false), value: (row) => version(row.kubelets.ahead ? row.kubelets.newest : row.kubelets.oldest), draw: (row) => (row.kubelets.tooOld || row.kubelets.ahead ? toned("bad", kubeletWords(row)) : kubeletWords(row) || (known.kubelet ? "?" : "")), label: kubeletWords },
       { title: "Cert. ends", about: "in how many days the first certificate ends", width: 108, number: true, value: (row) => row.certificate?.days ?? null, draw: (row) => (!row.certificate ? (known.certificate ? "?" : "") : row.certificate.days < SOON ? toned(row.certificate.days < 0 ? "bad" : "warn", endWords(row)) : endWords(row)), label: endWords },
       { title: "Image", about: "of nodes, as far as pools tell it", width: widest(rows.map(imageWords), 70, 190, false), value: imageWords, draw: (row) => imageWords(row) || (known.image ? "?" : "") },
       { title: "Placements", width: 118, number: true, value: (row) => row.holds, draw: (row) => row.holds },
@@ -57,7 +57,7 @@ function fleetPage(report, host) {
 const SOON = 30;
 const CERTIFICATES = { server: "that of the API server", client: "that of the client" };
 const toned = (mark, words) => element("span", { class: `state ${mark}` }, words);
-const kubeletWords = (row) => `${row.kubelets.oldest}${row.kubelets.behind ? ` \u2212${row.kubelets.behind}` : ""}`;
+const kubeletWords = ({ kubelets }) => (kubelets.ahead ? `${kubelets.newest} +${kubelets.ahead}` : `${kubelets.oldest}${kubelets.behind ? ` \u2212${kubelets.behind}` : ""}`);
 const endWords = (row) => (!row.certificate ? "" : row.certificate.days < 0 ? "ended" : counted(row.certificate.days, "day"));
 const imageWords = (row) => (Object.keys(row.images).length > 1 ? counted(Object.keys(row.images).length, "image") : Object.keys(row.images)[0] || "");
 const imageList = (images) => listed(Object.entries(images).sort((one, other) => other[1] - one[1]).map(([name, nodes]) => `${name} (${counted(nodes, "node")})`), 5);
@@ -66,12 +66,14 @@ const uncountedWords = (rows) => `${counted(rows.reduce((sum, row) => sum + row.
 // What grows old, in words: certificates, kubelets, images.
 function upkeep(rows) {
   const ends = rows.filter((row) => row.certificate && row.certificate.days < SOON).sort((one, other) => one.certificate.days - other.certificate.days);
+  const ahead = rows.filter((row) => row.kubelets.ahead);
   const old = rows.filter((row) => row.kubelets.tooOld), behind = rows.filter((row) => row.kubelets.behind && !row.kubelets.tooOld);
   const minors = [...new Set(behind.map((row) => row.kubelets.behind))].sort((one, other) => other - one);
   const images = {}, uncounted = rows.filter((row) => row.imagesUncounted);
   for (const row of rows) for (const [name, nodes] of Object.entries(row.images)) images[name] = (images[name] || 0) + nodes;
   const told = [
     ends.length ? `Certificates that have ended, or end within ${SOON} days: ${listed(ends.map((row) => `${row.name} (${row.certificate.days < 0 ? "ended" : `in ${counted(row.certificate.days, "day")}`})`), 8)}` : "",
+    ahead.length ? `Kubelets newer than their API server, which Kubernetes does not support: ${listed(ahead.map((row) => row.name), 8)}` : "",
     old.length ? `Kubelets too old for their API server: ${listed(old.map((row) => row.name), 8)}` : "",
     behind.length ? `Kubelets behind their API server: ${minors.map((each) => `${counted(behind.filter((row) => row.kubelets.behind === each).length, "cluster")} by ${counted(each, "minor")}`).join(", ")}` : "",
     Object.keys(images).length ? `Images of nodes: ${imageList(images)}` : "",
@@ -86,7 +88,7 @@ function clusterFacts(row) {
   return [
     row.why ? element("p", {}, row.why) : null,
     facts([
-      ["Version", row.version], ["Kubelets", row.kubelets.oldest === row.kubelets.newest ? kubeletWords(row) : `${row.kubelets.oldest} to ${row.kubelets.newest}`], ["Nodes", row.nodes],
+      ["Version", row.version], ["Kubelets", row.kubelets.oldest === row.kubelets.newest ? kubeletWords(row) : `${row.kubelets.oldest} to ${row.kubelets.newest}${row.kubelets.ahead ? ", newer than the API server" : ""}`], ["Nodes", row.nodes],
       ["Images", [imageList(row.images), row.imagesUncounted ? `${counted(row.imagesUncounted, "node")} not counted` : ""].filter(Boolean).join("; ")], ["Certificate", row.certificate ? `${CERTIFICATES[row.certificate.which]} ${row.certificate.days < 0 ? "ended" : "ends"} ${instant(row.certificate.ends)}` : ""], ["Group", row.group], ["Location", row.location],
       ["CPU", row.cpu[1] === null ? "" : `${cores(row.cpu[0]) || "?"} of ${cores(row.cpu[1])} cores free`],
       ["Memory", row.memory[1] === null ? "" : `${bytes(row.memory[0]) || "?"} of ${bytes(row.memory[1])} free`],

@@ -55,11 +55,13 @@ function runsPage(report, host) {
   return () => grid.draw();
 }
 
+const fails = (bar) => bar.expectedState === "Failed";
+
 function runAbout(report, run) {
-  const whole = run.bars[0];
+  const whole = run.bars[0], failing = run.bars.filter((bar) => bar.what === "member" && fails(bar)).map((bar) => bar.name);
   return element("div", {}, element("p", {}, `${run.kind} `, element("strong", {}, run.name), " ", badge(run.state), run.outcome ? ` ${run.outcome}` : "", run.target ? `; target ${run.target}` : "", run.progress ? `; ${run.progress}` : ""),
     run.message ? element("p", {}, run.message) : null,
-    run.forecast && whole.expectedEnd && !whole.end ? element("p", {}, `Expected to end ${instant(whole.expectedEnd)}, in nine of ten courses by ${instant(whole.latestEnd) || "no known instant"}.${whole.waitsFor ? ` Waits longest: ${whole.waitsFor}` : ""}`) : null,
+    run.forecast && whole.expectedEnd && !whole.end ? element("p", {}, `Expected to ${fails(whole) ? "fail" : "end"} ${instant(whole.expectedEnd)}, in nine of ten courses by ${instant(whole.latestEnd) || "no known instant"}.${failing.length ? ` Failed by then: ${listed(failing, 5)}.` : ""}${whole.waitsFor ? ` Waits longest: ${whole.waitsFor}` : ""}`) : null,
     run.forecast && !whole.expectedEnd && !whole.end ? element("p", {}, `It does not end by itself.${whole.waitsFor ? ` It waits: ${whole.waitsFor}` : ""}`) : null);
 }
 
@@ -107,7 +109,7 @@ function barWords(row) {
     `${row.what} ${row.name}: ${row.state}`,
     row.start ? `from ${instant(row.start)}` : "", row.end ? `to ${instant(row.end)}` : "", row.due && !row.end ? `due ${instant(row.due)}` : "",
     !row.end && row.expectedStart ? `expected from ${instant(row.expectedStart)} to ${instant(row.expectedEnd) || "?"}` : "",
-    !row.end && row.latestEnd ? `nine of ten by ${instant(row.latestEnd)}` : "", row.why, row.waitsFor ? `waits: ${row.waitsFor}` : "",
+    !row.end && row.latestEnd ? `nine of ten by ${instant(row.latestEnd)}` : "", row.why, row.waitsFor ? `${fails(row) ? "fails" : "waits"}: ${row.waitsFor}` : "",
   ];
 }
 

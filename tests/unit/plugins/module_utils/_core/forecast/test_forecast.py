@@ -189,6 +189,7 @@ def test_members_that_are_skipped_or_fail() -> None:
     )
     assert broken.run.state == states.FAILED and minutes(broken, "b") == (None, None)
     assert member(broken, "b").reason == "EarlierStage"
+    assert (member(broken, "a").reason, member(broken, "a").blocker) == (states.PRECONDITION_FAILED, "too far")
 
 
 def test_a_run_that_is_on_its_way() -> None:

@@ -94,7 +94,7 @@ def test_what_only_the_member_has_is_taken_from_there():
     row = cluster_row(cluster({}), member, now=NOW)
     assert (row.group, row.location, row.version, row.operation) == ("eu", "Vienna", "v1.35.1", "run-1")
     told = row.as_dict()
-    assert told["kubelets"] == {"oldest": "v1.34.2", "newest": "v1.34.2", "behind": 1, "tooOld": False}
+    assert told["kubelets"] == {"oldest": "v1.34.2", "newest": "v1.34.2", "behind": 1, "ahead": 0, "tooOld": False}
     assert told["certificate"] == {"which": "server", "ends": "2026-01-09T00:00:00Z", "days": 7}
     assert (told["images"], told["imagesUncounted"]) == ({"x": 2}, 0)
     unknown = cluster_row(cluster({}), now=NOW).as_dict()

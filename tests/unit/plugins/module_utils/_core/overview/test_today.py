@@ -129,7 +129,7 @@ def test_a_cluster_that_is_evacuated_and_silent_is_both():
 
 def test_the_oldest_and_the_newest_kubelet_and_how_far_behind():
     row = seen(fleet=member(("v1.35.1", "Ubuntu", 3), ("v1.33.4-gke.1", "Flatcar", 2), ("v1.35.0", "Ubuntu", 4)))
-    assert row.kubelets == Kubelets(oldest="v1.33.4-gke.1", newest="v1.35.1", behind=2)
+    assert row.kubelets == Kubelets(oldest="v1.33.4-gke.1", newest="v1.35.1", behind=2, ahead=0)
     assert row.images == {"Ubuntu": 7, "Flatcar": 2} and row.concerns == ()
 
 
@@ -138,6 +138,16 @@ def test_a_kubelet_that_is_too_old_asks_for_attention():
     assert seen(fleet=member(("v1.32.9", "", 1))).concerns == ()
     row = seen(fleet=member(("v1.31.9", "", 1)))
     assert row.kubelets.too_old and row.kubelets.behind == 4 and row.concerns == ("kubelet-too-old",)
+
+
+def test_a_kubelet_newer_than_its_server_asks_for_attention_and_is_not_behind():
+    """Kubernetes' version skew policy: a kubelet must not be newer than its API server."""
+    row = seen(fleet=member(("v1.36.0", "", 1)))
+    assert (row.kubelets.behind, row.kubelets.ahead, row.concerns) == (0, 1, ("kubelet-too-new",))
+    assert seen(fleet=member(("v1.35.9", "", 1))).concerns == ()
+    both = seen(fleet=member(("v1.30.0", "", 1), ("v1.37.0", "", 1)))
+    assert (both.kubelets.behind, both.kubelets.ahead) == (5, 2)
+    assert both.concerns == ("kubelet-too-new", "kubelet-too-old")
 
 
 @pytest.mark.parametrize("pools", [(), (("", "", 1),), (("soon", "", 1),)])
@@ -222,7 +232,7 @@ def test_images_of_all_clusters_are_counted_the_most_nodes_first():
 
 def test_nodes_of_a_pool_within_a_rotation_count_with_the_image_that_they_have():
     """Not all with the oldest, of which there may be one left; a node of which it is not known is not counted."""
-    images = [{"image": "os-1.10", "count": 8}, {"image": "os-1.9", "count": 1}]
+    images = [{"image": image, "count": count} for image, count in (("os-1.10", 5), ("os-1.9", 1), ("os-1.10", 3))]
     pools = [{"name": "p", "image": "os-1.9", "count": 10, "images": images}, {"name": "q", "image": "x", "count": 2}]
     body = {"metadata": {"name": "a"}, "spec": {"connection": {"kubeconfig": "/none"}}, "status": {"nodePools": pools}}
     row = seen(fleet=decode(FleetMember, body))

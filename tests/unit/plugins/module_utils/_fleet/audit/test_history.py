@@ -188,3 +188,10 @@ def test_a_time_that_is_none_is_refused(session: Session, option: str) -> None:
     with pytest.raises(FleetError) as refused:
         fleet_history(session, HistoryRequest(**{option: "lately"}))
     assert refused.value.problems[0].where == option
+
+
+def test_an_end_before_the_beginning_is_no_quiet_time(session: Session) -> None:
+    with pytest.raises(FleetError) as refused:
+        fleet_history(session, HistoryRequest(since="2026-11-25", until="2026-11-24"))
+    assert (refused.value.code, refused.value.where) == ("bad-option", "until")
+    assert fleet_history(session, HistoryRequest(since="2026-11-25", until="2026-11-25")).rows == ()

@@ -58,6 +58,7 @@ class Fleet:
         self.reads: list[t.Collection[str] | None] = []
         self.begun: list[str] = []
         self.halted: list[str] = []
+        self.inherited: list[str] = []
         self.silent: set[str] = set()
         self.kept: set[str] = set()
         self.holds = self
@@ -96,6 +97,9 @@ class Fleet:
 
     def wait(self, _seconds: float) -> None:
         self.time += timedelta(seconds=1)
+
+    def inherit(self, members: t.Iterable[str]) -> None:
+        self.inherited.extend(members)
 
     def keep(self) -> None:
         """Nothing is held."""

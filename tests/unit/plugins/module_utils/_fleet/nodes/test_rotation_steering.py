@@ -249,6 +249,7 @@ def test_a_member_that_never_answers_again_keeps_no_conductor(records: SqliteRec
     fleet.silent, fleet.nodes["m1"] = set(), ["new"]
     one.steering = one.steered()
     assert one.run(seconds=600).why == "settled" and [each.phase for each in one.state.nodes] == ["Rotated"]
+    assert fleet.inherited == ["m1", "m1"], "leases of those who were ended, although it looks and begins nothing"
 
 
 @pytest.mark.parametrize(

@@ -47,10 +47,11 @@ class Lease:
 
 @dataclass
 class Members:
-    """Clients and leases of members; those in ``silent`` do not answer yet."""
+    """Clients and leases of members; those in ``silent`` do not answer yet, others have those in ``held``."""
 
     silent: dict[str, threading.Event] = field(default_factory=dict)
     taken: dict[str, list[Lease]] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
 
     @property
     def leases(self) -> Members:
@@ -64,6 +65,8 @@ class Members:
         if client not in self.silent:
             answers.set()
         answers.wait(SOON)
+        if client in self.held:
+            raise FleetError("member-held", "others have it")
         made = Lease(answers)
         self.taken.setdefault(client, []).append(made)
         return made
@@ -106,6 +109,32 @@ def test_a_lease_that_is_lost_is_taken_again_by_whoever_needs_it_next() -> None:
     until(lambda: holds.client("m") and len(members.taken["m"]) == 2)
     holds.client("m")
     assert len(members.taken["m"]) == 2
+
+
+def test_a_lease_that_an_earlier_process_left_is_given_back_once_nothing_is_done_there_any_more() -> None:
+    """Nobody may ever ask for it: the node was gone when the next process looked. It would keep others off."""
+    members = Members()
+    holds = holds_of(members)
+    holds.inherit(["m", "held"])
+    assert holds.keep_only({"m", "held"}) == () and not members.taken
+    members.held.add("held")
+    for thread in holds.keep_only(()):
+        thread.join(SOON)
+    assert members.taken["m"][0].released == 1 and "held" not in members.taken
+    assert holds.keep_only(()) == ()
+
+
+def test_a_lease_that_could_not_be_renewed_is_given_back_in_the_end() -> None:
+    members = Members()
+    holds = holds_of(members)
+    holds.client("m")
+    (lease,) = members.taken["m"]
+    lease.lost, lease.due, lease.why = True, True, "unreachable"
+    with pytest.raises(FleetError):
+        holds.client("m")
+    for thread in holds.keep_only(()):
+        thread.join(SOON)
+    assert [each.released for each in members.taken["m"]] == [0, 1]
 
 
 def test_who_works_on_a_member_renews_its_lease_although_nobody_else_does() -> None:

@@ -53,6 +53,13 @@ def test_all_runs_are_in_it(records: SqliteRecords) -> None:
     assert {each.name for each in found.runs} == {"s", "r"} and found.notes == ()
 
 
+def test_a_report_of_records_without_clusters_says_so(tmp_path: Path) -> None:
+    """Another folder, or a hub that was forgotten, would look like a fleet that is well."""
+    found = overview(SqliteRecords(tmp_path / "mistyped.db", lambda: NOW))
+    assert [(each.code, each.where) for each in found.notes] == [("no-members-recorded", found.place)]
+    assert any("no cluster is recorded" in line for line in overview_text(found.as_dict(), ""))
+
+
 @pytest.mark.parametrize("forbidden", KINDS)
 def test_a_kind_of_runs_that_may_not_be_listed_is_a_note(
     records: SqliteRecords, monkeypatch: pytest.MonkeyPatch, forbidden: str

@@ -80,6 +80,15 @@ def test_a_stack_that_is_new_has_nothing_to_delete_and_is_made_in_one_go(asked):
     assert asked(known=False) == ["stack init", UP]
 
 
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize("state", ["", "Present", "present ", None])
+def test_a_state_that_is_not_known_takes_nothing_down(asked, tmp_path, check, state):
+    with pytest.raises(FleetError) as refused:
+        asked(known=True, check=check, state=state)
+    assert (refused.value.code, refused.value.where) == ("bad-option", "state")
+    assert not (tmp_path / "engine" / "asked").read_text()
+
+
 def test_what_is_there_is_previewed_for_deletions_before_it_is_changed(asked):
     assert asked(known=True) == [PREVIEW, UP]
     assert asked(known=True, allow_delete=True) == [UP]

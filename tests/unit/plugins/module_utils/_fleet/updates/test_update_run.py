@@ -181,6 +181,16 @@ def test_a_run_that_is_given_goes_before_the_record_of_one_that_was_not_started(
     assert kept.target == "1.36.3" and asked_runs(records, [], given(), now()).runs == (kept,)
 
 
+def test_what_was_found_in_the_files_is_told_also_of_runs_that_stand_in_the_records(records: Records) -> None:
+    define_run(records, "r", given(control_planes("r")), write=True)
+    stage = {"name": "only", "groups": [{"name": "g"}], "afterStageWaitInSeconds": 60}
+    strategy = {"apiVersion": FLEET_API, "kind": "UpdateStrategy", "metadata": {"name": "s"},
+                "spec": {"strategy": {"stages": [stage]}}}  # fmt: skip
+    beside = given(strategy)
+    assert [each.code for each in beside.findings] == ["wait-not-served"]
+    assert asked_runs(records, ["r"], beside, now()).notes == beside.findings
+
+
 def test_of_a_run_that_is_nowhere_the_files_are_asked_for(records: Records) -> None:
     with pytest.raises(FleetError) as bare:
         asked_runs(records, ["r"], given(), now())

@@ -52,6 +52,13 @@ def test_a_run_that_cannot_go_on_says_why_in_its_row() -> None:
     assert "|  |  |  | waits for a |" in forecasts_markdown([never], [], [])
 
 
+def test_a_run_that_will_fail_says_so_in_its_row() -> None:
+    lost = replace(ahead("s{g:a}"), words=ForecastWords(answer="", ends_failed=True, rows=(("r", "Mon", "Tue", ""),)))
+    assert "| Mon | Tue, failed |  |" in forecasts_markdown([lost], [], [])
+    fails = ForecastWords(answer="r will fail", fails=(("a", "2 minors ahead"),))
+    assert "| a | 2 minors ahead |" in forecasts_markdown([replace(lost, words=fails)], [], [])
+
+
 def test_what_has_ended_or_is_wrong_has_a_line() -> None:
     run = ahead("s{g:a}").run
     state = replace(run.status, status=replace(run.status.status, state=FAILED))

@@ -14,7 +14,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.durati
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.forecast import Assumptions, forecast
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import as_answered
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval, MemberView
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
+    Approval,
+    MemberBlocker,
+    MemberView,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import PRECONDITION_FAILED
 from ansible_collections.gitops.fleet.plugins.module_utils._report.forecast.forecast_text import (
     UNUSUAL,
     ForecastWords,
@@ -53,6 +58,19 @@ def test_a_run_that_nobody_is_in_is_not_said_to_be_done_at_once() -> None:
     foreseen = replace(forecast(played("s{g:a}").run, {"a": MemberView(name="a")}, T0), members=())
     told = forecast_text(ForecastWords.of(foreseen, Duration(HOUR, HOUR), 0), ["goal"])
     assert told == ["r has no members, so that nothing is upgraded by it", "goal"]
+
+
+def test_a_run_that_will_fail_is_not_said_to_be_done() -> None:
+    """Members are taken to be upgraded without a fault, but not one that would be refused when its turn comes."""
+    far = MemberView(name="a", fail=MemberBlocker(reason=PRECONDITION_FAILED, message="1.36.3 is 2 minors ahead"))
+    views = {"a": far, "b": MemberView(name="b")}
+    run = played("s1{g:a}, s2{h:b}").run
+    lines = forecast_text(ForecastWords.of(forecast(run, views, T0), Duration(HOUR, HOUR), 0))
+    told = " ".join(" ".join(lines).split())
+    assert told.startswith("r will fail Mon 2026-08-17 00:00 UTC") and "done" not in told.partition("half of all")[0]
+    assert "failed by then: a" in told and "a 1.36.3 is 2 minors ahead" in told and "WAITS FOR" not in told
+    borne = ForecastWords.of(forecast(run, {**views, "a": MemberView(name="a")}, T0), Duration(HOUR, HOUR), 0).answer
+    assert borne.startswith("r will be done") and "fail" not in borne.replace("no upgrade fails", "")
 
 
 def entry(start: datetime, end: datetime | None) -> Appointment:

@@ -10,6 +10,7 @@ import json
 import re
 from typing import Any
 
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.upkeep import Kubelets
 from ansible_collections.gitops.fleet.plugins.module_utils._report.markdown import LIMIT
 from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.comment import overview_markdown
 from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.page import report_page
@@ -28,7 +29,7 @@ def report(clusters: int = 2, text: str = "no etcd") -> dict[str, Any]:
         {"name": f"c-{at}", "state": "not ready" if at == 0 else "ready", "why": text, "group": "", "location": text,
          "version": "v1.35.0", "nodes": 3, "cpu": [1, 2], "memory": [None, None], "heartbeat": None, "labels": {},
          "taints": [], "operation": "", "drift": {"words": "never looked"}, "certificate": None,
-         "kubelets": {"oldest": "", "newest": "", "behind": None, "tooOld": False}, "images": {}, "imagesUncounted": 0}
+         "kubelets": Kubelets().as_dict(), "images": {}, "imagesUncounted": 0}
         for at in range(clusters)
     ]  # fmt: skip
     placement = {
@@ -48,6 +49,11 @@ def report(clusters: int = 2, text: str = "no etcd") -> dict[str, Any]:
         "pools": [], "drift": [drift], "driftKnown": known, "whatIf": None, "since": None, "changes": [],
         "notes": [f"note {text}"],
     }  # fmt: skip
+
+
+def _kubelets(oldest: str, newest: str, behind: int = 0, ahead: int = 0) -> dict[str, Any]:
+    """Kubelets as the JSON data have them, too old from four minors on."""
+    return Kubelets(oldest=oldest, newest=newest, behind=behind, ahead=ahead, too_old=behind > 3).as_dict()
 
 
 def test_foreign_text_is_no_markup_and_the_data_come_back_whole():
@@ -116,11 +122,22 @@ def test_what_grows_old_is_told_as_in_the_terminal():
     for at, days in ((0, 12), (1, -2), (2, 40)):
         data["clusters"][at]["certificate"] = {"which": "client", "ends": f"instant-{at}", "days": days}
     for at, behind in ((1, 1), (3, 4)):
-        data["clusters"][at]["kubelets"] = {"oldest": "v1.31.2", "newest": "", "behind": behind, "tooOld": behind > 3}
+        data["clusters"][at]["kubelets"] = _kubelets("v1.31.2", "v1.31.2", behind=behind)
     told = overview_markdown(data).replace("&#45;", "-")
     assert "<summary>Certificates that have ended, or end within 30 days</summary>" in told and "instant-2" not in told
     assert told.index("| c-1 | the client certificate | instant-1 | ended |") < told.index("| instant-0 | in 12 days |")
     assert told.index("| c-3 | v1.35.0 | v1.31.2 | 4, too old for it |") < told.index("| c-1 | v1.35.0 | v1.31.2 | 1 |")
+    assert "newer" not in told
+
+
+def test_kubelets_newer_than_their_server_are_not_behind_it():
+    data = report(2)
+    data["clusters"][0]["kubelets"] = _kubelets("v1.36.0", "v1.37.0", ahead=2)
+    told = overview_markdown(data)
+    assert "Kubelets newer than their API server, which Kubernetes does not support" in told
+    assert "| c-0 | v1.35.0 | v1.37.0 | 2 |" in told and "behind" not in told
+    words = "cluster with kubelets newer than its API server"
+    assert ("too new", "1", words) in counted(data) and f"<strong>1</strong>{words}" in report_page(data)
 
 
 def test_an_object_that_a_look_found_gone_is_missing():
@@ -151,12 +168,23 @@ def test_what_has_changed_stands_first():
     assert "Nothing has changed." in report_page({**data, "changes": []})
 
 
+def test_what_has_changed_is_told_in_the_terminal_too():
+    """Whoever makes the report by the clock reads the log."""
+    change = {"what": "cluster", "name": "c-0", "text": "version v1 -> v2\x1b[2J"}
+    data = {**report(), "since": "2026-03-01T09:00:00Z", "changes": [change] * 45}
+    lines = overview_text(data, "")
+    assert "since 2026-03-01T09:00:00Z: 45 changes" in lines and "  5 more changes" in lines
+    assert sum("cluster c-0: version v1 -> v2" in line for line in lines) == 40 and all(map(str.isprintable, lines))
+    assert "since 2026-03-01T09:00:00Z: nothing has changed" in overview_text({**data, "changes": []}, "")
+    assert not any("since" in line for line in overview_text(report(), ""))
+
+
 def test_numbers_have_their_words_and_what_grows_old_is_told_only_where_there_is_any():
     data = report(1)
     assert [words for _name, _number, words in counted(data)][:2] == ["cluster", "of them not ready"]
     assert not any("certificate" in words for _name, _number, words in counted(data))
     data["clusters"][0]["certificate"] = {"which": "client", "ends": "x", "days": 3}
-    data["clusters"][0]["kubelets"] = {"oldest": "v1.30.1", "newest": "", "behind": 5, "tooOld": True}
+    data["clusters"][0]["kubelets"] = _kubelets("v1.30.1", "v1.30.1", behind=5)
     told = {name: (number, words) for name, number, words in counted(data)}
     assert told["ending"] == ("1", "certificate that has ended, or ends within 30 days")
     assert told["too old"] == ("1", "cluster with kubelets too old for its API server")
@@ -199,3 +227,12 @@ def test_columns_without_anything_are_left_out():
            "progress": "2/2 nodes", "bars": [{"end": None, "expectedEnd": None, "waitsFor": ""}]}  # fmt: skip
     told = overview_markdown({**report(), "runs": [row]})
     assert "| what | run | state | how far |" in told
+
+
+def test_a_run_that_will_have_failed_by_its_expected_end_says_so():
+    bar = {"end": None, "expectedEnd": "2026-03-02T10:00:00Z", "expectedState": "Failed", "waitsFor": ""}
+    row = {"kind": "update run", "name": "r", "state": "Running", "over": False, "outcome": "", "target": "1.36.3",
+           "message": "", "progress": "1/2", "bars": [bar]}  # fmt: skip
+    assert "| 2026-03-02T10:00:00Z, failed |" in overview_markdown({**report(), "runs": [row]})
+    row["bars"] = [{**bar, "expectedState": "Completed"}]
+    assert "| 2026-03-02T10:00:00Z |" in overview_markdown({**report(), "runs": [row]})

@@ -70,18 +70,18 @@ def test_the_headline_and_a_row_for_each_cluster():
     ]
 
 
-def test_the_headline_counts_runs_that_failed_and_that_wait():
+def test_the_headline_counts_runs_that_failed_and_that_wait_and_names_those_that_stand_nowhere_else():
     needs = [
         ("update run", "failed"),
         *[("update run", "approval")] * 2,
         ("staged run", "window"),
-        ("rotation", "pause"),
+        *[("rotation", "pause")] * 4,
     ]
     runs = tuple(RunNeed(kind=kind, name=str(at), needs=what) for at, (kind, what) in enumerate(needs))
     text = " ".join(" ".join(said(fleet_today([row("a")], DriftKnown(), runs=runs))).split())
     assert text.startswith(
-        "1 cluster: 1 ready; 1 update run failed, 2 wait for an approval; 1 staged run waits for a window; "
-        "1 rotation pauses; versions"
+        "1 cluster: 1 ready; 1 update run failed, 2 wait for an approval; 1 staged run waits for a window (3); "
+        "4 rotations pause (4, 5, 6 and 1 more); versions"
     )
 
 
@@ -158,6 +158,16 @@ def test_everything_that_is_wrong_is_told_below_its_cluster():
         "1 certificate ended",
     ):
         assert part in text
+
+
+def test_kubelets_newer_than_their_server_are_told_so_and_never_behind():
+    newer = row(
+        "a", kubelets=Kubelets(oldest="v1.35.2", newest="v1.36.0", behind=0, ahead=1), concerns=("kubelet-too-new",)
+    )
+    lines = said(fleet_today([newer], UNSEEN))
+    text = " ".join(" ".join(lines).split())
+    assert " 1.36.0 +1 " in text and "--" not in text and "too old" not in text
+    assert "kubelets of v1.36.0 are newer than its API server, which Kubernetes does not support" in text
 
 
 def test_what_was_not_available_yet_is_told_as_of_when_and_is_not_bad():

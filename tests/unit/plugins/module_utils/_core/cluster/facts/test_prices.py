@@ -52,6 +52,8 @@ def test_a_cost_is_told_with_unit_currency_period_and_source_d4_52_d4_54() -> No
     [
         (5, ["no prices"]),
         (["small"], ["no prices"]),
+        ({}, ["there is no price in this list"]),
+        ({**LIST, "prices": {}, "valid": "always"}, ["there is no price in this list", "no field 'valid'"]),
         ({"small": "0.1"}, ["small: '0.1'"]),
         ({"small": True, "big": -1, "huge": float("nan")}, ["small", "big", "huge"]),
         ({"small": 10**400}, ["small"]),
