@@ -22,6 +22,7 @@ from .conducting import (
     refuse_unfit,
     rehearse,
 )
+from .laying_out import is_laid_out
 from .report import StagedOptions, StagedReport
 from .run_record import keep_terms, record_run, refuse_stop, wanted_run
 from .sources import StagedManifests
@@ -52,16 +53,18 @@ def staged_run(
     bound = bool(wish.approved) and state != STOPPED
     only_told = state in (STARTED, STOPPED) and not wanted.is_new and not bound
     if not write:
-        return _as_it_goes_on(session, wanted.run, given, wish, changed, only_told=only_told)
+        counts = state == CONDUCTED or (state == PRESENT and not is_laid_out(wanted.run))
+        report = _as_it_goes_on(session, wanted.run, given, wish, only_told=only_told, counts=counts)
+        return replace(report, changed=report.changed or changed)
     members = members_to_write(session) if wanted.is_new or state == CONDUCTED else {}
     if wanted.is_new:
         refuse_unfit(session, wanted.run, given, wish, members)
     elif wanted.changed and bound:
-        rehearse(session, wanted.run, given, wish, changed)  # a run that is refused is not told to go on before
+        rehearse(session, wanted.run, given, wish)  # a run that is refused is not told to go on before
     record_specs(session.records, given.strategies.values(), write=True)
     run = record_run(session.records, wanted, user(session) if wanted.changed else "")
-    told, run = run, keep_terms(session, run, wish.terms)
-    changed = changed or run is not told
+    before, run = run, keep_terms(session, run, wish.terms)
+    changed = changed or run is not before
     if wanted.changed:
         testify(session, deed_of_command(run, wanted.is_new, wish.approved))
     if state == CONDUCTED:
@@ -69,7 +72,7 @@ def staged_run(
     elif state == PRESENT:
         report = lay_out(session, run, given, wish)
     else:
-        report = _as_it_goes_on(session, run, given, wish, changed=False, only_told=only_told)
+        report = _as_it_goes_on(session, run, given, wish, only_told=only_told)
     return replace(report, changed=report.changed or changed)
 
 
@@ -78,16 +81,16 @@ def _as_it_goes_on(
     run: ClusterStagedUpdateRun,
     given: StagedManifests,
     wish: StagedOptions,
-    changed: bool,
     *,
     only_told: bool,
+    counts: bool = False,
 ) -> StagedReport:
     """As of ``rehearse``. Of one that is ``only_told`` to run or to stop, which holds in any case, an error is a note
     of the run as it is recorded; of any other it is raised."""
     try:
-        return rehearse(session, run, given, wish, changed)
+        return rehearse(session, run, given, wish, counts=counts)
     except FleetError as error:
         if not only_told:
             raise
         lines = tuple(run_lines(run, (), {}))
-        return StagedReport(run=run, digest="", plan=None, changed=changed, lines=lines, notes=error.problems)
+        return StagedReport(run=run, digest="", plan=None, changed=False, lines=lines, notes=error.problems)

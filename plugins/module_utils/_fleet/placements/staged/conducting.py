@@ -52,10 +52,10 @@ from .words import StagedTelling, run_lines
 
 
 def rehearse(
-    session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, changed: bool
+    session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, *, counts: bool = False
 ) -> StagedReport:
-    """The run as it would begin or go on. Nothing is written, no member is asked. ``changed`` says that recording it is
-    a change already. Brakes that would stop it are its ``problems``. ``given`` and ``wish`` are as of ``laid_out``.
+    """The run as it would begin or go on. Nothing is written, no member is asked. What it would do is a change only
+    where that ``counts``. Brakes that would stop it are its ``problems``. ``given`` and ``wish`` are as of ``laid_out``.
     FleetError ``digest-mismatch``, and as of ``recorded_members`` and ``laid_out``."""
     laid = laid_out(session, run, given, wish, recorded_members(session.records), sends=False)
     if laid.plan is not None and not is_over(laid.run):
@@ -64,7 +64,7 @@ def rehearse(
         run=laid.run,
         digest=laid.digest,
         plan=laid.plan,
-        changed=changed or (not is_over(run) and bool(laid.decision.acts)),
+        changed=counts and not is_over(run) and bool(laid.decision.acts),
         lines=tuple(run_lines(laid.run, laid.decision.waits, {}, laid.decision.wake_at)),
         problems=tuple(braked([laid.plan])) if laid.plan is not None and not is_over(laid.run) else (),
         notes=notes_of(laid, given),
@@ -132,7 +132,7 @@ def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifest
     cannot begin yet: nothing), anew where somebody else writes it meanwhile; one that has some is only rehearsed. No
     member is asked. FleetError ``lease-held``, ``lease-lost``, ``run-deleted``, and as of ``rehearse``."""
     if is_laid_out(run):
-        return rehearse(session, run, given, wish, changed=False)
+        return rehearse(session, run, given, wish)
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
         journal = _held(session, run, keeper)
         while not is_laid_out(before := journal.state.run):
@@ -142,7 +142,7 @@ def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifest
             told_to = replace(laid.run, spec=before.spec)
             if journal.store(StagedState(run=told_to), in_flight=False):
                 return replace(ended(laid, given, changed=told_to != before), run=told_to)
-        return rehearse(session, before, given, wish, changed=False)
+        return rehearse(session, before, given, wish)
 
 
 def _held(session: Session, run: ClusterStagedUpdateRun, keeper: Keeper) -> HeldJournal:

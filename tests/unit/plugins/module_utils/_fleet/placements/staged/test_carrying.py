@@ -92,3 +92,15 @@ def test_a_run_whose_overrides_are_in_files_alone_is_told_to_stop_and_stops_with
         staged_run(session, "web-1", nothing, "conducted", wish, write=True)
     assert refused.value.code == "overrides-changed"
     assert staged_run(session, "web-1", given, "conducted", wish, write=True).verdict[1] == "awaiting-approval"
+
+
+def test_what_a_run_would_do_when_it_goes_on_is_no_change_until_it_does(records: SqliteRecords, tmp_path: Path) -> None:
+    """Each repeat of a command was changed, though it recorded nothing; only carrying on makes anything."""
+    given = staged(records, tmp_path)
+    session = Session(records=records, holder="me", clock=lambda: NOW, environ={})
+    for state, repeats in (("present", (False, False)), ("started", (False, False)), ("conducted", (True, True))):
+        assert staged_run(session, "web-1", given, state, StagedOptions(), write=state != "conducted").changed
+        told = [staged_run(session, "web-1", given, state, StagedOptions(), write=False).changed for _again in repeats]
+        assert tuple(told) == repeats
+        if state != "conducted":
+            assert not staged_run(session, "web-1", given, state, StagedOptions(), write=True).changed
