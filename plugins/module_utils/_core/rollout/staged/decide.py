@@ -95,7 +95,8 @@ class StageStep:
 
 
 def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDecision:
-    """The next state of a staged update run and what is to be done for it; the order of ``seen`` does not matter.
+    """The next state of a staged update run and what is to be done for it; the order of ``seen`` does not matter, but
+    to upstream, of resources marked as the latest.
 
     An act is decided again until it is seen done. Waits are what may pass by itself. A run of which Initialize is
     wanted only begins, and is checked and left alone after that; with Run it goes on, with Stop, or any other word,
