@@ -13,7 +13,9 @@ names what was begun and has not ended, for whoever takes over; while it names a
 The order is the same for all: the new state, which holds the intents, is stored by compare-and-swap, and only then are
 acts begun. An act is idempotent under its operation name: whoever comes after a crash looks for it under that name
 before it is begun again. Decided anew on its own result, with the same facts at the same instant, a machine changes
-nothing any more, unless it was to wake at that very instant.
+nothing any more, unless it was to wake at that very instant, the facts tell the end of what it has only now begun (a
+gate that is approved already, a new node that is there), a node that it begins counted as disrupted before, or it acts
+as upstream.
 """
 
 from __future__ import annotations

@@ -160,8 +160,9 @@ def read(
     older one of KubeFleet's that is not kept here.
 
     ``where`` (such as ``file:line``) stands before the field path in every problem and finding. Raises FleetError with
-    all problems, their codes those of ``rules.RULES``; ``strict`` counts repairs among them. With ``holes`` a literal
-    ``...`` in a placement is a finding, unless its decisions need what was left out. ``written`` as in ``Check``.
+    all problems, their codes those of ``schema.rules.RULES``; ``strict`` counts repairs among them. With ``holes`` a
+    literal ``...`` in a placement is a finding, unless its decisions need what was left out. ``written`` as in
+    ``Check``.
     """
     judged = judge(document, strict, holes, written)
     about = " ".join(filter(None, (where, judged.about)))
@@ -175,9 +176,9 @@ def judge(
 ) -> JudgedObject:
     """All problems and findings of a manifest, which is not changed; nothing is raised. If its kind or version is none
     of those read here, only that is told. Problems of single fields come first, rules over several say nothing at,
-    below or around their paths, and nor do warnings. What is wrong in the ``status`` of a kind of KubeFleet's is no
-    problem: the status is left out then. Options as of ``read``; where ``holes`` lets all problems pass, they are
-    findings, before the others, and selectors with a hole are left out of the placement."""
+    below or around their paths, and warnings not there nor at those of rules. What is wrong in the ``status`` of a kind
+    of KubeFleet's is no problem: the status is left out then. Options as of ``read``; where ``holes`` lets all problems
+    pass, they are findings, before the others, and selectors with a hole are left out of the placement."""
     kind = _kind(document)
     if isinstance(kind, tuple):
         about = str(document.get("kind") or "") if isinstance(document, Mapping) else ""
@@ -220,8 +221,8 @@ def _copied(value: t.Any) -> t.Any:
 
 def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Problem, ...]:
     """The problems of changing ``old`` into ``new``, both accepted by themselves: fields and states that no update may
-    change, with codes of ``rules.RULES``; ``where`` stands before each place. Empty if the two are of different kinds,
-    or their kind has no such rules; whether they have one name is not asked."""
+    change, with codes of ``schema.rules.RULES``; ``where`` stands before each place. Empty if the two are of different
+    kinds, or their kind has no such rules; whether they have one name is not asked."""
     judge = _UPDATES.get(type(new))
     if judge is None or type(old) is not type(new):  # pylint: disable=unidiomatic-typecheck  # kinds
         return ()

@@ -140,7 +140,8 @@ def judged_eviction(
 
 
 def is_over(eviction: ClusterResourcePlacementEviction) -> bool:
-    """Whether an eviction was tried already: found invalid at this generation, or executed or refused at any."""
+    """Whether an eviction was tried already: found invalid at this generation, or with ``Executed`` of whatever status
+    at any."""
     conditions = eviction.status.conditions
     invalid = status_is(conditions, VALID, eviction.metadata.generation, FALSE)
     return invalid or find_condition(conditions, EXECUTED) is not None

@@ -53,8 +53,9 @@ def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunStat
 
     Pure, and settled: with its own result, the same members, approvals and instant, and without ``gates``, it gives no
     act and changes nothing. Of several approvals of one gate the last counts; one of a gate that is not open does
-    nothing. A run that was never started stays as it is. Sequence and states are those of Azure Fleet Manager's update
-    runs: stages one after another, groups side by side, members as slots, windows and obstacles allow.
+    nothing, also where this decision opens it: the next one finds that approval, and goes on. A run that was never
+    started stays as it is. Sequence and states are those of Azure Fleet Manager's update runs: stages one after
+    another, groups side by side, members as slots, windows and obstacles allow.
     """
     if state.phase != ACTIVE:
         return Decision(state=state)

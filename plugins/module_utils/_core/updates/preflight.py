@@ -108,8 +108,8 @@ def findings(
     """What speaks against an upgrade of one member's control plane to ``target``; ``view`` has its windows and what
     else is known to hold it. ``whole`` judges it by version and pools where it goes by steps, with ``chain`` minor by
     minor. Nothing for one that has nothing to do or is skipped; of one that is unreachable that alone. In a fixed order
-    of kinds, not by weight. A ``target`` that is no version can give ValueError; with ``whole`` it may be empty. What
-    ``whole`` raises comes through."""
+    of kinds, not by weight. A ``target`` that is no version can give ValueError; with ``whole`` it may be empty, and no
+    API is found to be gone then. What ``whole`` raises comes through."""
     if look.unreachable:
         return (PreflightFinding(member=look.name, code="unreachable", message=look.unreachable, blocks=True),)
     seen = whole(view, look.version, look.pools, now) if whole else view_at_version(view, look.version, target)

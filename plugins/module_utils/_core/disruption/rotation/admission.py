@@ -89,8 +89,9 @@ class Admission:
     def begin(self, node: NodeProgress, seen: RotationNode) -> NodeProgress:
         """Begins the waiting node, which nothing refuses (that is not asked again), and gives it as it is then:
         ``Surging`` if its replacement comes before, else ``Draining``; what it takes of wave, surge, budgets, members
-        and PodDisruptionBudgets is no longer there for others. What is left of its last try (reason, pause, time of
-        being blocked, a ``release`` that was not carried out) is forgotten."""
+        and PodDisruptionBudgets is no longer there for others; of budgets it takes one also where it counts as
+        disrupted already (it is not Ready), and so twice in this step. What is left of its last try (reason, pause,
+        time of being blocked, a ``release`` that was not carried out) is forgotten."""
         first = SURGING if self._settings.replacement == BEFORE else DRAINING
         self._surging += first == SURGING
         self._flying += 1

@@ -136,8 +136,8 @@ def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
     720h. What people write is checked first, by reading.
 
     FleetError ``undecodable`` where a field that is read here holds what Karpenter's typed client could not read
-    either, values of labels and annotations aside; a null in a list counts as an empty object. What is not read here is
-    not judged, and stays in ``manifest``.
+    either, values of labels and annotations aside, and for a null in a list of texts; in a list of objects it counts as
+    an empty one. What is not read here is not judged, and stays in ``manifest``.
     """
     spec = _mapping(document.get("spec"), "spec")
     template = _mapping(spec.get("template"), "spec.template")

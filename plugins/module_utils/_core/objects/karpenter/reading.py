@@ -56,7 +56,8 @@ class Examined:
 
     ``written`` is the manifest, and a fragment in the place where it belongs; ``repaired``, what should be written;
     ``stored``, what an API server makes of that. ``missing`` are the paths that a new pool needs besides, empty for a
-    whole one; ``fragment``: it has neither ``apiVersion`` nor ``kind``, or is no mapping.
+    whole one, or what ``examine`` counts as that; ``fragment``: it has neither ``apiVersion`` nor ``kind``, or is no
+    mapping.
     """
 
     written: Document
@@ -111,8 +112,9 @@ def examine(
     what a server would refuse one problem is told for each path, and before what it would drop (``unknown-field``).
 
     What only a new pool needs is no problem in a fragment, nor in a patch; what lacks just one of nodeClassRef and
-    requirements counts as a whole pool. ``strict`` makes problems of repairs. ``policies`` and ``written`` as of
-    ``admit``. Budgets are not evaluated, and metadata is not judged.
+    requirements counts as a whole pool, with ``missing`` empty, and that as a problem unless it is a fragment.
+    ``strict`` makes problems of repairs. ``policies`` and ``written`` as of ``admit``. Budgets are not evaluated, and
+    metadata is not judged.
     """
     check = Check(strict)
     whole, fragment = _whole(check, document)

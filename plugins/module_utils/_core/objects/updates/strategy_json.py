@@ -25,7 +25,7 @@ def strategy_from_json(document: t.Any, where: str = "") -> UpdateRunStrategy:
     """The sequence of ``{"stages": [...]}``, alone or inside ``strategy`` and ``properties`` or ``spec``.
 
     What a service adds around it (id, eTag, provisioningState) is passed over, and repairs are made in silence.
-    FleetError with all problems, each at ``where`` and its field path; codes as in ``rules.RULES``.
+    FleetError with all problems, each at ``where`` and its field path; codes as in ``schema.rules.RULES``.
     """
     strategy, problems, _findings = _judged(document)
     if strategy is None:

@@ -127,7 +127,8 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
     come by name. Acts that change a cluster are in the order in which budgets were spent, behind those that are only
     recorded (hold, mark-started). Nothing is done for a placement that is being deleted or of another strategy than
     RollingUpdate; another apply strategy is pushed before anything else, and nothing else with it; nothing more is done
-    while there is no resource snapshot. ``wake_at`` is when time alone makes a binding ready, but for upstream.
+    while there is no resource snapshot. ``wake_at`` is ``now`` after such a push, None in the other two of these cases,
+    else when time alone makes a binding ready, but for upstream.
 
     FleetError ``not-a-count`` for maxUnavailable or maxSurge where a binding wants a change, but for upstream;
     ``number-of-clusters-missing`` for PickN without a number.

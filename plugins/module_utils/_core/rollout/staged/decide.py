@@ -95,14 +95,16 @@ class StageStep:
 
 
 def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDecision:
-    """The next state of a staged update run and what is to be done for it; the order of ``seen`` does not matter.
+    """The next state of a staged update run and what is to be done for it; the order of ``seen`` does not matter, but
+    to upstream, of resources marked as the latest.
 
     An act is decided again until it is seen done. Waits are what may pass by itself. A run of which Initialize is
-    wanted only begins, and is checked and left alone after that; with Run it goes on, with Stop what is in flight ends.
-    One that cannot begin or go on ends, and ``failure`` in the state says why: RunRefused and NotYet do not come
-    through. For a run that is over only approvals that it has taken are accepted; of one that is being deleted only the
-    approval requests are deleted. ``wake_at`` is when a timed wait ends or a cluster will have been in flight for too
-    long, ``now`` where a stage has just ended, None where time alone changes nothing; for upstream, its fixed times.
+    wanted only begins, and is checked and left alone after that; with Run it goes on, with Stop, or any other word,
+    what is in flight ends. One that cannot begin or go on ends, and ``failure`` in the state says why; where that may
+    pass (NotYet) it waits. For a run that is over, as of ``is_over``, only approvals that it has taken are accepted; of
+    one that is being deleted only the approval requests are deleted. ``wake_at`` is when a timed wait ends or a cluster
+    will have been in flight for too long, ``now`` where a stage has just ended, None where time alone changes nothing;
+    for upstream, its fixed times.
     """
     run = run_at_generation(state.run)
     scene = RunContext(run=run, world=seen, now=now, upstream=seen.upstream)
@@ -174,7 +176,8 @@ def _decision(
 
 def is_over(run: ClusterStagedUpdateRun) -> bool:
     """Whether a staged update run could not begin, or has ended, at whatever generation: it is never revived, and an
-    edit of its wanted state does not begin it again."""
+    edit of its wanted state does not begin it again. ``Succeeded`` or ``Initialized`` that is Unknown is no end here,
+    though ``state_of`` takes the first for one."""
     conditions = run.status.conditions
     return _said(conditions, SUCCEEDED, TRUE, FALSE) or _said(conditions, INITIALIZED, FALSE)
 

@@ -32,7 +32,7 @@ def deletion_step(
     scene: RunContext, stage: StageUpdatingStatus, *, stopping: bool
 ) -> tuple[StageUpdatingStatus, list[Action]]:
     """The stage and what is to be done in it: all bindings are deleted at once, and a cluster is done when its binding
-    is gone. While ``stopping``, none begins.
+    is gone; of two bindings on one cluster the last by name goes first. While ``stopping``, none begins.
 
     One that is recorded as begun and is not being deleted is deleted now: who recorded it ended before it could.
 

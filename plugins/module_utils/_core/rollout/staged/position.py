@@ -33,7 +33,8 @@ def resume(scene: RunContext) -> tuple[RunContext, int]:
 
     The index after the last stage is the delete stage, ALL_DONE means that that is over too. RunRefused if placement,
     policy, stages or clusters differ from what the run recorded, a stage has failed, or the record contradicts itself,
-    and as of ``with_policy``, ``with_bindings`` and ``laid_out``; NotYet while the placement is being scheduled anew.
+    and as of ``with_placement``, ``with_policy``, ``with_bindings`` and ``laid_out``; NotYet as of the second and the
+    third, while the placement is being scheduled anew.
     """
     recorded = scene.status
     today, policy = with_policy(with_placement(scene))

@@ -31,9 +31,10 @@ _STATES = {
 
 def state_of(run: ClusterStagedUpdateRun) -> str:
     """Where a staged update run stands: ``NotStarted``, ``Running``, ``Waiting``, ``Stuck``, ``Stopping``, ``Stopped``,
-    ``Succeeded`` or ``Failed``, which it also is if it could not begin. A ``Succeeded`` that is Unknown
-    counts as Failed, too. Without any progress it is ``NotStarted`` until it has begun, and while only ``Initialize``
-    is wanted, else ``Running``, as with a reason of progress that is not ours."""
+    ``Succeeded`` or ``Failed``, which it also is if it could not begin. A ``Succeeded`` that is Unknown counts as
+    Failed, too. Without any progress it is ``NotStarted`` until it has begun (``Initialized`` that is Unknown counts as
+    that, unlike in ``begun_at``), and while only ``Initialize`` is wanted, else ``Running``, as with a reason of
+    progress that is not ours."""
     conditions = run.status.conditions
     begun, ended = find_condition(conditions, INITIALIZED), find_condition(conditions, "Succeeded")
     if ended is not None:
@@ -81,8 +82,8 @@ def progress_of(conditions: tuple[Condition, ...]) -> Condition | None:
 
 
 def cluster_state(conditions: tuple[Condition, ...]) -> str:
-    """Where a cluster of a staged update run stands: ``begun``, ``done`` or ``failed`` (a ``Succeeded``
-    that is Unknown, too); empty for one whose turn has not come."""
+    """Where a cluster of a staged update run stands: ``done`` or ``failed`` (a ``Succeeded`` that is Unknown, too),
+    else ``begun`` with ``Started`` of whatever status; empty for one whose turn has not come."""
     ended = find_condition(conditions, "Succeeded")
     if ended is not None:
         return "done" if ended.status == TRUE else "failed"

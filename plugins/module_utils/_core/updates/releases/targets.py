@@ -114,7 +114,8 @@ def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
     """What the member has to do for the target at ``now``, to be asked when its turn comes; a skip, also for one pool
     alone, counts before a failure, and both before obstacles. A pool whose version or image is not known is taken to be
     behind. Nothing is asked of a cluster: ``cluster`` is the member as it was read last, or just seen, ``known`` what
-    catalogues say. ValueError for a malformed version, of a pool too; KeyError as of ``choose``."""
+    catalogues say. ValueError for a malformed version, of a pool too, and for one of the control plane that is not
+    known, unless a run that is not automatic wants node images alone; KeyError as of ``choose``."""
     place = known.at(cluster.provider, cluster.location)
     choices = _choices(cluster, target, known, now)
     skip = next((each.skip for _pool, each in choices if each.skip), None)

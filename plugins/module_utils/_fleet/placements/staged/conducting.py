@@ -55,7 +55,7 @@ def rehearse(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, *, counts: bool = False
 ) -> StagedReport:
     """The run as it would begin or go on. Nothing is written, no member is asked. What it would do is a change only
-    where that ``counts``. Brakes that would stop it are its ``problems``. ``given`` and ``wish`` are as of ``laid_out``.
+    where that ``counts``. Brakes that would stop it are its ``problems``. ``given`` and ``wish``: as of ``laid_out``.
     FleetError ``digest-mismatch``, and as of ``recorded_members`` and ``laid_out``."""
     laid = laid_out(session, run, given, wish, recorded_members(session.records), sends=False)
     if laid.plan is not None and not is_over(laid.run):
