@@ -191,7 +191,7 @@ class Course:
         unless it was refused. One that is approved already passes as soon as the run is carried on: now."""
         if gate.by:
             heapq.heappush(self._events, (self.now, gate.id, ""))
-        elif self.plan.approval is not None and gate.due is None:
+        elif self.plan.approval is not None and (gate.due is None or gate.refused):
             approved = shifted(gate.opened or self.now, self.plan.approval(gate.id))
             heapq.heappush(self._events, (max(self.now, approved), gate.id, ""))
 

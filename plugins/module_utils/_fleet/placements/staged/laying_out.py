@@ -37,8 +37,9 @@ Members = t.Mapping[str, Member]
 @dataclass(frozen=True, kw_only=True)
 class Laid:
     """A run decided on once: what it is decided on, and what it gives to clusters (``plan``, None where it could not
-    begin, or is to stop and there is none because of ``plan_errors``). ``digest`` is that of the run as it was decided
-    on, ``beside`` warns of others that are open when it begins, empty without a plan."""
+    begin, and where it has ended, or is to stop, and cannot be planned: why one that stops cannot is in
+    ``plan_errors``). ``digest`` is that of the run as it was decided on, ``beside`` warns of others that are open when
+    it begins, empty without a plan."""
 
     ground: RunGround
     decision: StagedDecision
@@ -69,10 +70,10 @@ def laid_out(
     sends: bool,
 ) -> Laid:
     """The run decided on as it stands, twice: which snapshot it takes is known once it has begun, which overrides act
-    only with the content; once, and without a plan, where it cannot begin, and where one that is to stop cannot be
-    planned: what it has in flight is judged by the records alone then. ``given`` counts before what is recorded; with
-    ``sends`` the content of Secrets must be had, as it goes to clusters. Nothing is written. FleetError as of
-    ``run_ground``, ``seen_requests``, ``hubs_among``, and, unless it is to stop, ``planned`` and
+    only with the content; once, and without a plan, where it cannot begin, and where one that has ended, or is to stop,
+    cannot be planned: what the latter has in flight is judged by the records alone then. ``given`` counts before what
+    is recorded; with ``sends`` the content of Secrets must be had, as it goes to clusters. Nothing is written.
+    FleetError as of ``run_ground``, ``seen_requests``, ``hubs_among``, and of any other run of ``planned`` and
     ``refuse_other_overrides``."""
     ground, now = run_ground(session.records, run, given), session.clock()
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
@@ -88,17 +89,18 @@ def laid_out(
     # Files that are given are the content: nothing of it was selected on the hub.
     hubs = frozenset[str]() if given.resources else hubs_among(fleet, session.hub, writes=sends)
     ways, begun = wish.ways, first.state.run
-    goes_on = not is_over(run) and is_laid_out(run)
+    over, begins = is_over(run), not is_laid_out(run)
     try:
         plan = planned(
             session, begun, ground, given, credentials, wish.limits, ways.prune_kinds, hubs=hubs, sends=sends
         )
-        if goes_on:
+        if not (over or begins):
             refuse_other_overrides(run, plan)
     except FleetError as error:
-        if not (goes_on and run.spec.state == STOP):
+        if begins or not (over or run.spec.state == STOP):
             raise
-        return Laid(ground=ground, decision=first, plan=None, digest=digest, plan_errors=error.problems)
+        problems = () if over else error.problems
+        return Laid(ground=ground, decision=first, plan=None, digest=digest, plan_errors=problems)
     second = decide(StagedState(run=run), ground.seen(bindings, requests, plan.overrides), now)
     digest = staged_digest(second.state.run, ground.hash_of(index))
     return Laid(ground=ground, decision=second, plan=plan, digest=digest, beside=open_beside(run, ground.runs))

@@ -23,6 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sta
     staged_manifests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import record_name
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.placements.applied import API, NOW, staged
 
@@ -104,3 +105,20 @@ def test_what_a_run_would_do_when_it_goes_on_is_no_change_until_it_does(records:
         assert tuple(told) == repeats
         if state != "conducted":
             assert not staged_run(session, "web-1", given, state, StagedOptions(), write=True).changed
+
+
+@pytest.mark.parametrize("state", ["present", "started", "stopped", "conducted"])
+def test_a_run_that_has_ended_is_told_though_its_content_is_not_kept_any_more(
+    records: SqliteRecords, tmp_path: Path, state: str
+) -> None:
+    given = staged(records, tmp_path)
+    session = Session(records=records, holder="me", clock=lambda: NOW, environ={})
+    wish = StagedOptions(ways=ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0))))
+    staged_run(session, "web-1", given, "conducted", wish, write=True)
+    for kind in ("ClusterResourceBinding", "ClusterResourceSnapshot"):
+        if kind == "ClusterResourceSnapshot":
+            assert staged_run(session, "web-1", given, "conducted", wish, write=True).state == "Failed"
+        for each in records.list(kind):
+            records.delete(kind, record_name(each))
+    report = staged_run(session, "web-1", given, state, wish, write=True)
+    assert (report.state, report.changed) == ("Failed", False)
