@@ -187,11 +187,12 @@ class Course:
         heapq.heappush(self._events, (ends, "", member))
 
     def _open(self, gate: GateRow) -> None:
-        """Takes note of when a gate is to be approved, if a person ever does: one with a due time opens by itself,
-        unless it was refused. One that is approved already passes as soon as the run is carried on: now."""
+        """Takes note of when a gate is to be approved, if a person ever does: one with a due time opens by itself. One
+        that is approved already passes as soon as the run is carried on: now. (One that was refused stops the run as
+        soon as it is decided on.)"""
         if gate.by:
             heapq.heappush(self._events, (self.now, gate.id, ""))
-        elif self.plan.approval is not None and (gate.due is None or gate.refused):
+        elif self.plan.approval is not None and gate.due is None:
             approved = shifted(gate.opened or self.now, self.plan.approval(gate.id))
             heapq.heappush(self._events, (max(self.now, approved), gate.id, ""))
 
