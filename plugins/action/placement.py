@@ -196,7 +196,7 @@ def _written_answer(report: Report, options: dict[str, t.Any], run_of: Run, obse
         "problems": [each.as_dict() for each in (*report.problems, *unwritten)],
         "validated_by": "server" if options["validate"] == "server" else "recorded hashes and field ownership",
     }
-    short, lacks = report.short
+    short, lacks = report.shortfall
     fails = [
         *(report.problems if options["unreachable"] == "fail" else without_unreachable(report.problems)),
         *unwritten,

@@ -32,7 +32,9 @@ def bench_local_fleet_4() -> t.Iterator[tuple[str, float, str, str]]:
             yield "local_fleet_4_shared", shared, "MB", f"{setup}; pages that processes share counted once"
             yield "local_fleet_4_unchanged", _seconds(work), "s", f"{setup}; asked for a second time"
         finally:
-            ended = cluster.many({spec.name: partial(cluster.absent, spec.name, root) for spec in specs}, at_once=4)
+            ended = cluster.work_on_clusters(
+                {spec.name: partial(cluster.absent, spec.name, root) for spec in specs}, at_once=4
+            )
             assert not ended.errors, ended.errors
 
 
@@ -40,7 +42,7 @@ def _seconds(work: t.Mapping[str, t.Callable[[], t.Any]]) -> float:
     from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 
     began = time.monotonic()
-    done = cluster.many(work)
+    done = cluster.work_on_clusters(work)
     seconds = time.monotonic() - began
     assert not done.errors, done.errors
     return seconds

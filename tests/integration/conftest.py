@@ -52,7 +52,7 @@ class LocalClusters:
     def end(self) -> None:
         """Make every cluster of the root absent, also those that a test made by other means."""
         names = {one.name for one in cluster.clusters(self.root)} | set(self.made)
-        ended = cluster.many({name: _absent(name, self.root) for name in sorted(names)}, at_once=4)
+        ended = cluster.work_on_clusters({name: _absent(name, self.root) for name in sorted(names)}, at_once=4)
         assert not ended.errors, ended.errors
 
 

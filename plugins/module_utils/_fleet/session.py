@@ -60,7 +60,7 @@ class Session:
         self.records.close()
 
     @property
-    def home(self) -> str:
+    def origin_place(self) -> str:
         """Where the records are, as of ``Records.place``; of a copy, where those are that it was made of. FleetError as
         of ``SqliteRecords.origin``."""
         origin = self.records.origin

@@ -74,8 +74,8 @@ def lease_form(document: t.Mapping[str, t.Any]) -> LeaseForm:
     spec = mapping_in(document, "spec")
     return LeaseForm(
         holder=str(spec.get("holderIdentity") or ""),
-        epoch=whole_number(spec.get("leaseTransitions")),
-        seconds=whole_number(spec.get("leaseDurationSeconds")),
+        epoch=as_32_bits(spec.get("leaseTransitions")),
+        seconds=as_32_bits(spec.get("leaseDurationSeconds")),
         acquired=moment(spec.get("acquireTime")),
         renewed=moment(spec.get("renewTime")),
     )
@@ -87,7 +87,7 @@ def mapping_in(document: t.Mapping[str, t.Any], key: str) -> Document:
     return found if isinstance(found, dict) else {}
 
 
-def whole_number(value: t.Any) -> int:
+def as_32_bits(value: t.Any) -> int:
     """The number, cut to what API servers take in 32 bits: 0 to 2^31 - 1; 0 for what is no whole number, 1 for
     true."""
     return min(max(value, 0), _LARGEST) if isinstance(value, int) else 0

@@ -26,11 +26,11 @@ from .client import KubeClient
 from .errors import ApiError
 from .lease import (
     SKEW,
+    as_32_bits,
     lease_form,
     mapping_in,
     micro,
     moment,
-    whole_number,
 )
 from .paths import BUILT_IN
 
@@ -297,7 +297,7 @@ def _as_ours(document: Document, namespace: str, name: str, worker: Worker, seco
 def _longest(workers: t.Mapping[str, Document], otherwise: int) -> int:
     """Seconds for which the longest of the workers, of which there is one at least, is waited for; ``otherwise`` for
     one that does not say, 0 for one that says no whole number."""
-    return max(whole_number(each.get("seconds", otherwise)) for each in workers.values())
+    return max(as_32_bits(each.get("seconds", otherwise)) for each in workers.values())
 
 
 def _mapping(value: t.Any) -> Document:

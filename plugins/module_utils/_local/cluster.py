@@ -247,7 +247,7 @@ def memory(root: Path | None, name: str) -> tuple[int, int]:
     return sum(one[0] for one in found), sum(one[1] for one in found)
 
 
-def many(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -> Outcomes:
+def work_on_clusters(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -> Outcomes:
     """Does the work on several clusters, by name, ``at_once`` (1 or more) at a time: one that starts keeps a CPU busy.
 
     Outcomes are in the order of ``work``. The failure of one neither stops nor hides another: it is in ``errors``, as

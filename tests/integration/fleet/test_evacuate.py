@@ -226,7 +226,7 @@ def test_who_takes_no_place_waits_for_nobody_that_could_not_come(regions: Fleet)
     report = fleet.apply(evacuate=WEST, ways=PATIENT)
     (line,) = report.waits[fleet.name].lines
     assert "no other cluster can take what it holds, 1 of 2 are found; empty_first: true" in line
-    assert fleet.holders() == ["m1", "m3"] and report.short[0] == "unfulfilled"
+    assert fleet.holders() == ["m1", "m3"] and report.shortfall[0] == "unfulfilled"
     assert not fleet.apply(empty_first=True).problems and fleet.holders() == ["m3"]
 
 
@@ -331,4 +331,4 @@ def test_brakes_and_other_placements(regions: Fleet) -> None:
     told = [each for each in report.plan.findings if each.code == "not-moved-yet"]
     assert [each.where for each in told] == [f"ClusterResourcePlacement/{fleet.name}"]
     report = fleet.apply(limits=BrakeLimits(allow_empty=True))
-    assert report.short[0] == "unfulfilled" and "m2 waits" in report.waits[fleet.name].lines[0], "budgets hold, too"
+    assert report.shortfall[0] == "unfulfilled" and "m2 waits" in report.waits[fleet.name].lines[0], "budgets hold, too"

@@ -26,7 +26,7 @@ def fleet(local_cluster_factory):
     )
     bad = ClusterSpec("wrong", version="1.20")
     work = {spec.name: partial(cluster.present, spec, root, ports=ports) for spec in (*specs, bad)}
-    return cluster.many(work)
+    return cluster.work_on_clusters(work)
 
 
 def test_the_failure_of_one_cluster_hides_no_other(fleet):

@@ -323,7 +323,7 @@ class UpdateFleet:
     def end(self) -> None:
         for folder in self.folders():
             processes.stop(processes.processes_marked(str(folder)), grace=5)
-        ended = cluster.many({name: self._absent(name) for name in self.made}, at_once=4)
+        ended = cluster.work_on_clusters({name: self._absent(name) for name in self.made}, at_once=4)
         self.records.close()
         self.client.close()
         assert not ended.errors, ended.errors

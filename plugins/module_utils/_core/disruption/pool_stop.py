@@ -35,7 +35,7 @@ def stop_patch(pool: Mapping[str, t.Any]) -> Document | None:
     return {**patch, "metadata": {"annotations": before}} if before else patch
 
 
-def edited_since(pool: Mapping[str, t.Any]) -> str | None:
+def budgets_edited_since(pool: Mapping[str, t.Any]) -> str | None:
     """The budgets that others have written into a pool since it was stopped, as JSON, ``null`` if they took them out:
     stopped again or released, it has them no more. None if there are none, or it is not stopped."""
     return json.dumps(_budgets(pool)) if is_stopped(pool) and _budgets(pool) != STOP else None
@@ -43,7 +43,7 @@ def edited_since(pool: Mapping[str, t.Any]) -> str | None:
 
 def release_patch(pool: Mapping[str, t.Any]) -> Document | None:
     """The merge patch that gives a pool its budgets back, or takes them out if it had none, whatever others have
-    written since (``edited_since``); None if it is not stopped.
+    written since (``budgets_edited_since``); None if it is not stopped.
 
     FleetError ``budgets-unknown`` if what they were is no list and not null; what is in the list is left to the server.
     """

@@ -24,7 +24,7 @@ from ..updates.run import (
     Members,
     RunState,
     StageRow,
-    with_members,
+    with_members_changed,
 )
 from ..updates.status import derive
 from ..values.instants import write_time
@@ -192,7 +192,7 @@ def _afresh(run: RunState) -> RunState:
         """The row as if it had never begun, if it is not begun now."""
         return replace(row, started=None) if row.state in (NOT_STARTED, PENDING) and row.started else row
 
-    return replace(run, stages=tuple(with_members(stage, fresh) for stage in run.stages))
+    return replace(run, stages=tuple(with_members_changed(stage, fresh) for stage in run.stages))
 
 
 def _told(

@@ -29,7 +29,7 @@ POD_METADATA = {
 CONTAINERS = ("spec.template.spec.containers", "spec.template.spec.initContainers")
 
 
-def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
+def judge_other_kind(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
     """Remarks on a manifest of a kind that is not checked otherwise: on Karpenter's annotation ``do-not-disrupt``
     (``do-not-disrupt-and-expiry``, ``do-not-disrupt-not-on-pods``, those of ``lint_do_not_disrupt``, and that what
     bears it without a name is a patch, ``patch-only``), its feature gate for drift (``feature-gate-gone``), and the

@@ -38,12 +38,12 @@ from ..schema.checking import Written, did_you_mean, no_written_text
 from ..schema.finding import Finding
 from ..schema.rules import indexes_at
 from ..values.field_path import field, set_at, value_at
-from .annotations import judge_any
+from .annotations import judge_other_kind
 from .kinds import UNCHECKED
 from .older_pool import OLDER, as_v1
 from .placement import (
     UNDECIDED,
-    selected_elsewhere,
+    cluster_scoped_selected,
     selected_in_vain,
     spread_in_words,
 )
@@ -156,7 +156,7 @@ def _object(document: Mapping[str, t.Any], start: datetime, written: Written) ->
     ours = group in (FLEET_GROUP, PLACEMENT_GROUP, CLUSTER_GROUP) or group.endswith("kubefleet.dev")
     if ours or not (api_version and kind):
         return _read(document, name, written)
-    return Judged(object=name, remarks=tuple(judge_any(document)), whole=document, checked=False)
+    return Judged(object=name, remarks=tuple(judge_other_kind(document)), whole=document, checked=False)
 
 
 def _read(document: Mapping[str, t.Any], name: str, written: Written) -> Judged:
@@ -169,7 +169,7 @@ def _read(document: Mapping[str, t.Any], name: str, written: Written) -> Judged:
     if document.get("kind") == "ClusterResourcePlacement":
         remarks += selected_in_vain(document)
     if document.get("kind") == "ResourcePlacement":
-        remarks += selected_elsewhere(document)
+        remarks += cluster_scoped_selected(document)
     return Judged(object=name, remarks=tuple(_shorter(each, document) for each in remarks), whole=document)
 
 

@@ -55,7 +55,7 @@ def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
             yield LintProblem(code="reserved-selected", level=WARNING, message=text, path=f"{path}.name")
 
 
-def selected_elsewhere(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
+def cluster_scoped_selected(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
     """Errors ``cluster-scoped-selected`` on selectors of a ResourcePlacement that mean kinds which lie in no namespace;
     of kinds that Kubernetes does not have itself only KubeFleet's envelopes are known."""
     rows = field(document, "spec.resourceSelectors")

@@ -36,7 +36,7 @@ def definition(kind: Kind) -> dict[str, t.Any]:
     }
 
 
-def text(kind: Kind) -> str:
+def definition_text(kind: Kind) -> str:
     """The content of a kind's file: its definition in indented JSON, which ``kubectl apply`` takes like YAML, with a
     newline at its end."""
     return json.dumps(definition(kind), indent=2) + "\n"
@@ -107,7 +107,7 @@ def main(arguments: t.Sequence[str]) -> int:
     folder = Path(arguments[0] if arguments else FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
     for kind in KINDS:
-        (folder / file_name(kind)).write_text(text(kind), encoding="utf-8")
+        (folder / file_name(kind)).write_text(definition_text(kind), encoding="utf-8")
     print(f"{len(KINDS)} definitions written to {folder}")  # pylint: disable=ansible-bad-function  # a command
     return 0
 

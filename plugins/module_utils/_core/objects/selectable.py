@@ -82,7 +82,7 @@ def kind_refusal(group: str, kind: str) -> str | None:
     return IGNORED_GROUPS.get(group) or IGNORED_KINDS.get((group, kind))
 
 
-def refusal(
+def never_placed_problem(
     each: ObjectId, manifest: Manifest, services: t.Container[tuple[str, str]] = (), credentials: Secrets = ()
 ) -> Problem | None:
     """The Problem ``never-placed`` that says why this object is left out of a placement, or None. Whether a Namespace

@@ -65,7 +65,7 @@ def read_look(document: t.Any, where: str, now: datetime) -> DriftLook:
     return DriftLook(at=at, place=told, looked=frozenset(looked), rows=tuple(found))
 
 
-def other_records(look: DriftLook | None, place: str) -> tuple[Problem, ...]:
+def other_records_problems(look: DriftLook | None, place: str) -> tuple[Problem, ...]:
     """A Problem ``other-records`` for a look that went by other records than those at ``place``; empty without a look,
     or where it does not say."""
     if look is None or not look.place or look.place == place:

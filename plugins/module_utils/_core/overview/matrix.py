@@ -122,7 +122,7 @@ def decided_column(
         count=plan.picked if plan else outcome.count,
         fulfilled=plan.fulfilled if plan else outcome.fulfilled,
         cells=tuple(cells),
-        standing=standing(status) if status else {},
+        standing=clusters_amiss(status) if status else {},
         objects=len(plan.objects) if plan else len(status.selected_resources) if status else None,
         digest=plan.digest if plan else "",
         waves=waves(plan) if plan else (),
@@ -145,12 +145,12 @@ def undecided_column(
         count=0,
         fulfilled=False,
         cells=(Cell(UNDECIDED, why),) * clusters,
-        standing=standing(status) if status else {},
+        standing=clusters_amiss(status) if status else {},
         findings=tuple(problems),
     )
 
 
-def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
+def clusters_amiss(status: PlacementStatus) -> dict[str, tuple[str, str]]:
     """By cluster, the first recorded condition that is not True, but for ``Synchronized``, in words and with its
     message: (``not Applied``, ``2 of 3 objects could not be applied``); of one that is Unknown ``not known to be ...``,
     as of one that ``is_late``, whose time is told too. Where there is no such condition, ``drifted`` with the number of

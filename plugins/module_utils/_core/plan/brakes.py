@@ -21,7 +21,7 @@ class BrakeLimits:
     """``max_removals`` is a number of clusters or a percentage of those that hold a placement, ``max_object_removals``
     likewise of the objects that one cluster holds of it. A percentage is a text such as ``30%``. An ``allow_*`` lifts
     the brake of that name; facts that are exactly ``max_facts_age`` old are fresh enough. Nothing is checked here: what
-    is no limit is the ValueError of ``permitted``."""
+    is no limit is the ValueError of ``removals_permitted``."""
 
     max_removals: int | str = "30%"
     allow_empty: bool = False
@@ -70,11 +70,11 @@ class ObjectLoss:
 
     def exceeds(self, limit: int | str) -> bool:
         """Whether more objects would be deleted than ``limit``, a number or a percentage of those held, permits.
-        ValueError as of ``permitted``."""
-        return self.deleted > permitted(limit, self.held)
+        ValueError as of ``removals_permitted``."""
+        return self.deleted > removals_permitted(limit, self.held)
 
 
-def permitted(limit: int | str, held: int) -> int:
+def removals_permitted(limit: int | str, held: int) -> int:
     """How many of ``held`` may go under ``limit``, a number, which is not cut to ``held``, or a percentage such as
     ``30%``, rounded down; one always may, whatever the limit. ValueError for anything else, a number beyond 32 bits
     too."""
@@ -84,8 +84,8 @@ def permitted(limit: int | str, held: int) -> int:
 def removals_brake(placement: str, held: int, lost: int, limit: int | str) -> Brake:
     """The brake ``max_removals``: ``lost`` of the ``held`` clusters lose the placement. It trips beyond what the
     default or ``limit`` permits, the smaller of both; a ``limit`` above the default that permits the loss lifts it.
-    ValueError as of ``permitted``."""
-    default, allowed = permitted(DEFAULT_REMOVALS, held), permitted(limit, held)
+    ValueError as of ``removals_permitted``."""
+    default, allowed = removals_permitted(DEFAULT_REMOVALS, held), removals_permitted(limit, held)
     return Brake(
         name="max_removals",
         tripped=lost > min(default, allowed),
@@ -112,7 +112,7 @@ def object_removals_brake(placement: str, losses: t.Iterable[ObjectLoss], limit:
     objects than the default or ``limit`` permits; a ``limit`` above the default that permits every loss lifts it. The
     message tells of the cluster with the greatest share (the first of several), among those that lose more than
     ``limit`` permits if there are any, and counts the other clusters; the option permits every loss, and is 0 where
-    ``limit`` stops none. ValueError as of ``permitted``."""
+    ``limit`` stops none. ValueError as of ``removals_permitted``."""
     losses = list(losses)
     found = [each for each in losses if each.exceeds(DEFAULT_OBJECT_REMOVALS) or each.exceeds(limit)]
     stopped = [each for each in found if each.exceeds(limit)]
@@ -124,7 +124,7 @@ def object_removals_brake(placement: str, losses: t.Iterable[ObjectLoss], limit:
         message = (
             f"{placement}: {worst.deleted:,} of {number_of(worst.held, 'object')} would be deleted on {worst.cluster}"
             + (f" (and {number_of(others, 'more cluster', 'loses', 'lose')} too many)" if others else "")
-            + f"; max_object_removals {limit} permits {permitted(limit, worst.held)}"
+            + f"; max_object_removals {limit} permits {removals_permitted(limit, worst.held)}"
         )
     return Brake(
         name="max_object_removals",

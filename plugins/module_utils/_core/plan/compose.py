@@ -71,7 +71,7 @@ from .losing.losses import loss_cause, loss_reason
 from .member import abandons, is_released
 from .object_changes import object_changes
 from .rendering import Sealing, by_cluster, renderings
-from .waves import gap_finding, held_by_limits
+from .waves import gap_finding, held_by_limits_findings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,9 +147,9 @@ def compose(
     """The plan of one placement, ``wanted`` over what is ``known`` of it; nothing is written. Eligibility is judged at
     the facts' instant, their age at ``now``, both aware. Where the placement ends nothing is scheduled: all bindings
     become Unscheduled. Brakes that stop it are told in the plan and not raised. Findings are those of ``wanted``, of
-    the scheduling, of ``gap_finding`` and ``held_by_limits``, in this order. FleetError ``too-many-objects``; as of
-    ``by_cluster`` where overrides cannot be carried out; as of ``schedule_keeping_unread``, the scheduling; as of
-    ``object_changes`` and ``gap_finding``. ValueError as of ``brakes.permitted``."""
+    the scheduling, of ``gap_finding`` and ``held_by_limits_findings``, in this order. FleetError ``too-many-objects``;
+    as of ``by_cluster`` where overrides cannot be carried out; as of ``schedule_keeping_unread``, the scheduling; as
+    of ``object_changes`` and ``gap_finding``. ValueError as of ``brakes.removals_permitted``."""
     placement = wanted.placement
     many = too_many_objects_problem(str(placement.key), [each.id for each in wanted.objects])
     if many:
@@ -205,7 +205,7 @@ def compose(
         renderings=apart,
         scheduled=outcome,
     )
-    return replace(plan, findings=(*plan.findings, *gap_finding(plan), *held_by_limits(plan)))
+    return replace(plan, findings=(*plan.findings, *gap_finding(plan), *held_by_limits_findings(plan)))
 
 
 def staying_members(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
@@ -258,7 +258,7 @@ def brakes_of(
     ends, those about objects are not asked, and ``allow_empty`` only if its manifest is gone from the source; the last
     only where ``wanted`` has it. Evacuated clusters are no removals (they were named), but count as lost for
     ``allow_empty``. One where a write was begun counts as holding it, and all that it was to bring. ValueError as of
-    ``brakes.permitted``."""
+    ``brakes.removals_permitted``."""
     name = str(wanted.placement.key)
     given = {each.spec.target_cluster for each in known.bindings if holds_any(each) or each.spec.resource_snapshot_name}
     losing = [each for each in clusters if each.change == LOST]

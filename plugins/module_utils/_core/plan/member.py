@@ -29,7 +29,7 @@ from ..resources.comparison.left_alone import IGNORE, as_compared, as_live, igno
 from ..resources.comparison.ownership import FieldDrift, drift
 from ..resources.order import apply_wave
 from ..values.listed import number_of
-from .brakes import permitted
+from .brakes import removals_permitted
 from .changes import FieldChange
 from .document import NO_MOVES, Moves, Rendered
 from .object_changes import live_changes
@@ -55,8 +55,8 @@ class Deletable:
 
     def permits(self, others: int, held: int) -> bool:
         """Whether ``others``, which the plan did not name, may be deleted as well, of the ``held`` objects. False
-        without a limit. ValueError as of ``permitted``."""
-        return self.limit is not None and self.counted + others <= permitted(self.limit, held)
+        without a limit. ValueError as of ``removals_permitted``."""
+        return self.limit is not None and self.counted + others <= removals_permitted(self.limit, held)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +184,7 @@ def with_unplanned_refused(
 ) -> tuple[MemberStep, ...]:
     """The steps, in which deletions that no plan showed are REFUSED (``NotPlanned``), all or none of them, releases
     never: the records know nothing of what another run wrote. ``deletable`` None permits all; ``held`` counts the
-    ApplySet's objects. ValueError as of ``permitted``."""
+    ApplySet's objects. ValueError as of ``removals_permitted``."""
     if deletable is None:
         return tuple(steps)
     others = {step.id for step in steps if step.action == PRUNE and step.id.key not in deletable.named}

@@ -21,7 +21,7 @@ from ..objects.identity import (
 from ..objects.overrides.envelope import Origin
 from ..objects.overrides.override import Override, ResourceOverride
 from ..objects.overrides.override_rules import title
-from ..objects.selectable import refusal, stopping_webhook_problem
+from ..objects.selectable import never_placed_problem, stopping_webhook_problem
 from ..resources.cleaning import cleaned
 from ..resources.comparison.fields import is_secret
 from ..resources.comparison.left_alone import bad_ignores
@@ -211,7 +211,11 @@ def _unplaceable(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
     if identify(manifest) != each:
         yield Problem("override-identity", f"{each} is another object")
         return
-    found = (refusal(each, manifest), stopping_webhook_problem(each, manifest), _too_large(each, cleaned(manifest)))
+    found = (
+        never_placed_problem(each, manifest),
+        stopping_webhook_problem(each, manifest),
+        _too_large(each, cleaned(manifest)),
+    )
     yield from (one for one in found if one)
 
 

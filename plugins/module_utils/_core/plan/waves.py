@@ -154,7 +154,7 @@ def _gap(plan: PlacementPlan, losing: t.Sequence[str], coming: t.Sequence[str]) 
     )
 
 
-def held_by_limits(plan: PlacementPlan) -> tuple[Problem, ...]:
+def held_by_limits_findings(plan: PlacementPlan) -> tuple[Problem, ...]:
     """The finding ``held-by-limits``: as long as all clusters are available, the limits let nothing change on some, so
     that no apply comes to their turn. Evacuated ones are not named, but those that could take their places are. Empty
     where nothing goes or changes, where a placement ends, and where staged runs carry it. FleetError as of
@@ -197,7 +197,7 @@ def _by_binding(plan: PlacementPlan, rows: t.Iterable[ClusterPlan]) -> list[Clus
     return sorted(found, key=lambda row: names.get(row.cluster, row.cluster))
 
 
-def counted_as_recorded(plan: PlacementPlan, silent: t.Container[str]) -> tuple[Problem, ...]:
+def counted_as_recorded_findings(plan: PlacementPlan, silent: t.Container[str]) -> tuple[Problem, ...]:
     """A finding ``counted-as-recorded`` for each ``silent`` cluster that keeps the placement, in the order of the
     bindings, as ``maxUnavailable`` takes it for available: the last apply has recorded it so (KubeFleet's rule), and
     nobody knows whether it is; none for one where a write was begun and did not end. Empty where nothing is taken away

@@ -47,7 +47,7 @@ class KeptSnapshot:
         return resource_hash(map(object_hash, self.manifests)) == self.hash
 
     @property
-    def sealed(self) -> dict[ObjectId, str]:
+    def secret_sources(self) -> dict[ObjectId, str]:
         """The Secrets, and envelopes with Secrets, in the order of ``manifests``, whose content is kept elsewhere, and
         where, of an envelope the first source. FleetError as of ``identify``."""
         found = ((identify(each), _source(each)) for each in self.manifests)

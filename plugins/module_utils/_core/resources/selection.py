@@ -23,7 +23,7 @@ from ..objects.selectable import (
     is_reserved_namespace,
     kind_refusal,
     malformed_metadata,
-    refusal,
+    never_placed_problem,
     stopping_webhook_problem,
 )
 from ..values.selector import LabelSelector, check_selector, matches
@@ -222,7 +222,7 @@ def _take(picking: _Picking, each: ObjectId, index: int, where: str) -> None:
     """Picks one object, with its problems; one that must not be placed, or is being deleted, is a finding and not
     picked. One that a selector before this took already is a problem."""
     manifest = picking.catalog.manifests[each]
-    refused = refusal(each, manifest, picking.catalog.services, picking.credentials)
+    refused = never_placed_problem(each, manifest, picking.catalog.services, picking.credentials)
     if refused is None and (is_being_deleted(manifest) or each.namespace in picking.catalog.terminating):
         refused = Problem("being-deleted", f"{each} is being deleted; it adds nothing", str(each))
     if refused is not None:

@@ -38,7 +38,7 @@ from .run import (
     MemberRow,
     RunState,
     StageRow,
-    with_members,
+    with_members_changed,
 )
 from .skipping import SkipTarget, carry_on_hint, skip, with_user_skips
 from .status import derive, stage_look
@@ -85,7 +85,7 @@ def stop(run: RunState) -> RunState:
         return run
     if state not in STOPPABLE:
         raise FleetError("conflict-state", f"a run in state {state} cannot be stopped", _where(run))
-    stages = tuple(with_members(stage, _stopped) for stage in run.stages)
+    stages = tuple(with_members_changed(stage, _stopped) for stage in run.stages)
     return replace(
         run, stop_requested=True, stages=tuple(with_breaches(stage, stage_look(stage, run).facts) for stage in stages)
     )
@@ -199,7 +199,7 @@ def _in_flight(run: RunState, operation: str, change: t.Callable[[MemberRow], Me
         """The changed row if it is the one, else the same."""
         return change(row) if row.operation == operation and row.state == RUNNING else row
 
-    stages = tuple(with_members(stage, changed) for stage in run.stages)
+    stages = tuple(with_members_changed(stage, changed) for stage in run.stages)
     if all(new is old for new, old in zip(stages, run.stages, strict=True)):
         return run
     return replace(run, stages=tuple(with_breaches(stage, stage_look(stage, run).facts) for stage in stages))

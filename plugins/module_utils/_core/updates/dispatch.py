@@ -162,7 +162,7 @@ def _after_turn(turn: DispatchContext, group: GroupRow, row: MemberRow) -> Membe
         return obstacles.failed(row, why, turn.now)
     found = obstacles.obstacle(view, turn.now)
     if found is not None:
-        return obstacles.held(row, found, turn.run, turn.now)
+        return obstacles.held_or_skipped(row, found, turn.run, turn.now)
     attempt = row.attempt + 1
     operation = operation_name(turn.run, row.name, attempt)
     turn.begun.append(
@@ -204,10 +204,10 @@ def _refresh(turn: DispatchContext, lane: GroupSlots) -> None:
         found = obstacles.obstacle(turn.members[row.name], turn.now)
         if found is None:
             found = obstacles.NO_SLOT if lane.open else obstacles.NO_REASON
-        held = obstacles.held if lane.open else _keep
+        held = obstacles.held_or_skipped if lane.open else _keep
         lane.put(at, held(row, found, turn.run, turn.now))
 
 
 def _keep(row: MemberRow, why: MemberBlocker, _run: RunState, now: datetime) -> MemberRow:
-    """As ``obstacles.held``, but that in a halted segment no time runs out: the member stays Pending."""
+    """As ``obstacles.held_or_skipped``, but that in a halted segment no time runs out: the member stays Pending."""
     return obstacles.pending(row, why, now)

@@ -102,7 +102,7 @@ class PreflightFinding:
         return {"member": self.member, "code": self.code, "message": self.message, "blocks": self.blocks}
 
 
-def findings(
+def preflight_findings(
     look: MemberLook, view: MemberView, target: str, now: datetime, whole: Judge | None = None, chain: bool = False
 ) -> tuple[PreflightFinding, ...]:
     """What speaks against an upgrade of one member's control plane to ``target``; ``view`` has its windows and what
@@ -127,7 +127,7 @@ def left_fleet_finding(member: str) -> PreflightFinding:
     return PreflightFinding(member=member, code=MEMBER_GONE, message=words, blocks=False)
 
 
-def deprecated_apis(metrics: str) -> tuple[tuple[str, str], ...]:
+def apis_to_be_removed(metrics: str) -> tuple[tuple[str, str], ...]:
     """From an API server's ``/metrics`` (``apiserver_requested_deprecated_apis``): each API (``resource of
     group/version``) that was asked for since it started and that a later minor removes, with that minor; by name, each
     once. Lines of another form are passed over; empty if nothing was."""
@@ -144,7 +144,7 @@ def _found(
     look: MemberLook, view: MemberView, target: str, now: datetime, whole: bool, chain: bool
 ) -> t.Iterator[tuple[str, str, bool]]:
     """Code, message and whether it blocks, of all that speaks against it. ``whole``: ``view`` has judged kubelets, too.
-    ValueError as of ``findings``."""
+    ValueError as of ``preflight_findings``."""
     if view.fail:
         yield _refusal(look, target, chain), view.fail.message, True
     skew = None if whole else kubelet_skew_blocker(_kubelets(look), target)

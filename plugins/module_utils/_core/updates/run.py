@@ -149,7 +149,7 @@ class StageRow:
     next_group: int = 0
 
 
-def with_members(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) -> StageRow:
+def with_members_changed(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) -> StageRow:
     """The stage with each member changed; the same object if ``change`` gives each the same back."""
     groups = []
     for group in stage.groups:

@@ -36,7 +36,7 @@ from .run import (
     MemberRow,
     RunState,
     StageRow,
-    with_members,
+    with_members_changed,
 )
 from .status import derive
 
@@ -136,7 +136,7 @@ def _as_told(stage: StageRow, told: t.Mapping[str, MemberRow]) -> StageRow:
         then = told.get(row.name) if row.state == SKIPPED else None
         return replace(row, message=then.message, completed=then.completed) if then else row
 
-    return with_members(stage, row_as_told)
+    return with_members_changed(stage, row_as_told)
 
 
 def _problem(run: RunState, target: SkipTarget, states: States, state: str) -> Problem | None:

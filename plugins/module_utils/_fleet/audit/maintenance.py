@@ -35,7 +35,7 @@ def record_with_evidence(
             continue
         changed = True
         if write:
-            testify_change(session, maintenance_change(each.name, spec_of(stored, []), each.spec), src=src)
+            testify_change(session, maintenance_change(each.name, maintenance_spec_of(stored, []), each.spec), src=src)
     return changed
 
 
@@ -55,7 +55,7 @@ def testify_change(
     testify(session, deed)
 
 
-def spec_of(document: Record | None, problems: list[Problem]) -> FleetMaintenanceSpec | None:
+def maintenance_spec_of(document: Record | None, problems: list[Problem]) -> FleetMaintenanceSpec | None:
     """The spec in the document, None without a document. One that cannot be read counts as an empty spec, and what is
     wrong with it is added to ``problems``."""
     if document is None:

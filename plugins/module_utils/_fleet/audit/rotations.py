@@ -30,7 +30,9 @@ def testify_deletion(session: Session, name: str, *, gone: bool, write: bool) ->
     return testify_command(session, ROTATION_DELETED, name, changed=gone) if write else gone
 
 
-def conducting(session: Session, telling: RotationTelling, rotation: NodeRotation) -> AttestedTelling[RotationState]:
+def attested_telling(
+    session: Session, telling: RotationTelling, rotation: NodeRotation
+) -> AttestedTelling[RotationState]:
     """What the conductor of the rotation tells, with evidence of it as soon as a node begins, or once the rotation has
     settled, if that has changed anything."""
     testimony = Testimony(session, Deed(action=ROTATION_CONDUCTED, kind=KIND, name=rotation.name))

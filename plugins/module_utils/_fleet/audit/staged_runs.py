@@ -69,7 +69,7 @@ def testify_uncounted(session: Session, run: ClusterStagedUpdateRun, found: Unco
         testify(session, deed)
 
 
-def conducting(
+def attested_telling(
     session: Session, telling: StagedTelling, run: ClusterStagedUpdateRun, digest: str, approved: str, revision: str
 ) -> AttestedTelling[StagedState]:
     """What the conductor of the run tells, with evidence of it as soon as a cluster begins, or once the run has

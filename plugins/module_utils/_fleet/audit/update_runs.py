@@ -132,7 +132,7 @@ def testify_uncounted(session: Session, run: UpdateRun, found: UncountedGate) ->
         testify(session, deed)
 
 
-def conducting(
+def attested_telling(
     session: Session,
     run: UpdateRun,
     progress: RunProgress,

@@ -252,7 +252,7 @@ class Conductor(t.Generic[S, X, A]):
             self._tolerate_outage(error, self._now())
             wait_unless(self._limits.interrupted, POLL)
 
-    def through(self, step: t.Callable[[bool], T]) -> T:
+    def again_while_unreachable(self, step: t.Callable[[bool], T]) -> T:
         """What ``step`` gives, which is done again while records cannot be reached, as a turn is; once only if the
         conductor is to end. It is told whether it was tried before. FleetError as of ``conduct``."""
         self._outage.begin_anew()

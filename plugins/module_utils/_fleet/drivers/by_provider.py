@@ -12,7 +12,7 @@ import typing as t
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.values.listed import listed
-from .choosing import CLUSTER_API, COMMAND, missing_settings, one_cluster_problems
+from .choosing import CLUSTER_API, COMMAND, one_cluster_problems, setting_problems
 from .clouds.ready import DEFINITIONS
 from .cluster_api import why_not_whole
 
@@ -47,12 +47,12 @@ def command_problems(
     given: Options, members: t.Sequence[FleetMember], fleet: t.Sequence[FleetMember], where: str
 ) -> t.Iterator[Problem]:
     """Members that no options are for, ``driver-without-options``, and settings that are missing, as of
-    ``missing_settings``, or the same for others of the ``fleet``, as of ``one_cluster_problems``; of options that are
+    ``setting_problems``, or the same for others of the ``fleet``, as of ``one_cluster_problems``; of options that are
     good by themselves."""
     by_provider = given.get(PROVIDERS)
     if not by_provider:
         if given.get("definition"):
-            yield from missing_settings(given, members, where)
+            yield from setting_problems(given, members, where)
             yield from one_cluster_problems(given, members, fleet, where)
         return
     strangers = [each.name for each in members if each.spec.provider not in by_provider]
@@ -64,7 +64,7 @@ def command_problems(
     for name, options in by_provider.items():
         mine, all_of_it = ([each for each in some if each.spec.provider == name] for some in (members, fleet))
         if options.get("definition"):
-            yield from missing_settings(options, mine, f"{where}.{PROVIDERS}.{name}")
+            yield from setting_problems(options, mine, f"{where}.{PROVIDERS}.{name}")
             yield from one_cluster_problems(options, mine, all_of_it, f"{where}.{PROVIDERS}.{name}")
 
 
@@ -76,7 +76,7 @@ def not_offered(options: Options, members: t.Iterable[FleetMember], target: str)
     return {name: words for name, words in found.items() if words}
 
 
-def refuse_target(refused: t.Mapping[str, str], asked: t.Collection[str], where: str) -> tuple[Problem, ...]:
+def target_remarks(refused: t.Mapping[str, str], asked: t.Collection[str], where: str) -> tuple[Problem, ...]:
     """A remark ``target-not-offered`` at ``where`` for each reason, in ``refused`` by member, why some of the members
     ``asked`` are left out of a run; none for members that were not asked for. In the order of the first names.
 

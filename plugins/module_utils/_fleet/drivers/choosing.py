@@ -69,7 +69,7 @@ def definition_problems(given: Options, where: str) -> t.Iterator[Problem]:
         yield from _settings_problems(name, settings, f"{where}.members.{member}")
 
 
-def missing_settings(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
+def setting_problems(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
     """``bad-option`` for settings that a member of a good definition would need, and for those that cannot be put on a
     command line: first one for each of these, member by member, then one for each missing setting, with the members
     that lack it."""
@@ -109,14 +109,14 @@ def one_cluster_problems(
 def topology_problems(
     given: Options, members: t.Sequence[FleetMember], fleet: t.Sequence[FleetMember], where: str
 ) -> t.Iterator[Problem]:
-    """``bad-option`` as of ``unfit_names``, and where options ``namespace`` and ``name`` are, filled in, the same for
-    several, as of ``one_cluster_problems``."""
+    """``bad-option`` as of ``unfit_name_problems``, and where options ``namespace`` and ``name`` are, filled in, the
+    same for several, as of ``one_cluster_problems``."""
 
     def place(member: FleetMember) -> tuple[t.Any, ...]:
         """Namespace and name of the Cluster."""
         return tuple(filled_in(given.get(key) or DEFAULTS[key], member) for key in DEFAULTS)
 
-    yield from unfit_names(given, members, where)
+    yield from unfit_name_problems(given, members, where)
     for found, names in _alike(members, fleet, place):
         yield _one_cluster("/".join(found), names, f"{where}.name", "write {member} in it")
 
@@ -139,7 +139,7 @@ def _one_cluster(place: str, names: t.Sequence[str], where: str, hint: str) -> P
     return Problem("bad-option", f"{listed(names, _NAMED)} would all be one cluster, {place!r:.80}", where, hint)
 
 
-def unfit_names(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
+def unfit_name_problems(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
     """``bad-option`` for options ``namespace`` and ``name`` that, filled in for a member, are no name that a namespace,
     or an object, can have; one that is not given is fine. One problem for each member and option."""
     for member in members:

@@ -48,7 +48,7 @@ from .contract import (
     OperationProgress,
     Work,
 )
-from .environment import allowed
+from .environment import environment_passed_on
 from .placeholders import environment_of, filled, values
 from .started import Started
 
@@ -146,7 +146,7 @@ class CommandDriver:
 
     def _environ(self, known: t.Mapping[str, str]) -> dict[str, str]:
         """What of our environment is passed on, with what is filled in as variables."""
-        return allowed(self.environ, self.environment) | environment_of(known)
+        return environment_passed_on(self.environ, self.environment) | environment_of(known)
 
     def _run(
         self, argv: tuple[str, ...], known: t.Mapping[str, str], member: str, code: str

@@ -24,7 +24,7 @@ from ..._local.spec import TIMEOUT, refuse_bad_step
 from ..members.members import Clients
 from . import detached
 from .contract import Driver, Observation, OperationProgress, Work
-from .environment import allowed
+from .environment import environment_passed_on
 
 _PLUGINS = Path(__file__).absolute().parents[3]
 # Binaries may have to be built.
@@ -124,7 +124,7 @@ class LocalDriver:
         }
         # Found by its place in the collection, whatever the collection is called and by whomever it was loaded.
         module = "module_utils._fleet.drivers.upgrade_local"
-        environ = allowed(self.environ, _GO)
+        environ = environment_passed_on(self.environ, _GO)
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(_PLUGINS), environ.get("PYTHONPATH", ""))))
         return detached.Request(
             member=work.member,
@@ -135,7 +135,7 @@ class LocalDriver:
         )
 
 
-def without_cluster(drivers: t.Mapping[str, Driver], target: str) -> tuple[Problem, ...]:
+def local_driver_problems(drivers: t.Mapping[str, Driver], target: str) -> tuple[Problem, ...]:
     """The problems, as of ``cluster_of``, of members of driver ``local`` that are no local cluster, or of which that
     cannot be told; and as of ``version_for`` of those for which no API server of ``target`` can be had, which is empty
     where it stays. ``drivers`` by member. Given and not raised, in the order of ``drivers``; ValueError for a

@@ -43,7 +43,7 @@ from .jobs.options import executor_problems, job_settings, runs_as_job
 from .jobs.role_job import RoleJobDriver
 from .local import LocalDriver
 from .option_values import why_wrong
-from .placeholders import NAMES, unknown
+from .placeholders import NAMES, unknown_placeholders
 from .role import RoleDriver
 
 Options = t.Mapping[str, t.Any]
@@ -235,7 +235,7 @@ def _problems_of(driver: str, given: Options, where: str, cwd: Path) -> t.Iterat
         if why:
             yield Problem("bad-option", why, f"{where}.{name}")
         elif kind == "argv":
-            for word in unknown(value, _PLACEHOLDERS[name]):
+            for word in unknown_placeholders(value, _PLACEHOLDERS[name]):
                 hint = "known here: " + ", ".join(f"{{{one}}}" for one in _PLACEHOLDERS[name])
                 yield Problem("bad-option", f"nothing stands for {{{word}}}", f"{where}.{name}", hint)
         elif name == "role" and os.sep in value and not runs_as_job(given) and not _path(value, cwd).is_dir():

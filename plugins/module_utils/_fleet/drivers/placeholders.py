@@ -88,7 +88,7 @@ def _filled(argument: str, known: t.Mapping[str, str]) -> str:
     return out
 
 
-def unknown(argv: t.Iterable[str], known: t.Collection[str] = NAMES) -> tuple[str, ...]:
+def unknown_placeholders(argv: t.Iterable[str], known: t.Collection[str] = NAMES) -> tuple[str, ...]:
     """Names of placeholders that nothing stands for, each once, in the order they are used."""
     used = (name for each in argv for name in _PLACEHOLDER.findall(each))
     return tuple(dict.fromkeys(name for name in used if name not in known))

@@ -28,7 +28,7 @@ from ..._kube.login.kubeconfig import local_path
 from ..members.members import Clients
 from . import detached
 from .contract import Observation, OperationProgress, Work
-from .environment import allowed
+from .environment import environment_passed_on
 from .unsafe import unsafe
 
 GROUP = "cluster_upgrade_target"
@@ -97,7 +97,7 @@ class RoleDriver:
     def _environ(self, folder: Path) -> dict[str, str]:
         """What of our environment is passed on, with paths of roles and collections, and a folder for Ansible's own
         files."""
-        environ = allowed(self.environ, self.environment)
+        environ = environment_passed_on(self.environ, self.environment)
         environ["ANSIBLE_LOCAL_TEMP"] = str(folder / "tmp")
         for name, paths in (
             ("ANSIBLE_ROLES_PATH", self.roles_path),

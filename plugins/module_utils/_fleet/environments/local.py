@@ -46,8 +46,8 @@ def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
     its other clusters, but for present, for which the clusters named are marked as the fleet's first, and stay so
     whatever fails then. ``options`` has ``clusters``, ``fleet``, ``state``, ``root``, ``binaries_dir``, ``ports`` and
     ``timeout`` as the verb ``local_cluster``. FleetError ``duplicate-cluster``, ``bad-port-range``, ``nothing-asked``,
-    ``cluster-of-others``, ``bad-path``, ``state-unreadable``, as of ``cluster.prepare``, ``cluster.many`` and
-    ``made_for.mark``, or the problems of all that failed, each with its cluster; the others are done then."""
+    ``cluster-of-others``, ``bad-path``, ``state-unreadable``, as of ``cluster.prepare``, ``cluster.work_on_clusters``
+    and ``made_for.mark``, or the problems of all that failed, each with its cluster; the others are done then."""
     root = Path(options["root"]) if options["root"] else None
     fleet = options.get("fleet") or ""
     options = _with_fleet(options, root, fleet)
@@ -56,7 +56,7 @@ def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
         made_for.refuse_others(resolved_root(root), list(work), fleet)  # binaries may have been built meanwhile
         for name in work:
             made_for.mark(resolved_root(root), name, fleet)
-    found = cluster.many(work)
+    found = cluster.work_on_clusters(work)
     if found.errors:
         raise FleetError.of(
             [

@@ -32,7 +32,7 @@ EVENTS = {("Event", ""), ("Event", "events.k8s.io")}
 T = t.TypeVar("T")
 
 
-def at_home(client: KubeClient, work: t.Callable[[], T]) -> T:
+def with_home_made(client: KubeClient, work: t.Callable[[], T]) -> T:
     """What ``work`` gives; if something is not found it is called once more, after our namespace was made, which stays
     whatever comes of that. ApiError of ``work``, or where the namespace cannot be made."""
     try:

@@ -129,7 +129,7 @@ class Identities:
             self.seen[name] = uid
             same = self._names.setdefault(uid, set())
             same.add(name)
-            return doubles(dict.fromkeys(same, uid))
+            return double_member_problems(dict.fromkeys(same, uid))
 
     def take_over(self, seen: t.Mapping[str, str], unknown: t.Mapping[str, Problem]) -> None:
         """Adds what another process has found out of members to ``seen`` and ``unknown``; refuses nothing."""
@@ -142,7 +142,9 @@ class Identities:
         """What a verb that only reads went on with, by place: clusters of several names, and those that cannot be
         told."""
         with self._lock:
-            found = {each.where: each for each in doubles(recorded_uids(self.members) | self.seen)} | self.unknown
+            found = {
+                each.where: each for each in double_member_problems(recorded_uids(self.members) | self.seen)
+            } | self.unknown
         return tuple(found[where] for where in sorted(found))
 
 
@@ -159,7 +161,7 @@ def _other_cluster(name: str, recorded: str, uid: str) -> FleetError:
     )
 
 
-def doubles(uids: t.Mapping[str, str]) -> tuple[Problem, ...]:
+def double_member_problems(uids: t.Mapping[str, str]) -> tuple[Problem, ...]:
     """A problem ``double-member`` for each cluster that has several names, in the order of ``several_names``; ``uids``
     by member, empty where none is known."""
     hint = "keep one of them: member_cluster with state absent forgets the other, and touches nothing on the cluster"
@@ -176,7 +178,7 @@ def doubles(uids: t.Mapping[str, str]) -> tuple[Problem, ...]:
 
 def several_names(uids: t.Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
     """The names of each cluster that has more than one, sorted, clusters by their first name; ``uids`` as of
-    ``doubles``."""
+    ``double_member_problems``."""
     names: dict[str, list[str]] = {}
     for name in sorted(uids):
         if uids[name]:

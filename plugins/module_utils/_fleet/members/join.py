@@ -36,7 +36,7 @@ from ..audit.evidence import Deed, testify
 from ..leases import changing_member
 from ..recorded import decoded
 from ..session import Session
-from .identity import DOUBLE_MEMBER, doubles, recorded_uids
+from .identity import DOUBLE_MEMBER, double_member_problems, recorded_uids
 from .member_lease import records_id
 from .members import Clients, Member, identified_members, open_clients
 from .own_maintenance import annotated
@@ -258,7 +258,7 @@ def _reach(
     uids = recorded | seen
     told = {name: answer for name, answer in answers.items() if isinstance(answer, _Told)}
     problems = _strange(answers, told)
-    problems += [each for each in doubles(uids) if seen.keys() & set(each.where.split(", "))]
+    problems += [each for each in double_member_problems(uids) if seen.keys() & set(each.where.split(", "))]
     if problems:
         raise FleetError.of(problems)
     for name in wanted.keys() & {name for name, uid in uids.items() if uid}:

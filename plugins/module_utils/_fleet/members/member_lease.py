@@ -31,7 +31,7 @@ from ..._kube.shared_lease import (
 from ..._store.records import Records
 from ..keeping import running_time
 from ..recorded import DAMAGED
-from .home import MEMBER_LEASE, at_home
+from .home import MEMBER_LEASE, with_home_made
 
 # Longer than any one request may take, with all that it may wait for; renewed when a third is over.
 APPLY_SECONDS = 300
@@ -47,10 +47,12 @@ class KeptLease:
     """One lease on a member, in our namespace, which is made where it is missing."""
 
     def __init__(self, client: KubeClient, worker: Worker, seconds: int) -> None:
-        """Takes the lease for so many seconds. FleetError as of ``shared_lease.take`` and ``at_home``."""
+        """Takes the lease for so many seconds. FleetError as of ``shared_lease.take`` and ``with_home_made``."""
         self._client = client
         self._renewed = running_time()
-        self._lease: SharedLease = at_home(client, lambda: take(client, NAMESPACE, MEMBER_LEASE, worker, seconds))
+        self._lease: SharedLease = with_home_made(
+            client, lambda: take(client, NAMESPACE, MEMBER_LEASE, worker, seconds)
+        )
 
     @property
     def due(self) -> bool:

@@ -33,7 +33,7 @@ from ..recorded import all_decoded
 from ..session import Session
 from .identity import (
     Identities,
-    doubles,
+    double_member_problems,
     record_uids,
     recorded_uids,
 )
@@ -45,7 +45,7 @@ NO_MEMBER = "it is no member of the fleet"
 SECRET_PATH = "/api/v1/namespaces/{namespace}/secrets/{name}"
 
 
-def strangers(named: t.Iterable[str], fleet: t.Container[str], where: str) -> t.Iterator[Problem]:
+def strangers_remark(named: t.Iterable[str], fleet: t.Container[str], where: str) -> t.Iterator[Problem]:
     """At most one remark ``no-such-member``, on the names of ``spec.members`` that are none of the fleet's members, of
     the run or rotation ``where``: it goes on without them."""
     lacking = [each for each in named if each not in fleet]
@@ -123,7 +123,7 @@ def members_to_write(session: Session) -> dict[str, Member]:
     """All joined members for verbs that write on them: as ``identified_members`` with ``write``. FleetError
     ``double-member`` if a cluster has two names, and as of ``identified_members``."""
     members = identified_members(session, write=True)
-    found = doubles(recorded_uids({name: each.fleet for name, each in members.items()}))
+    found = double_member_problems(recorded_uids({name: each.fleet for name, each in members.items()}))
     if found:
         raise FleetError.of(found)
     return members

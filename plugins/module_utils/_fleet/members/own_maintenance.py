@@ -14,7 +14,7 @@ from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_maintenance import ClusterMaintenance
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..drivers.choosing import placeholders_of
-from ..drivers.environment import allowed
+from ..drivers.environment import environment_passed_on
 from ..drivers.placeholders import environment_of, filled
 from ..drivers.started import Started
 from .members import Clients
@@ -42,7 +42,7 @@ class MaintenanceCommands:
         if not argv:
             return annotated(member.name, clients)
         known = placeholders_of(member)
-        environ = allowed(self.environ, CREDENTIALS) | environment_of(known)
+        environ = environment_passed_on(self.environ, CREDENTIALS) | environment_of(known)
         child = Started(filled(argv, known), environ, "maintenance-unread", member.name)
         done = child.wait_for_end(SECONDS)
         if done is None:

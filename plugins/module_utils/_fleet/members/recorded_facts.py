@@ -30,7 +30,7 @@ def members_with_young_facts(
     return frozenset(name for name, at in oldest.items() if at is not None and now - age <= at <= now + CLOCK_SKEW)
 
 
-def facts_of(
+def recorded_or_read_facts(
     members: t.Mapping[str, Member],
     recorded: t.Container[str],
     clients: Clients,

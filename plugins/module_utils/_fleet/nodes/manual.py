@@ -16,7 +16,7 @@ from ..._core.disruption.blockers import pod_blockers
 from ..._core.disruption.manual import gone_with_pool, nodes_by_name, nodes_of_pool
 from ..._core.disruption.members.member_nodes import MemberNodes
 from ..._core.disruption.node_source import NodeSource, effect_of
-from ..._core.disruption.pool_stop import edited_since, release_patch, stop_patch
+from ..._core.disruption.pool_stop import budgets_edited_since, release_patch, stop_patch
 from ..._core.disruption.source_patch import PatchLeave, SourcePatch, read_patches, unconfirmed_routes, why_withheld
 from ..._core.disruption.subnet_change import Network
 from ..._core.errors import FleetError, Problem
@@ -311,7 +311,7 @@ class _Manual:
     def _lost_edit(self) -> tuple[str, ...]:
         """Budgets that others have written into a pool since it was stopped, which this replaces for good."""
         pools = {each.name: each.manifest for each in self._member.pools}
-        lost = edited_since(pools.get(self._wish.pool, {})) if self._wish.state in (STOPPED, RELEASED) else None
+        lost = budgets_edited_since(pools.get(self._wish.pool, {})) if self._wish.state in (STOPPED, RELEASED) else None
         return () if lost is None else (f"budgets of {self._wish.pool} written since it was stopped go: {lost}",)
 
     def _with_objects(self, edits: t.Iterable[SourcePatch]) -> list[tuple[SourcePatch, Document]]:

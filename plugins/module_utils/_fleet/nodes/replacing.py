@@ -27,8 +27,8 @@ from ..._kube.documents import read_object
 from ..._kube.errors import ApiError
 from ..._kube.lists import list_objects
 from ..._local.nodes import SIMULATED, successor
-from ..drivers.environment import allowed
-from ..drivers.placeholders import environment_of, filled, unknown
+from ..drivers.environment import environment_passed_on
+from ..drivers.placeholders import environment_of, filled, unknown_placeholders
 from ..drivers.started import Started
 from .draining import (
     NODES,
@@ -85,7 +85,7 @@ def driver_problems(
     ``bad-option``; else member by member, one for each node at most. Names without a Node are passed over."""
     if wish.driver == COMMAND and not wish.command:
         yield Problem("bad-option", "driver command needs a command", "command", "such as [delete-machine, '{node}']")
-    for name in unknown(wish.command, PLACEHOLDERS):
+    for name in unknown_placeholders(wish.command, PLACEHOLDERS):
         hint = f"there are {', '.join(PLACEHOLDERS)}"
         yield Problem("bad-option", f"nothing stands for {{{name}}}", "command", hint)
     for member in members:
@@ -170,7 +170,7 @@ class NodeReplacer:
         and what ``hands`` raise."""
         known = dict(zip(PLACEHOLDERS, (work.member, work.node, work.operation, provider_id), strict=True))
         argv = filled(self.wish.command, known)
-        environ = allowed(self.wish.environ, self.wish.environment)
+        environ = environment_passed_on(self.wish.environ, self.wish.environment)
         environ |= environment_of(known)
         child = Started(argv, environ, "command-failed", work.node, merged=True)
         _wait(child, work, hands, self.wish.timeout)

@@ -30,10 +30,10 @@ from ..._kube.client import Timeouts
 from ..._store.records import Record
 from ..audit.actor import user
 from ..audit.evidence import failing
-from ..audit.rotations import conducting, testify_command
+from ..audit.rotations import attested_telling, testify_command
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import Ending, RunLimits, conduct
-from ..members.members import Clients, Member, members_to_write, open_clients, recorded_members, strangers
+from ..members.members import Clients, Member, members_to_write, open_clients, recorded_members, strangers_remark
 from ..recorded import recorded
 from ..session import Session
 from .other_rotations import OtherRotations, in_flight_beside, kept_meanwhile
@@ -196,7 +196,7 @@ def conduct_recorded_rotation(
     steering = RotationSteering(book, around, look, workers, replacer, others, wish.interval)
     event = partial(session.journal, KIND, name)
     telling = RotationTelling(name, session.say, event, lambda: steering.waits, limits.stays)
-    attested = conducting(session, telling, rotation)
+    attested = attested_telling(session, telling, rotation)
     with failing(attested.testimony):
         ending = conduct(session.records, lease, steering, session.clock, attested, limits)
     return ending, steering
@@ -357,7 +357,7 @@ def _foreseen(
         begins=tuple(each.node for each in found.acts if begins_node(each, state.settings)),
         waits=found.waits,
         resume_at=found.wake_at,
-        notes=(*asked.given.findings, *strangers(rotation.spec.members, there, f"{KIND}/{rotation.name}")),
+        notes=(*asked.given.findings, *strangers_remark(rotation.spec.members, there, f"{KIND}/{rotation.name}")),
         young=young,
         since=since,
     )

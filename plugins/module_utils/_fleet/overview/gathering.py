@@ -23,7 +23,7 @@ from ..._core.overview.drift import (
     drift_known,
     drift_rows,
 )
-from ..._core.overview.drift_look import other_records
+from ..._core.overview.drift_look import other_records_problems
 from ..._core.overview.matrix import PlacementColumn, decided_column, undecided_column
 from ..._core.overview.runs import in_order
 from ..._core.overview.since import changes, checked_report
@@ -71,6 +71,7 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
     pools, unread = pool_calendars(session.records, asked.pools, asked.resources, members, asked.facts, now)
     if not ground.index.clusters:
         told = (*told, _nobody(session.records.place))
+    elsewhere = other_records_problems(asked.look, session.origin_place)
     return Overview(
         title=asked.title,
         made_at=now,
@@ -82,7 +83,7 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
         pools=pools,
         drift=_drift(ground, statuses, asked.look),
         supposed=_supposed(session, asked),
-        notes=tuple(dict.fromkeys((*ground.told, *told, *damaged, *unread, *other_records(asked.look, session.home)))),
+        notes=tuple(dict.fromkeys((*ground.told, *told, *damaged, *unread, *elsewhere))),
     )
 
 

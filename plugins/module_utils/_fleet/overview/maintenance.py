@@ -14,7 +14,7 @@ from ..._core.errors import FleetError, Problem
 from ..._core.overview.maintenance_changes import MaintenanceChange, maintenance_change
 from ..._core.overview.openings import ClusterOpenings, permission_changed
 from ..._store.records import Record
-from ..audit.maintenance import spec_of, testify_change
+from ..audit.maintenance import maintenance_spec_of, testify_change
 from ..given import record_specs
 from ..session import Session
 from ..updates.sources import UpdateManifests
@@ -56,7 +56,7 @@ def record_maintenance(
     due = [each for each in given.maintenance.values() if record_specs(records, (each,), write=False)]
     problems = list(given.findings)
     changes = tuple(
-        maintenance_change(each.name, spec_of(stored.get(each.name), problems), each.spec)
+        maintenance_change(each.name, maintenance_spec_of(stored.get(each.name), problems), each.spec)
         for each in sorted(due, key=lambda each: each.name)
     )
     supposed = replace(given, maintenance={each.name: each for each in due})
@@ -73,7 +73,7 @@ def delete_maintenance(session: Session, names: t.Sequence[str], write: bool) ->
     that is gone."""
     stored, problems = _stored(session), list[Problem]()
     there = [name for name in sorted(set(names)) if name in stored]
-    changes = tuple(maintenance_change(name, spec_of(stored[name], problems), None) for name in there)
+    changes = tuple(maintenance_change(name, maintenance_spec_of(stored[name], problems), None) for name in there)
     found = _seen(session, UpdateManifests(gone=frozenset(there)), changes, problems) if there else MaintenanceReport()
     for change in changes if write else ():
         session.records.delete(MAINTENANCE, change.name)

@@ -26,7 +26,7 @@ from ..._core.overview.drift import (
     drift_known,
     drift_rows,
 )
-from ..._core.overview.drift_look import other_records
+from ..._core.overview.drift_look import other_records_problems
 from ..._core.overview.matrix import failing, late
 from ..._core.overview.run_needs import run_needs
 from ..._core.overview.runs import MEMBER, NODE, ROTATION, STAGED_RUN, UPDATE_RUN, RunChart
@@ -131,7 +131,7 @@ def gather_today(
         for name in sorted({*clusters, *members})
     ]
     fleet = fleet_today(rows, drift.whole, drift.rows, run_needs(charts, _left_alone(session.records, charts, found)))
-    notes = (*other_records(look, session.home), *_upgraded_since(rows), *found.problems)
+    notes = (*other_records_problems(look, session.origin_place), *_upgraded_since(rows), *found.problems)
     return Today(fleet=fleet, notes=tuple(dict.fromkeys(notes)))
 
 

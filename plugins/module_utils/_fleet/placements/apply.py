@@ -70,7 +70,7 @@ class ApplyResult:
         return (*failures(self.outcomes), *self.stopped)
 
 
-def changes(plan: PlacementPlan, outcomes: Outcomes) -> bool:
+def changes_anything(plan: PlacementPlan, outcomes: Outcomes) -> bool:
     """Whether carrying out the plan would change anything on a member, by ``outcomes`` of a look, or in what the
     records decide; a cluster that loses it and answers counts, what was decided before and waits for members that do
     not answer does not, nor what staged runs are to take away. Without ``outcomes`` only the records tell."""
@@ -194,7 +194,7 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     only = clusters_to_look_at(each)
     looked = on_members(each, uid, work.clients, work.ways, due=new, seen=seen, only=only, runners=work.runners)
     refuse_to_begin(work.told())
-    changed = bool(new) or changes(each, looked)
+    changed = bool(new) or changes_anything(each, looked)
     due = changed or each.decides_change
     status = _status(each, {name: replace(one, done=True) for name, one in looked.items()}, plan, work)
     waits = work.ways.rollout.to_the_end and awaited(each, looked)
@@ -331,7 +331,7 @@ def _finish(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tally:
     """Records the status, and what was cut short or waits; says how far it came, if not cut. FleetError of records."""
     current, steering = rollout.writer.plan, rollout.steering
     outcomes = tally.outcomes[current.name] = _in_order(current, steering.outcomes)
-    status, failed = rollout.conductor.through(partial(_record_status, rollout, ending.state, work))
+    status, failed = rollout.conductor.again_while_unreachable(partial(_record_status, rollout, ending.state, work))
     tally.statuses[current.name] = status
     tally.problems += failed.problems if failed else ()
     _mirror(work, current, tally)
@@ -376,7 +376,7 @@ def _record_status(rollout: _Rollout, state: RolloutState, work: _Work, again: b
     writer, outcomes = rollout.writer, rollout.steering.outcomes
     copy = StatusInNamespace.of(work.session.records, work.session.hub is not None, writer.plan.placement)
     current, generation = writer.plan, rollout.placement["metadata"]["generation"]
-    placement = writer.left(rollout.placement) if again else rollout.placement
+    placement = writer.placement_as_left(rollout.placement) if again else rollout.placement
     previous, now = current.placement.status, work.session.clock()
     status = placement_status(current, outcomes, previous, generation, now, rollout.steering.not_begun(state))
     left = bool(state.bindings) or any(outcome.error or outcome.failures for outcome in outcomes.values())

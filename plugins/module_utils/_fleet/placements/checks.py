@@ -26,7 +26,7 @@ from ..._core.plan.document import (
 from ..._core.plan.looked import Looked, looked_at
 from ..._core.plan.member import NOT_GONE
 from ..._core.plan.outcome import APPLY_FAILED
-from ..._core.plan.waves import counted_as_recorded
+from ..._core.plan.waves import counted_as_recorded_findings
 from ..._core.values.approved_digest import approves, too_short_words
 from ..._core.values.listed import number_of
 from ..._kube.access import ready
@@ -100,7 +100,7 @@ def with_silence_told(plan: FleetPlan, outcomes: t.Mapping[str, Outcomes], unrea
     for each in plan.plans:
         asked = outcomes.get(each.name, {})
         silent = {name for name, outcome in asked.items() if outcome.silent} | (unread - asked.keys())
-        found += counted_as_recorded(each, silent)
+        found += counted_as_recorded_findings(each, silent)
     return replace(plan, findings=(*plan.findings, *found))
 
 

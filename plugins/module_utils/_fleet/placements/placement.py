@@ -38,10 +38,10 @@ from ..members.members import (
     open_clients,
     recorded_members,
 )
-from ..members.recorded_facts import facts_of, members_with_young_facts
+from ..members.recorded_facts import members_with_young_facts, recorded_or_read_facts
 from ..session import Session
 from .abreast import PlacementWork, abreast
-from .apply import ApplyResult, carry_out, changes
+from .apply import ApplyResult, carry_out, changes_anything
 from .checks import (
     LeftBehind,
     check_brakes,
@@ -146,7 +146,7 @@ class Report:
         return silent_together(silent | self.unread, self.plan.facts.index.clusters)
 
     @property
-    def short(self) -> tuple[str, list[Problem]]:
+    def shortfall(self) -> tuple[str, list[Problem]]:
         """In what the plan falls short of what is wanted, with the problems: ``stopped`` by brakes, else
         ``unfulfilled``, else empty and none."""
         stopped = stopping_brakes(self.plan)
@@ -201,9 +201,9 @@ def removal_limit(text: str, option: str) -> int | str:
 def run(session: Session, asked: PlacementRequest) -> Report:
     """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it.
     FleetError ``no-members`` (not if ``absent``), ``no-workers``, of the records, and as of ``wanted_placements``,
-    ``recorded_members``, ``facts_of``, ``plan_request``, ``evacuation``, ``make_plans``, ``check_digest``,
-    ``rendered_on``; if it writes of ``members_to_write``, ``check_brakes``, ``check_still_eligible``, ``record_marks``
-    and ``carry_out``: then marks stay. What fails on a member is in the report."""
+    ``recorded_members``, ``recorded_or_read_facts``, ``plan_request``, ``evacuation``, ``make_plans``,
+    ``check_digest``, ``rendered_on``; if it writes of ``members_to_write``, ``check_brakes``, ``check_still_eligible``,
+    ``record_marks`` and ``carry_out``: then marks stay. What fails on a member is in the report."""
     now = session.clock()
     placements, beside, told = _wanted(session, asked)
     members = members_to_write(session) if asked.write else recorded_members(session.records)
@@ -217,7 +217,7 @@ def run(session: Session, asked: PlacementRequest) -> Report:
         if not members and not asked.absent and (facts is None or asked.write):
             raise no_members(session.records)
         if facts is None:
-            facts = facts_of(members, young, clients, now, pods=pods, namespaces=inside)
+            facts = recorded_or_read_facts(members, young, clients, now, pods=pods, namespaces=inside)
         request = plan_request(session, asked, placements, beside, members, facts, now)
         known = [each.cluster for each in members.values()] or facts.members
         moves = evacuation(asked.evacuate, asked.readmit, known, asked.empty_first)
@@ -383,7 +383,7 @@ def _looked(plan: FleetPlan, clients: Clients, look: bool, ways: ApplyOptions, p
         ]
         abreast(courses, runners.threads, ordered=False)
     outcomes = {each.name: found[each.name] for each in asked}
-    changed = any(changes(each, outcomes.get(each.name, {})) for each in plan.plans)
+    changed = any(changes_anything(each, outcomes.get(each.name, {})) for each in plan.plans)
     return Report(plan=plan, outcomes=outcomes, statuses={}, changed=changed, problems=(*parts, *failures(outcomes)))
 
 

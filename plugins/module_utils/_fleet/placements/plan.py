@@ -34,8 +34,8 @@ from ..._kube.client import KubeClient
 from ..._store.records import Records
 from ..members.evacuation import Evacuation
 from ..session import Session
-from .history.older import older_revision, overrides_lacking, records_moved, unknown_revision
-from .history.roll_back import forward_again
+from .history.older import missing_overrides_problem, older_revision_brake, records_moved, revision_unknown_problem
+from .history.roll_back import rolls_forward_problem
 from .holdings import remembered
 from .overrides import LoadedOverrides, overrides_concerning
 from .recorded import (
@@ -323,11 +323,11 @@ def _wanted(
     own = (
         *selected.findings,
         *_of_content(selected, request),
-        *unknown_revision(record, source.revision, source.folder),
+        *revision_unknown_problem(record, source.revision, source.folder),
     )
     sealing = Sealing(key=request.key, source=origin)
     objects = rendered(selected, sealing)
-    own = (*own, *forward_again(record, objects))
+    own = (*own, *rolls_forward_problem(record, objects))
     return WantedPlacement(
         placement=as_recorded(sourced.placement, old, sourced.of_record),
         objects=objects,
@@ -354,7 +354,7 @@ def _rolled_back(
     ids = [each.id for each in earlier.objects]
     overrides = overrides_concerning(request.overrides, sourced.placement, ids)
     refused = (
-        *(() if overrides else overrides_lacking(record)),
+        *(() if overrides else missing_overrides_problem(record)),
         *now_credentials(ids, request.credentials),
     )
     if refused:
@@ -387,9 +387,9 @@ def _of_content(selected: Selected, request: PlanRequest) -> t.Iterator[Problem]
 
 
 def _older(name: str, record: RecordedPlacement, request: PlanRequest) -> Brake | None:
-    """The brake ``allow_older`` of ``older_revision``, for the request's source."""
-    source = request.source
-    return older_revision(name, record, source.revision, source.folder, request.limits.allow_older, source.environ)
+    """The brake ``allow_older`` of ``older_revision_brake``, for the request's source."""
+    source, allow = request.source, request.limits.allow_older
+    return older_revision_brake(name, record, source.revision, source.folder, allow, source.environ)
 
 
 def _refuse_half_recovered(recorded: t.Mapping[str, RecordedPlacement]) -> None:

@@ -146,12 +146,12 @@ class Writer:
         try:
             return self._changed(placement, {**placement, "status": new})
         except FleetError as error:
-            found = self.left(placement) if error.code == "conflict" else None
+            found = self.placement_as_left(placement) if error.code == "conflict" else None
             if found is None or found is placement:
                 raise
         return self._changed(found, {**found, "status": new})
 
-    def left(self, placement: Document) -> Document | None:
+    def placement_as_left(self, placement: Document) -> Document | None:
         """The placement's record as a write without an answer has left it, None if it is gone; as it was if its spec is
         another by now, so that what is written over it is a ``conflict``."""
         found = self.records.get(self.plan.key.kinds.placement, self.plan.name)

@@ -29,12 +29,12 @@ def update_stages(strategy: t.Any, members: t.Any) -> tuple[list[Row], tuple[Fou
     """A row for each stage of an UpdateStrategy, an UpdateRun or a service's JSON of one (empty or None: one by one),
     in order, with the keys that the filter ``update_stages`` documents; and what is worth a word and raises nothing
     (``warnings`` of ``resolve``): members that no group takes, groups without members, numbers that are cut.
-    ``members`` as for ``candidates``. FleetError ``not-a-strategy``, and what is wrong with either."""
-    resolved = resolve(_strategy(strategy), candidates(members), "")
+    ``members`` as for ``candidates_given``. FleetError ``not-a-strategy``, and what is wrong with either."""
+    resolved = resolve(_strategy(strategy), candidates_given(members), "")
     return [_row(each) for each in resolved.stages], resolved.warnings
 
 
-def candidates(members: t.Any) -> tuple[Candidate, ...]:
+def candidates_given(members: t.Any) -> tuple[Candidate, ...]:
     """Members by name, each once, in the order in which they first come. Rows of ``name``, ``group`` and ``labels``,
     FleetMembers and MemberClusters of one name are put together: labels of all, for a key the later one, and the last
     group that is not empty. FleetError with the first problem of each row: ``bad-argument``, ``missing-field``,

@@ -44,15 +44,15 @@ from ..._kube.parallel import in_parallel
 from ..._local.locks import make_folder
 from ..._store.records import Records
 from ..audit.evidence import failing
-from ..audit.update_runs import conducting
+from ..audit.update_runs import attested_telling
 from ..conductor.executor import Executor, Pace
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import RunLimits
 from ..conductor.operation import Operation, OperationMaker
-from ..drivers.by_provider import not_offered, refuse_target
+from ..drivers.by_provider import not_offered, target_remarks
 from ..drivers.contract import Driver
 from ..drivers.host import intent_reference
-from ..drivers.local import without_cluster
+from ..drivers.local import local_driver_problems
 from ..drivers.options import OptionPlace, drivers_from
 from ..files import refuse_unwritable
 from ..members.members import (
@@ -123,7 +123,7 @@ class Rehearsed(Outcome):
 def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = "") -> RunEnding:
     """Starts the run if it never was, as ``who``, not one that was stopped or failed, and conducts it; then looks
     whether members that count as done are at the target. FleetError of ``keep_terms``, ``started``, ``conduct_run``,
-    ``drivers_from``, ``refuse_target``, ``refuse_pools_without_driver``, ``members_to_write``, ``events_file``,
+    ``drivers_from``, ``target_remarks``, ``refuse_pools_without_driver``, ``members_to_write``, ``events_file``,
     ``vouched_since``, ``intent_reference``, ``observed_versions``; the run may keep terms, and be started, by then."""
     records, say = session.records, session.say
     members_to_write(session)
@@ -165,7 +165,7 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
                 holder=session.holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=interrupts
             )
             rules = ApprovalRules(terms=wish.terms, since=lambda: vouched_since(session.hub))
-            telling = conducting(session, run, progress, wish.approved, wish.src)
+            telling = attested_telling(session, run, progress, wish.approved, wish.src)
             with failing(telling.testimony):
                 ending = conduct_run(session, run.name, sight, works, progress, limits, place, rules, telling)
             behind = _behind(ending, drivers, wish.threads, pools if whole else None)
@@ -174,9 +174,9 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
 
 def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> tuple[Problem, ...]:
     """FleetError, before the run is recorded, for what could not be carried out, as of ``members_to_write``,
-    ``drivers_from``, ``refuse_target``, ``refuse_pools_without_driver``, ``without_cluster``, ``refuse_unwritable``,
-    ``make_folder`` and ``StartConstraints.problems``. Else remarks on members that will be skipped; UIDs of new members
-    are recorded by then, and the folder for operations is made, unless the run is over or stopped."""
+    ``drivers_from``, ``target_remarks``, ``refuse_pools_without_driver``, ``local_driver_problems``,
+    ``refuse_unwritable``, ``make_folder``, ``StartConstraints.problems``. Else remarks on members that will be skipped;
+    UIDs of new members are recorded by then, and, unless the run is over or stopped, the folder for operations."""
     members_to_write(session)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
@@ -294,8 +294,8 @@ def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
 
 
 def _refuse_unknown(run: UpdateRun, drivers: t.Mapping[str, Driver]) -> None:
-    """FleetError as of ``without_cluster``; of a run that was started only if so of all members: one fails later."""
-    problems = without_cluster(drivers, run.target)
+    """FleetError as of ``local_driver_problems``; of a run that was started only if so of all; one fails later."""
+    problems = local_driver_problems(drivers, run.target)
     if problems and (run.status.phase == NEW or len(problems) == len(drivers)):
         first, *others = problems
         raise FleetError.of([first, *(replace(each, hint="") if each.hint == first.hint else each for each in others)])
@@ -344,7 +344,7 @@ def _target_notes(run: UpdateRun, wish: ConductOptions, clients: Clients) -> tup
     if _settled(run_of(run)):
         return ()
     where = f"UpdateRun/{run.name} spec.managedClusterUpdate.upgrade.kubernetesVersion"
-    return refuse_target(_refused(run, wish, clients), _taken(run), where)
+    return target_remarks(_refused(run, wish, clients), _taken(run), where)
 
 
 def _settled(state: RunState) -> bool:

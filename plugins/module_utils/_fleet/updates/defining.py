@@ -32,7 +32,7 @@ from ..._core.values.listed import listed
 from ..._core.values.update_states import NEW
 from ..._store.records import Record, Records
 from ..given import record_specs
-from ..members.members import strangers
+from ..members.members import strangers_remark
 from ..recorded import recorded
 from .claims import KIND
 from .pools import images_of_no_pool, refuse_pools_without_driver, with_chosen, with_images
@@ -88,7 +88,7 @@ def define_run(
     named = run_strategy(records, wanted.spec.strategy_name, f"{KIND}/{name}", given)
     strategy = named or wanted.spec.strategy
     uid = before.metadata.uid if before else ""
-    everybody = candidates(records)
+    everybody = candidates_on_record(records)
     taking = candidates_of_run(everybody, wanted.spec.members)
     resolved = resolve(strategy, taking, uid or "00000000-0000-0000-0000-000000000000")
     now = now or datetime.now(UTC)
@@ -100,7 +100,7 @@ def define_run(
         *given.findings,
         *_not_evaluated(given),
         *(Problem(each.code, each.message, f"{KIND}/{name} {each.path}") for each in resolved.warnings),
-        *strangers(wanted.spec.members, {each.name for each in everybody}, f"{KIND}/{name}"),
+        *strangers_remark(wanted.spec.members, {each.name for each in everybody}, f"{KIND}/{name}"),
         *images_of_no_pool(records, run),
     )
     if before is not None and _same(before, run):
@@ -159,7 +159,7 @@ def _repeats(run: UpdateRun, before: UpdateRun) -> bool:
     return run.spec.retry_of == before.name and not (made and first and made < first)
 
 
-def candidates(records: Records) -> tuple[Candidate, ...]:
+def candidates_on_record(records: Records) -> tuple[Candidate, ...]:
     """The members of the fleet in the order of their names, with what groups and selectors look at (labels of None
     where there is no MemberCluster: no selector takes it); FleetMembers are not judged. FleetErrors of the records."""
     labels = {each["metadata"]["name"]: each["metadata"].get("labels") or {} for each in records.list("MemberCluster")}
@@ -260,7 +260,7 @@ def _record_run(
     else:
         stored = records.replace({**stored, **body, "metadata": {**stored["metadata"], **named}})
     fresh = recorded(UpdateRun, {key: each for key, each in stored.items() if key != "status"})
-    taking = candidates_of_run(candidates(records), fresh.spec.members)
+    taking = candidates_of_run(candidates_on_record(records), fresh.spec.members)
     ready = _prepared(fresh, fresh, strategy, resolve(strategy, taking, fresh.metadata.uid), run_of(run), now)
     ready = with_chosen(ready, run.status.node_image_selection)
     metadata = {**stored["metadata"], "annotations": dict(ready.metadata.annotations)}

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from ..._core.cluster.facts.member import pools_of
-from ..._core.cluster.facts.node import pool_label
+from ..._core.cluster.facts.node import pool_label_key
 from ..._core.cluster.pod import DO_NOT_DISRUPT
 from ..._core.cluster.pod_disruption import protection
 from ..._core.cluster.pod_reading import read_pod
@@ -27,9 +27,9 @@ from ..._core.updates.preflight import (
     MemberLook,
     PreflightFinding,
     ProtectedNode,
-    deprecated_apis,
-    findings,
+    apis_to_be_removed,
     left_fleet_finding,
+    preflight_findings,
 )
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.releases.targets import target_of
@@ -42,7 +42,7 @@ from ..._kube.lists import read_each
 from ..._kube.login.kubeconfig import local_path
 from ..._kube.parallel import in_parallel
 from ..drivers.contract import Observation
-from ..drivers.local import without_cluster
+from ..drivers.local import local_driver_problems
 from ..drivers.options import OptionPlace, drivers_from
 from ..members.facts import nodes_of
 from ..members.members import Clients, open_clients, recorded_members
@@ -104,7 +104,9 @@ def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: Co
         seen = MemberLook(name=name, unreachable=str(look)) if isinstance(look, FleetError) else look
         if seen is look:
             present[name] = as_seen(members[name], seen.version, seen.pools)
-        found += findings(seen, views[name], run.target, now, judge, run.spec.managed_cluster_update.upgrade.chain)
+        found += preflight_findings(
+            seen, views[name], run.target, now, judge, run.spec.managed_cluster_update.upgrade.chain
+        )
     return PreflightReport(findings=tuple(found), seen=present)
 
 
@@ -171,7 +173,7 @@ def _by_driver(
     and whether that blocks."""
     try:
         driver = drivers_from(wish.drivers, {member.name: member}, clients, place)[member.name]
-        unknown = without_cluster({member.name: driver}, target)
+        unknown = local_driver_problems({member.name: driver}, target)
         return (None, tuple(map(_keeps, unknown))) if unknown else (driver.observe(member.name), ())
     except FleetError as error:
         if error.code == BARE and not wish.drivers.get(member.spec.driver):
@@ -226,7 +228,7 @@ def _node(document: Mapping[str, t.Any]) -> tuple[ProtectedNode, bool]:
     """The node, and whether its own annotation protects it; ValueError if it is none."""
     metadata = mapping(document, "metadata")
     labels = mapping(metadata, "labels")
-    pool = str(labels.get(pool_label(labels), ""))
+    pool = str(labels.get(pool_label_key(labels), ""))
     own = mapping(metadata, "annotations").get(DO_NOT_DISRUPT) == "true"
     return ProtectedNode(node=text(metadata, "name"), pool=pool), own
 
@@ -245,8 +247,8 @@ def _shielding(document: Mapping[str, t.Any], now: datetime) -> ProtectedNode | 
 
 
 def _removed(client: KubeClient) -> tuple[tuple[str, str], ...]:
-    """As of ``deprecated_apis``, what was asked of the server; ApiError as of a request."""
-    return deprecated_apis(client.send("GET", "/metrics").data.decode("utf-8", "replace"))
+    """As of ``apis_to_be_removed``, what was asked of the server; ApiError as of a request."""
+    return apis_to_be_removed(client.send("GET", "/metrics").data.decode("utf-8", "replace"))
 
 
 def blocked_words(found: t.Sequence[PreflightFinding]) -> str:

@@ -69,7 +69,7 @@ def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> Node
     conditions = {each.get("type"): each.get("status") for each in rows(status, "conditions") if _is_told(each)}
     return NodeFacts(
         name=_short(called(metadata)),
-        pool=_short(labels.get(pool_label(labels), "")),
+        pool=_short(labels.get(pool_label_key(labels), "")),
         created_at=_older(created_at, simulated_age(texts(metadata, "annotations"))) if created_at else None,
         version=_short(text(info, "kubeletVersion")),
         image=_short(image_of(labels, text(info, "osImage"))),
@@ -82,7 +82,7 @@ def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> Node
     )
 
 
-def pool_label(labels: t.Mapping[str, str]) -> str:
+def pool_label_key(labels: t.Mapping[str, str]) -> str:
     """The key of the label that tells a node's pool, the first of ``POOL_LABELS`` that is there; empty if none is."""
     return next((label for label in POOL_LABELS if label in labels), "")
 

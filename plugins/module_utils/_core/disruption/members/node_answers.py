@@ -11,7 +11,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...cluster.facts.node import image_of, pool_label
+from ...cluster.facts.node import image_of, pool_label_key
 from ...cluster.pod import reschedulable
 from ...cluster.state_node import StateNode
 from ...machine import Blocker
@@ -130,7 +130,7 @@ def _answer(member: MemberNodes, node: StateNode, due: t.Mapping[str, str], now:
     return NodeAnswer(
         member=member.name,
         node=node.node_name,
-        pool=node.pool or labels.get(pool_label(labels), ""),
+        pool=node.pool or labels.get(pool_label_key(labels), ""),
         image=image_of(labels, node.node.image) if node.node else "",
         version=node.node.kubelet_version if node.node else "",
         causes=dict(_causes(member, node, lives, due, now)),

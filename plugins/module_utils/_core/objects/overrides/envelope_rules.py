@@ -24,7 +24,7 @@ from ..selectable import (
     is_reserved_namespace,
     kind_refusal,
     malformed_metadata,
-    refusal,
+    never_placed_problem,
     stopping_webhook_problem,
 )
 from .envelope import ClusterResourceEnvelope, Envelope
@@ -75,7 +75,10 @@ def _check_object(manifest: Manifest, credentials: Secrets, path: str) -> t.Iter
     """What could not be selected without an envelope either: ``enveloped-never-placed``, ``stops-cluster``,
     ``malformed-metadata``. FleetError as of ``identify``."""
     each = identify(manifest)
-    never, stops = refusal(each, manifest, credentials=credentials), stopping_webhook_problem(each, manifest)
+    never, stops = (
+        never_placed_problem(each, manifest, credentials=credentials),
+        stopping_webhook_problem(each, manifest),
+    )
     if never:
         yield Found("enveloped-never-placed", path, never.message)
     for problem in (*filter(None, [stops]), *malformed_metadata(each, manifest)):

@@ -37,10 +37,10 @@ def bound(
         resource_override_snapshots=content.overrides.namespaced,
         apply_strategy=apply_strategy,
     )
-    return started(replace(held, binding=_respecified(held.binding, spec)), now)
+    return started_anew(replace(held, binding=_respecified(held.binding, spec)), now)
 
 
-def started(held: RolloutBinding, now: datetime) -> RolloutBinding:
+def started_anew(held: RolloutBinding, now: datetime) -> RolloutBinding:
     """The binding with RolloutStarted True as of ``now``, whatever the condition said before."""
     binding = held.binding
     fresh = replace(

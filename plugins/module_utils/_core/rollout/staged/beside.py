@@ -26,7 +26,7 @@ Begun = t.Sequence[tuple[datetime, ClusterStagedUpdateRun]]
 """Runs that have begun one cluster, each with when it did."""
 
 
-def superseded(scene: RunContext) -> RunRefused | None:
+def superseded_refusal(scene: RunContext) -> RunRefused | None:
     """Why the run ends, ``superseded``: a run that has begun after this one has given another content to one of its
     clusters, whether this one is done with it, has begun it or waits for its turn; in its status such clusters in
     flight have failed. None if there is none, and always as upstream, which goes on to all clusters that are left, and

@@ -29,7 +29,7 @@ from ...windows.clocks import shifted
 from ..conditions import FALSE, TRUE, Conditions, Row
 from . import tasks as staged_tasks
 from .begin import begin
-from .beside import beginning_of, superseded
+from .beside import beginning_of, superseded_refusal
 from .deletion import deletion_step, deletions_under_way
 from .flight import finish_clusters, stage_after, update_clusters
 from .layout import concurrency
@@ -121,7 +121,7 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
         return _decision(run, owed, problems=(refusal.problem,))
     except RunRefused as refusal:
         return _failed(scene, refusal, begun, owed)
-    lost = superseded(scene)
+    lost = superseded_refusal(scene)
     if lost is not None:
         return _failed(replace(scene, run=_with_status(scene, lost.status)), lost, begun, owed)
     if index == ALL_DONE:

@@ -260,7 +260,7 @@ def carried_out(
         if isinstance(action, BindCluster):
             held[action.binding] = after.bound(held[action.binding], action.content, action.apply_strategy, now)
         elif isinstance(action, MarkStarted):
-            held[action.binding] = after.started(held[action.binding], now)
+            held[action.binding] = after.started_anew(held[action.binding], now)
         elif isinstance(action, DeleteBinding):
             held[action.binding] = after.marked_for_deletion(held[action.binding], now)
         elif isinstance(action, RequestApproval):

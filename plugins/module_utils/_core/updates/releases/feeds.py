@@ -22,7 +22,7 @@ from ...objects.clusters.maintenance_forms import RELEASE
 from ...objects.updates.release_catalog import DEPRECATED, GA, PREVIEW, CatalogLocation, KubernetesRelease
 from ...values.instants import parse_time
 from ...values.kube_version import KubeVersion
-from .versions import as_text, is_minor
+from .versions import is_minor, required_text
 
 Feed = t.Any
 """What a YAML or JSON file holds."""
@@ -101,19 +101,19 @@ def _minor(version: str) -> tuple[int, int]:
     return parsed.major, parsed.minor
 
 
-def plain(versions: t.Iterable[str]) -> tuple[KubernetesRelease, ...]:
+def releases_without_dates(versions: t.Iterable[str]) -> tuple[KubernetesRelease, ...]:
     """Versions of a list without dates, as releases that are generally available, in its order; they are not judged."""
     return tuple(KubernetesRelease(version=each) for each in versions)
 
 
 def _text(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
     """A text of versions, parted by white space."""
-    return plain(map(_full, feed.split()))
+    return releases_without_dates(map(_full, feed.split()))
 
 
 def _list(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
     """A list of versions. TypeError for one that is no text."""
-    return plain(map(_full, feed))
+    return releases_without_dates(map(_full, feed))
 
 
 def _schedule(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
@@ -123,7 +123,7 @@ def _schedule(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
     for each in feed["schedules"]:
         status = _status(each.get("endOfLifeDate"), now)
         for patch in each.get("previousPatches") or ():
-            version = as_text(patch["release"])
+            version = required_text(patch["release"])
             day = _day(patch.get("targetDate"))
             yield KubernetesRelease(version=_full(version), status=status, available_from=day)
 
@@ -150,7 +150,7 @@ def _aks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
 def _gke(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
     """What ``gcloud container get-server-config`` prints: versions of control planes. ValueError for one that is no
     full version."""
-    return plain(map(_patch, feed["validMasterVersions"]))
+    return releases_without_dates(map(_patch, feed["validMasterVersions"]))
 
 
 def _eks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
@@ -158,7 +158,7 @@ def _eks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
     AttributeError or KeyError for an entry of another form."""
     for each in feed["clusterVersions"]:
         said = each.get("versionStatus") or each.get("status")
-        version = as_text(each.get("kubernetesPatchVersion") or each["clusterVersion"])
+        version = required_text(each.get("kubernetesPatchVersion") or each["clusterVersion"])
         yield KubernetesRelease(version=_full(version), status=GA if said in _STANDARD else DEPRECATED)
 
 
@@ -170,7 +170,7 @@ def _full(version: str) -> str:
 def _patch(version: t.Any) -> str:
     """A version of a list of patches. ValueError for what is no text, and for one without its patch: a name for the
     newest of the minor, or a platform version of EKS such as 1.34-eks-10."""
-    text = as_text(version)
+    text = required_text(version)
     if not re.match(RELEASE, text):
         raise ValueError(f"{text!r:.60} is not a full version such as 1.34.2")
     return text

@@ -10,7 +10,7 @@ import typing as t
 
 from ...errors import FleetError, Problem
 from ...values.kube_version import KubeVersion
-from .versions import as_text, is_minor, minors_between, reached
+from .versions import is_minor, minors_between, reached, required_text
 
 
 def upgrade_path(version: str, target: str, releases: t.Sequence[str] = ()) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def _spelled_as(target: str, version: str) -> str:
 def _problem(text: t.Any) -> str:
     """Why this is no version; empty if it is one."""
     try:
-        KubeVersion.parse(as_text(text))
+        KubeVersion.parse(required_text(text))
     except ValueError as error:
         return str(error)
     return ""

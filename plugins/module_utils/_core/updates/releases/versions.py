@@ -22,7 +22,7 @@ _NAMED = 10
 _MINOR_ONLY = re.compile(r"v?\d+\.\d+")
 
 
-def as_text(version: t.Any) -> str:
+def required_text(version: t.Any) -> str:
     """A version out of somebody's document, as it is. ValueError for what is no text: YAML reads 1.30 as the number
     1.3."""
     if not isinstance(version, str):

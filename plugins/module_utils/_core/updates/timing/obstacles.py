@@ -75,7 +75,7 @@ def pending(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
     return replace(row, state=PENDING, reason=why.reason, message=why.message, pending_since=since)
 
 
-def held(row: MemberRow, why: MemberBlocker, run: RunState, now: datetime) -> MemberRow:
+def held_or_skipped(row: MemberRow, why: MemberBlocker, run: RunState, now: datetime) -> MemberRow:
     """The member's row, Pending for that reason as of ``pending``, or Skipped by the system once ``Unreachable`` has
     been its reason for the run's ``unreachable_timeout``."""
     row = pending(row, why, now)

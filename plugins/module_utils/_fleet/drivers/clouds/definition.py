@@ -60,7 +60,7 @@ class Definition:
     refused: t.Callable[[str], str] = any_version
 
 
-def minor(version: str) -> str:
+def major_and_minor(version: str) -> str:
     """Major and minor of a version, such as ``1.36``. ValueError if it is no version."""
     found = KubeVersion.parse(version)
     return f"{found.major}.{found.minor}"
@@ -69,7 +69,9 @@ def minor(version: str) -> str:
 def image_name(kind: str, release: str, kubernetes: str) -> str:
     """``<kind>.<minor>-<release>``, for images that are made for one minor of Kubernetes; empty if a part is. Dashes of
     the release become ``_``, for a family ends at the last dash. ValueError if ``kubernetes`` is no version."""
-    return f"{kind}.{minor(kubernetes)}-{release.replace('-', '_')}" if kind and release and kubernetes else ""
+    return (
+        f"{kind}.{major_and_minor(kubernetes)}-{release.replace('-', '_')}" if kind and release and kubernetes else ""
+    )
 
 
 def release_of(image: str) -> str:

@@ -12,7 +12,7 @@ import re
 import typing as t
 
 from ...._core.errors import FleetError
-from .definition import Definition, Document, PoolWork, Settings, image_name, minor, release_of, under_way
+from .definition import Definition, Document, PoolWork, Settings, image_name, major_and_minor, release_of, under_way
 from .tool import Refusals, Tool
 
 _BUSY = re.compile(r"CREATING|UPDATING|DELETING|PENDING|.*_IN_PROGRESS")
@@ -77,13 +77,13 @@ def _minor(target: str) -> str:
     refused = _refused(target)
     if refused:
         raise FleetError("target-not-offered", refused)
-    return minor(target)
+    return major_and_minor(target)
 
 
 def _refused(target: str) -> str:
     """Why EKS does not have a version of three parts: which patch of a minor a cluster gets it alone decides. Empty for
     one of two; ValueError for what is no version."""
-    found = minor(target)
+    found = major_and_minor(target)
     if target.removeprefix("v") == found:
         return ""
     return f'EKS has versions of two parts, and {target} has three; write kubernetesVersion: "{found}"'

@@ -14,7 +14,7 @@ from ...._store.revision import fetch_command, is_descendant
 from ..recorded import REVISION, RecordedPlacement
 
 
-def unknown_revision(record: RecordedPlacement, revision: str, folder: str) -> t.Iterator[Problem]:
+def revision_unknown_problem(record: RecordedPlacement, revision: str, folder: str) -> t.Iterator[Problem]:
     """A finding ``revision-unknown`` where the ``record`` has the revision of the last apply, and the ``folder`` of
     this one tells none; nothing without a ``folder``, where nothing comes from files."""
     last = _last_revision(record)
@@ -31,7 +31,7 @@ def _last_revision(record: RecordedPlacement) -> str | None:
     return str(annotations[REVISION]) if REVISION in annotations else None
 
 
-def older_revision(
+def older_revision_brake(
     name: str,
     record: RecordedPlacement,
     revision: str,
@@ -51,7 +51,7 @@ def older_revision(
     return older_source_brake(name, revision, last, None if descends is None else not descends, allow, deepen)
 
 
-def overrides_lacking(record: RecordedPlacement) -> t.Iterator[Problem]:
+def missing_overrides_problem(record: RecordedPlacement) -> t.Iterator[Problem]:
     """A problem ``overrides-missing`` where bindings of the ``record`` name overrides, which a roll back without any
     would take back unasked; else none. Whether some are given now is for the caller to ask."""
     specs = [each.spec for each in record.known.bindings]

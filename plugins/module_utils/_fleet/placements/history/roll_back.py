@@ -67,7 +67,7 @@ def earlier_placements(session: Session, names: t.Sequence[str], asked: RollBack
     return tuple(found)
 
 
-def forward_again(recorded: RecordedPlacement, objects: t.Iterable[Rendered]) -> t.Iterator[Problem]:
+def rolls_forward_problem(recorded: RecordedPlacement, objects: t.Iterable[Rendered]) -> t.Iterator[Problem]:
     """A problem ``rolls-forward`` where the latest snapshot that is ``recorded`` is a roll back and ``objects`` are
     other content; else none. FleetError as of ``kept_snapshots``."""
     kept = kept_snapshots(recorded)
@@ -163,7 +163,7 @@ def _secrets(
 ) -> dict[ObjectId, Manifest]:
     """The sealed objects of the snapshot with their content, proved to be what was applied then; none without any.
     FleetError as of ``content_of``."""
-    if not kept.sealed:
+    if not kept.secret_sources:
         return {}
     key = known_digest_key(session.records)
     if not key:
@@ -172,9 +172,12 @@ def _secrets(
     wanted = {identify(each): each for each in kept.manifests}
     problems = list[Problem]()
     found = {
-        each: one for each in kept.sealed for one in present.get(each.key, ()) if _is_recorded(one, wanted[each], key)
+        each: one
+        for each in kept.secret_sources
+        for one in present.get(each.key, ())
+        if _is_recorded(one, wanted[each], key)
     }
-    left = {each: source for each, source in kept.sealed.items() if each not in found}
+    left = {each: source for each, source in kept.secret_sources.items() if each not in found}
     for source in sorted(set(left.values())):
         here = [each for each, one in left.items() if one == source]
         try:

@@ -14,7 +14,7 @@ from ...._kube.apply import apply_object, delete_object
 from ...._kube.client import KubeClient
 from ...._kube.documents import an_object
 from ...._kube.errors import ApiError
-from ...members.home import at_home, removable_home, remove_home
+from ...members.home import removable_home, remove_home, with_home_made
 from .observe import PARENTS
 
 T = t.TypeVar("T")
@@ -42,7 +42,7 @@ class Parent:
         if self._version:
             manifest["metadata"]["resourceVersion"] = self._version
         answer = self._unmoved(
-            lambda: at_home(self._client, lambda: apply_object(self._client, manifest, MANAGER, force=True))
+            lambda: with_home_made(self._client, lambda: apply_object(self._client, manifest, MANAGER, force=True))
         )
         written = an_object(answer, f"PATCH {PARENTS}/{manifest['metadata']['name']}", self._client)
         self._seen, self._version = applyset, str(written["metadata"]["resourceVersion"])

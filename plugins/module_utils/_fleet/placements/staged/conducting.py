@@ -26,7 +26,7 @@ from ...._core.values import clock_skew
 from ...._kube.client import Timeouts
 from ...._store.records import Lease
 from ...audit.evidence import failing
-from ...audit.staged_runs import conducting, testify_uncounted
+from ...audit.staged_runs import attested_telling, testify_uncounted
 from ...conductor.interrupts import Interrupts
 from ...conductor.loop import RELOAD, Conductor, Ending, RunLimits
 from ...keeping import Keeper
@@ -194,7 +194,7 @@ class _Conducted:
             interrupted=self.told,
         )
         name = str(journal.state.run.key)
-        telling = conducting(
+        telling = attested_telling(
             session,
             StagedTelling(name, session.say, steering.lines, self.event, self.approved, limits.stays),
             self.laid.run,
@@ -205,7 +205,7 @@ class _Conducted:
         conductor = Conductor(journal, steering, session.clock, telling, limits)
         with failing(telling.testimony):
             ending = conductor.run()
-            conductor.through(lambda _again: self._record_status(bindings, steering.outcomes))
+            conductor.again_while_unreachable(lambda _again: self._record_status(bindings, steering.outcomes))
         return self._report(ending, steering, given, before)
 
     def see(self, state: StagedState, bindings: tuple[RolloutBinding, ...], now: datetime) -> ObservedState:

@@ -114,11 +114,11 @@ def _present(session: Session, kept: KeptSnapshot, given: StagedManifests) -> di
     """What Secrets hold at present, in the files if there are any, else on the hub: the same, unless they have changed
     since. Manifests by key, none if nothing is sealed. FleetError as of ``read_manifests``, ApiError of the hub."""
     found: dict[t.Any, list[Manifest]] = {}
-    if kept.sealed and given.resources:
+    if kept.secret_sources and given.resources:
         for each in read_manifests(given.resources):
             add_by_key(found, each.document)
     elif session.hub is not None:
-        for one in kept.sealed:
+        for one in kept.secret_sources:
             if (one.group, one.kind) == ("", "Secret"):
                 add_by_key(found, _secret(session.hub, one))
     return found

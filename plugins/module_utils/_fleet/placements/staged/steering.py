@@ -194,7 +194,7 @@ class StagedSteering:
                 ),
             )
         elif isinstance(act, MarkStarted):
-            self._begin(act, WRITE, lambda each: after.started(each, now))
+            self._begin(act, WRITE, lambda each: after.started_anew(each, now))
         elif isinstance(act, DeleteBinding):
             self._begin(act, REMOVE, lambda each: after.marked_for_deletion(each, now))
         elif isinstance(act, RequestApproval):

@@ -40,7 +40,7 @@ from ...leases import acquire
 from ...recorded import recorded
 from ...session import Session
 from ..constraints import StartConstraints
-from ..defining import candidates, define_run, run_strategy
+from ..defining import candidates_on_record, define_run, run_strategy
 from ..sources import UpdateManifests
 from ..update_run import recorded_runs, started
 from .catalogue import known_releases
@@ -203,7 +203,7 @@ def _evaluate_each(
     records, now = session.records, session.clock()
     known = known_releases(records, given)
     members = [recorded(FleetMember, each) for each in records.list("FleetMember")]
-    taking, fleet = candidates(records), {each.name: cluster_of(each) for each in members}
+    taking, fleet = candidates_on_record(records), {each.name: cluster_of(each) for each in members}
     done: list[Evaluated] = []
     for profile in _wanted(records, given, names):
         runs = recorded_runs(records, ())[0]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from ...._core.cluster.facts.node import POOL_LABELS, image_of, pool_label
+from ...._core.cluster.facts.node import POOL_LABELS, image_of, pool_label_key
 from ...._core.cluster.state_node import Node
 from ...._core.disruption.members.member_nodes import MemberNodes
 from ...._core.disruption.members.rotation_sight import RotationGround
@@ -226,7 +226,7 @@ class PoolRotations:
         if not due:
             return ground.rotation
         names, spec = [f"{mine.name}/{node.name}" for node in due], ground.rotation.spec
-        spec = replace(spec, nodes=RotatedNodes(by_label=_selector(step.pool, pool_label(due[0].labels))))
+        spec = replace(spec, nodes=RotatedNodes(by_label=_selector(step.pool, pool_label_key(due[0].labels))))
         rotation = replace(ground.rotation, spec=spec)
         problems = list(driver_problems(there, names, rotation, self.wish.replacement))
         if problems:
@@ -238,7 +238,7 @@ class PoolRotations:
 def behind(member: MemberNodes, step: UpgradeStep) -> list[Node]:
     """Nodes of the step's pool that have an older version or image than it brings, or one that cannot be told, in the
     member's order; nodes that are newer stay. The pool without a name has the nodes without a pool label."""
-    mine = (each for each in member.nodes if each.labels.get(pool_label(each.labels), "") == step.pool)
+    mine = (each for each in member.nodes if each.labels.get(pool_label_key(each.labels), "") == step.pool)
     return [each for each in mine if _older(each, step)]
 
 

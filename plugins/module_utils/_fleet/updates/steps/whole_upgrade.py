@@ -192,7 +192,7 @@ class WholeUpgrade:
         again. Errors as of ``run``."""
         self._done.add(step)
         if step.what == CONTROL_PLANE:
-            control = self._operation(hop(self._work, step.version))
+            control = self._operation(operation_to(self._work, step.version))
             ended = control.run(resumed=False)
             self.begun = self.begun or control.begun
             self._on_its_way = self._on_its_way or control.begun
@@ -267,7 +267,7 @@ class WholeUpgrade:
         return self._teller.ended(states.FAILED, states.OPERATION_LOST, str(error), "")
 
 
-def hop(work: Work, version: str) -> Work:
+def operation_to(work: Work, version: str) -> Work:
     """The operation of the attempt that brings the control plane to the version: the attempt's own for the minor of its
     target, or above. ValueError for what is no version."""
     at, target = KubeVersion.parse(version), KubeVersion.parse(work.target)
@@ -281,7 +281,7 @@ def hops_in_flight(work: Work, version: str) -> tuple[Work | None, Work]:
     its minor, if that is not the last of all, and the next one. On the way any patch of a minor will do, for which one
     was the newest when it was begun is not known. ValueError for what is no version."""
     at = KubeVersion.parse(version)
-    here, after = (hop(work, f"{at.major}.{minor}") for minor in (at.minor, at.minor + 1))
+    here, after = (operation_to(work, f"{at.major}.{minor}") for minor in (at.minor, at.minor + 1))
     return (None if here == work else here), after
 
 

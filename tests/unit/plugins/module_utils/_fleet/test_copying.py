@@ -113,7 +113,7 @@ def test_a_verb_that_writes_is_refused_before_it_does_anything(copy: Path, recor
 
 def test_it_is_told_what_a_copy_is_of_and_how_old(copy: Path, records: Path) -> None:
     with session_of(copy, LATER) as copied, session_of(records) as session:
-        assert copied.home == session.home == session.records.place == str(records)
+        assert copied.origin_place == session.origin_place == session.records.place == str(records)
         assert copied_words(copied.records, LATER) == f"of {records}, made at 2026-01-02T03:04:05Z, 50 h ago"
         assert copied_words(copied.records, NOW) == f"of {records}, made at 2026-01-02T03:04:05Z"
         assert copied_words(session.records, LATER) == ""

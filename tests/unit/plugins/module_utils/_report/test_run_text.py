@@ -13,7 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approva
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import with_attempt_end
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import UpgradeStep
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval, with_members
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval, with_members_changed
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import COMPLETED
 from ansible_collections.gitops.fleet.plugins.module_utils._report.run_text import (
@@ -140,7 +140,7 @@ def test_members_that_no_group_takes_are_shown_d3_16() -> None:
 def test_who_skipped_a_member_d3_58() -> None:
     run = played("s{g:a,b}").skip("Member:b").start().run
     assert "b Skipped skipped by user" in lines(Play(run))
-    told = with_members(run.stages[0], lambda row: replace(row, message="skipped on request: it is sold"))
+    told = with_members_changed(run.stages[0], lambda row: replace(row, message="skipped on request: it is sold"))
     assert "b Skipped skipped by user; it is sold" in lines(Play(replace(run, stages=(told,))))
 
 

@@ -10,7 +10,7 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pool_stop import (
     BEFORE,
-    edited_since,
+    budgets_edited_since,
     release_patch,
     stop_patch,
 )
@@ -43,9 +43,9 @@ def test_a_stopped_pool_that_somebody_opened_is_stopped_again_and_keeps_what_it_
 def test_budgets_that_others_wrote_into_a_stopped_pool_are_told_before_they_are_lost() -> None:
     before = pool({"budgets": [{"nodes": "10%"}]})
     stopped = merge_patched(before, stop_patch(before))
-    assert edited_since(before) is None and edited_since(stopped) is None
+    assert budgets_edited_since(before) is None and budgets_edited_since(stopped) is None
     stopped["spec"]["disruption"]["budgets"] = [{"nodes": "5"}]
-    assert edited_since(stopped) == '[{"nodes": "5"}]'
+    assert budgets_edited_since(stopped) == '[{"nodes": "5"}]'
 
 
 @pytest.mark.parametrize("written", ["{", '"5"', "7", "[" * 100_000])

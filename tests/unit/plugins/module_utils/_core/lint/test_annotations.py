@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.annotations import judge_any
+from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.annotations import judge_other_kind
 
 GATES = "spec.template.spec.containers[0].env[0].value"
 
@@ -32,10 +32,10 @@ def karpenter(gates: t.Any) -> dict[str, t.Any]:
     ],
 )
 def test_the_gate_for_drift_is_taken_out_and_others_stay_d0_38(gates: str, kept: str) -> None:
-    (found,) = judge_any(karpenter(gates))
+    (found,) = judge_other_kind(karpenter(gates))
     assert (found.code, found.path, found.mended) == ("feature-gate-gone", GATES, {GATES: kept})
 
 
 @pytest.mark.parametrize("gates", ["NodeDrift=true", "SpotToSpotConsolidation=true", "", None, 5, ["Drift=true"]])
 def test_gates_of_other_names_are_no_matter(gates: t.Any) -> None:
-    assert list(judge_any(karpenter(gates))) == []
+    assert list(judge_other_kind(karpenter(gates))) == []

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.crds import (
     definition,
+    definition_text,
     file_name,
     main,
-    text,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.kinds import KIND_OF, KINDS
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.rules import RULES, as_markdown
@@ -29,7 +29,7 @@ def schemas(kind):
 def test_the_committed_files_are_the_generated_ones():
     """``make crds`` writes them."""
     committed = {path.name: path.read_text(encoding="utf-8") for path in COMMITTED.glob("*.json")}
-    assert committed == {file_name(kind): text(kind) for kind in KINDS}
+    assert committed == {file_name(kind): definition_text(kind) for kind in KINDS}
 
 
 def test_the_program_writes_one_file_per_kind(tmp_path, capsys):
@@ -112,7 +112,7 @@ def test_limits_and_defaults_stand_in_the_schema():
 
 def test_files_are_json():
     for kind in KINDS:
-        assert json.loads(text(kind)) == definition(kind)
+        assert json.loads(definition_text(kind)) == definition(kind)
 
 
 def test_the_documentation_has_the_table_of_rules():

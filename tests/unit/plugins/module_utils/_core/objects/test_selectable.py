@@ -12,7 +12,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identit
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.selectable import (
     is_reserved_namespace,
     malformed_metadata,
-    refusal,
+    never_placed_problem,
     stopping_webhook_problem,
 )
 
@@ -77,7 +77,7 @@ def test_reserved_namespaces_d4_10(name: str, reserved: bool) -> None:
     ],
 )
 def test_never_placed_with_a_reason_d4_10(never: dict[str, t.Any]) -> None:
-    problem = refusal(identify(never), never, services={("web", "shop")})
+    problem = never_placed_problem(identify(never), never, services={("web", "shop")})
     assert problem is not None
     assert problem.code == "never-placed"
     assert "is left out: " in problem.message
@@ -104,24 +104,24 @@ def test_never_placed_with_a_reason_d4_10(never: dict[str, t.Any]) -> None:
     ],
 )
 def test_their_neighbours_are_placed(placed: dict[str, t.Any]) -> None:
-    assert refusal(identify(placed), placed, services={("web", "shop")}) is None
+    assert never_placed_problem(identify(placed), placed, services={("web", "shop")}) is None
 
 
 @pytest.mark.parametrize("namespace", ["gitops-fleet", "gitops-fleet-jobs", "kube-system", "fleet-system"])
 def test_nothing_is_placed_in_a_reserved_namespace_F20(namespace: str) -> None:
     inside = manifest("v1", "ConfigMap", metadata={"namespace": namespace})
-    problem = refusal(identify(inside), inside)
+    problem = never_placed_problem(identify(inside), inside)
     assert problem is not None and f"namespace {namespace} is reserved" in problem.message
 
 
 def test_the_secrets_by_which_members_are_reached_are_never_placed() -> None:
     access, other = manifest("v1", "Secret", "m1-access"), manifest("v1", "Secret", "settings")
     credentials = {("web", "m1-access")}
-    problem = refusal(identify(access), access, credentials=credentials)
+    problem = never_placed_problem(identify(access), access, credentials=credentials)
     assert problem is not None and "a member is reached by the credentials in it" in problem.message
-    assert refusal(identify(other), other, credentials=credentials) is None
+    assert never_placed_problem(identify(other), other, credentials=credentials) is None
     same_name = manifest("v1", "ConfigMap", "m1-access")
-    assert refusal(identify(same_name), same_name, credentials=credentials) is None
+    assert never_placed_problem(identify(same_name), same_name, credentials=credentials) is None
 
 
 def scopeless(api_version: str, kind: str, name: str, **metadata: t.Any) -> dict[str, t.Any]:
@@ -172,7 +172,7 @@ BOOTSTRAP = {"labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}}
     ids=lambda each: each if isinstance(each, str) else each["metadata"]["name"],
 )
 def test_what_a_cluster_or_the_fleet_lives_on_is_left_out_F20(each: dict[str, t.Any], why: str) -> None:
-    problem = refusal(identify(each), each)
+    problem = never_placed_problem(identify(each), each)
     assert problem is not None and why in problem.message
 
 
@@ -188,14 +188,14 @@ def test_what_a_cluster_or_the_fleet_lives_on_is_left_out_F20(each: dict[str, t.
     ids=lambda each: each["metadata"]["name"],
 )
 def test_what_people_make_beside_it_is_placed(each: dict[str, t.Any]) -> None:
-    assert refusal(identify(each), each) is None
+    assert never_placed_problem(identify(each), each) is None
 
 
 @pytest.mark.parametrize("value", [["rbac-defaults"], {"a": "b"}, 1, True])
 @pytest.mark.parametrize("key", ["labels", "annotations"])
 def test_metadata_that_maps_to_no_texts_is_told_and_ends_nothing(key: str, value: t.Any) -> None:
     odd = scopeless(RBAC, "ClusterRole", "odd", **{key: {"kubernetes.io/bootstrapping": value, "": value}})
-    assert refusal(identify(odd), odd) is None
+    assert never_placed_problem(identify(odd), odd) is None
     found = list(malformed_metadata(identify(odd), odd))
     assert {(each.code, each.where) for each in found} == {("malformed-metadata", f"ClusterRole odd metadata.{key}")}
     assert len(found) == 2

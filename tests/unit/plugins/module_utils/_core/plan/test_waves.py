@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import WantedPlacement
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import ClusterPlan, PlacementPlan
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.waves import (
-    counted_as_recorded,
+    counted_as_recorded_findings,
     reached_at_once,
     waves,
 )
@@ -267,7 +267,7 @@ def of(known, objects=CONTENT, policy=None, fleet="abc", **more):
 
 def test_a_silent_cluster_that_counts_as_available_is_told_with_since_when():
     """With maxUnavailable 1 b is updated although a, which was available two weeks ago, may be down."""
-    (told,) = counted_as_recorded(of(recorded()), {"a"})
+    (told,) = counted_as_recorded_findings(of(recorded()), {"a"})
     assert (told.code, told.where) == ("counted-as-recorded", "a (web)")
     assert "available since 2026-01-01T12:00:00Z" in told.message
 
@@ -292,4 +292,4 @@ def test_a_silent_cluster_that_counts_as_available_is_told_with_since_when():
     ],
 )
 def test_where_nothing_rests_on_it_nothing_is_told(plan, silent):
-    assert counted_as_recorded(plan, silent) == ()
+    assert counted_as_recorded_findings(plan, silent) == ()

@@ -65,7 +65,7 @@ def test_what_is_kept_elsewhere_is_told_of_envelopes_too():
         "data": {"plain": configmap("a"), "hidden": secret("inner", "git:c")},
     }
     found = kept(0, secret("login", "git:b"), configmap("a"), envelope)
-    assert {str(each): source for each, source in found.sealed.items()} == {
+    assert {str(each): source for each, source in found.secret_sources.items()} == {
         "Secret login": "git:b",
         "ResourceEnvelope shop/box": "git:c",
     }

@@ -14,8 +14,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.preflight import (
     MemberLook,
     ProtectedNode,
-    deprecated_apis,
-    findings,
+    apis_to_be_removed,
+    preflight_findings,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberBlocker, MemberView
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import T0
@@ -31,7 +31,7 @@ API{group="idle",removed_release="1.36",resource="things",subresource="",version
 
 
 def codes(look: MemberLook, **view: object) -> list[tuple[str, bool]]:
-    found = findings(look, MemberView(name=look.name, **view), TARGET, T0)  # type: ignore[arg-type]
+    found = preflight_findings(look, MemberView(name=look.name, **view), TARGET, T0)  # type: ignore[arg-type]
     assert all(each.member == look.name and each.message for each in found)
     return [(each.code, each.blocks) for each in found]
 
@@ -91,8 +91,8 @@ def test_who_is_there_already_or_does_not_answer() -> None:
 
 
 def test_only_apis_that_were_used_and_go() -> None:
-    assert deprecated_apis(METRICS) == (("schemas of flow/v1b", "1.36"), ("things of later/v1", "1.40"))
-    assert deprecated_apis("") == ()
+    assert apis_to_be_removed(METRICS) == (("schemas of flow/v1b", "1.36"), ("things of later/v1", "1.40"))
+    assert apis_to_be_removed("") == ()
 
 
 @pytest.mark.parametrize(("minor", "blocks"), [("1.36", True), ("1.35", True), ("1.37", False), ("soon", True)])
@@ -105,7 +105,9 @@ def test_u20_a_chained_member_that_fails_on_the_way_is_not_called_too_far() -> N
     look = MemberLook(name="m", version="v1.33.1", pools=(NodePoolStatus(name="np", count=1, version="v1.31.0"),))
     why = MemberBlocker(reason="PreconditionFailed", message="pool np has kubelets that are too old")
     judged = lambda view, *_more: replace(view, fail=why)  # noqa: E731
-    found = [findings(look, MemberView(name="m"), TARGET, T0, judged, chain)[0].code for chain in (False, True)]
+    found = [
+        preflight_findings(look, MemberView(name="m"), TARGET, T0, judged, chain)[0].code for chain in (False, True)
+    ]
     assert found == ["minor-skipped", "kubelet-skew"]
 
 
@@ -122,7 +124,7 @@ def test_each_refusal_has_its_code(version: str, kubelet: str, words: str, code:
     look = MemberLook(name="m", version=version, pools=(NodePoolStatus(name="np", count=1, version=kubelet),))
     why = MemberBlocker(reason="PreconditionFailed", message=words)
     for target in (TARGET, "") if code == "version-unreadable" else (TARGET,):
-        found = findings(look, MemberView(name="m"), target, T0, lambda view, *_more: replace(view, fail=why))
+        found = preflight_findings(look, MemberView(name="m"), target, T0, lambda view, *_more: replace(view, fail=why))
         assert [(each.code, each.message, each.blocks) for each in found] == [(code, words, True)]
 
 
@@ -130,7 +132,7 @@ def test_who_holds_a_node_pool_is_named_with_what_lets_it_go() -> None:
     """A pod, by the annotation on it, till its end or for ever; or the node itself."""
     pod = ProtectedNode(node="n-1", pool="batch", pod="night/batch-0", until=T0)
     look = MemberLook(name="m", version="v1.35.4", protected=(pod, ProtectedNode(node="n-2", pool="work")))
-    (found,) = findings(look, MemberView(name="m"), TARGET, T0)
+    (found,) = preflight_findings(look, MemberView(name="m"), TARGET, T0)
     when = T0.isoformat().replace("+00:00", "Z")
     assert found.message == (
         f"karpenter.sh/do-not-disrupt holds nodes: pod night/batch-0 in pool batch until {when}, "
@@ -138,10 +140,10 @@ def test_who_holds_a_node_pool_is_named_with_what_lets_it_go() -> None:
         "`kubectl annotate pod -n night batch-0 karpenter.sh/do-not-disrupt-`, "
         "or nodePools.pace.terminationGracePeriodSeconds"
     )
-    (found,) = findings(replace(look, protected=look.protected[1:]), MemberView(name="m"), TARGET, T0)
+    (found,) = preflight_findings(replace(look, protected=look.protected[1:]), MemberView(name="m"), TARGET, T0)
     assert "let go by `kubectl annotate node n-2 karpenter.sh/do-not-disrupt-`, or" in found.message
     reached = replace(look.protected[1], reached_by=("--kubeconfig", "/fleet/a b.conf", "--context", "prod"))
-    (found,) = findings(replace(look, protected=(reached,)), MemberView(name="m"), TARGET, T0)
+    (found,) = preflight_findings(replace(look, protected=(reached,)), MemberView(name="m"), TARGET, T0)
     assert "`kubectl --kubeconfig '/fleet/a b.conf' --context prod annotate node n-2 karpenter.sh/" in found.message
 
 

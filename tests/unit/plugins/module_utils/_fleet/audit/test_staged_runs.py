@@ -22,7 +22,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import StagedState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition, ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.history import HistoryRequest, fleet_history
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.staged_runs import conducting, deed_of_command
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.staged_runs import (
+    attested_telling,
+    deed_of_command,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.words import StagedTelling
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -73,7 +76,7 @@ def test_who_defines_a_run_says_which_snapshot_it_takes(index: str, used: str, t
 def conducted(session: Session, before: StagedState, *states: StagedState, why: str) -> t.Any:
     """The row of the history, after the run went through the states and ended with the last one."""
     inner = StagedTelling("web-7", lambda _text: None, list, lambda _reason, _text: None)
-    telling = conducting(session, inner, states[-1].run, "", "", REVISION)
+    telling = attested_telling(session, inner, states[-1].run, "", "", REVISION)
     telling.begin(before, NOW)
     for each in states:
         telling.stored(each, NOW)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import RunState
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.history import HistoryRequest, fleet_history
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.update_runs import conducting
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.update_runs import attested_telling
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import RunProgress
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -48,7 +48,7 @@ def test_each_member_that_it_was_begun_on_is_told_of_with_its_versions_and_image
     versions = {"version_before": "1.35.4", "version_after": "1.36.3"}
     state = with_member(laid("s{g:a,b,c}"), "a", state="Completed", **versions)
     run = object_of(state, DIGEST)
-    telling = conducting(session, run, RunProgress(run, silent, silent, silent, {}), "", ())
+    telling = attested_telling(session, run, RunProgress(run, silent, silent, silent, {}), "", ())
     telling.begin(state, NOW)
     telling.stored(with_member(state, "b", state="Running", attempt=1, operation="b-1"), NOW)
     state = with_member(state, "b", state="Completed", node_images=("Ubuntu-12",), **versions)

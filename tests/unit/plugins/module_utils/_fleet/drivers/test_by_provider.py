@@ -15,7 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.by_provider import (
     not_offered,
-    refuse_target,
+    target_remarks,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.command import CommandDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.options import OptionPlace, drivers_from
@@ -110,8 +110,8 @@ def test_remarks_for_some_and_a_refusal_for_all():
     eks = {"command": {"providers": {"aks": {"definition": "az_aks"}, "eks": {"definition": "eksctl"}}}}
     of = members(east="aks", west="eks", south="eks")
     refused = not_offered(eks, of.values(), "1.36.3")
-    (remark,) = refuse_target(refused, list(of), "here")
+    (remark,) = target_remarks(refused, list(of), "here")
     assert (remark.code, remark.where) == ("target-not-offered", "here") and remark.message.endswith("south, west")
     with pytest.raises(FleetError, match="two parts"):
-        refuse_target(refused, ["west", "south"], "here")
-    assert refuse_target(refused, ["east"], "here") == ()
+        target_remarks(refused, ["west", "south"], "here")
+    assert target_remarks(refused, ["east"], "here") == ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.choosing import unfit_names
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.choosing import unfit_name_problems
 
 LONG = "a" * 64
 
@@ -28,6 +28,6 @@ def test_a_namespace_is_a_dns_label_and_a_name_a_subdomain(
     member: str, options: dict[str, str], unfit: list[str]
 ) -> None:
     one = decode(FleetMember, {"metadata": {"name": member}, "spec": {"connection": {"kubeconfig": "/none"}}})
-    found = list(unfit_names(options, [one], "drivers.cluster_api"))
+    found = list(unfit_name_problems(options, [one], "drivers.cluster_api"))
     assert [each.where for each in found] == [f"drivers.cluster_api.{name}" for name in unfit]
     assert all(each.code == "bad-option" and member in each.hint for each in found)

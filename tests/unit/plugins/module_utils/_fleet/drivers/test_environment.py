@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import environment
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.environment import allowed
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.environment import environment_passed_on
 
 # What ansible-runner and AWX set for a job, and what is secret in it.
 OF_A_JOB_RUNNER = (
@@ -44,7 +44,7 @@ OF_A_JOB_RUNNER = (
 
 @pytest.mark.parametrize("name", OF_A_JOB_RUNNER)
 def test_what_is_meant_for_the_outer_run_stays_there(name: str):
-    assert allowed({name: "x"}) == {}
+    assert environment_passed_on({name: "x"}) == {}
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_what_is_meant_for_the_outer_run_stays_there(name: str):
     + ["ANSIBLE_CONFIG", "ANSIBLE_ROLES_PATH", "ANSIBLE_COLLECTIONS_PATH"],
 )
 def test_where_things_are_is_passed_on(name: str):
-    assert allowed({name: "x"}) == {name: "x"}
+    assert environment_passed_on({name: "x"}) == {name: "x"}
 
 
 def test_the_user_adds_names_and_patterns():
     environ = {"AWS_PROFILE": "a", "AWS_REGION": "b", "TOKEN": "c", "OTHER": "d"}
-    assert set(allowed(environ, ("AWS_*", "TOKEN"))) == {"AWS_PROFILE", "AWS_REGION", "TOKEN"}
+    assert set(environment_passed_on(environ, ("AWS_*", "TOKEN"))) == {"AWS_PROFILE", "AWS_REGION", "TOKEN"}
 
 
 def test_no_environment_is_shown_with_what_holds_it():

@@ -24,7 +24,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Observation
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import LocalDriver, without_cluster
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import (
+    LocalDriver,
+    local_driver_problems,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 from ansible_collections.gitops.fleet.plugins.module_utils._local import state as states
 from ansible_collections.gitops.fleet.plugins.module_utils._local import upgrades
@@ -161,7 +164,7 @@ def test_one_that_leads_elsewhere_is_the_cluster_of_its_name_or_none(
         driver.cluster_of("dev-eu-1")
     assert refused.value.code == "no-such-cluster" and refused.value.where == "dev-eu-1"
     assert f"in {clusters.root} there are: member-1, member-2" in refused.value.hint
-    assert [each.where for each in without_cluster(dict.fromkeys(clusters.members, driver), "")] == ["dev-eu-1"]
+    assert [each.where for each in local_driver_problems(dict.fromkeys(clusters.members, driver), "")] == ["dev-eu-1"]
 
 
 @pytest.mark.parametrize(("authority", "found"), [(pem("CCCC"), ""), (PEM_OF_1, "member-1"), ("", "member-1")])
@@ -172,7 +175,9 @@ def test_a_member_of_another_fleet_on_this_machine_is_not_the_cluster_of_its_nam
     clusters.member("member-1", "https://127.0.0.1:30001", authority)
     driver = clusters.driver()
     assert driver._cluster("member-1") == found
-    assert [each.code for each in without_cluster({"member-1": driver}, "")] == ([] if found else ["no-such-cluster"])
+    assert [each.code for each in local_driver_problems({"member-1": driver}, "")] == (
+        [] if found else ["no-such-cluster"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,7 +190,7 @@ def test_a_target_without_an_api_server_is_refused_for_each_member_before_anythi
     """At its turn the first member would fail, and the run with it."""
     for name, port, authority in (("member-1", 20001, PEM_OF_1), ("member-2", 20002, PEM_OF_2)):
         clusters.member(name, f"https://127.0.0.1:{port}", authority)
-    found = without_cluster(dict.fromkeys(clusters.members, clusters.driver()), target)
+    found = local_driver_problems(dict.fromkeys(clusters.members, clusters.driver()), target)
     assert [(each.where, each.code) for each in found] == ([(name, code) for name in clusters.members] if code else [])
 
 

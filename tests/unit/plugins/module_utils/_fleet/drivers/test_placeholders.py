@@ -8,7 +8,11 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.placeholders import filled, unknown, values
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.placeholders import (
+    filled,
+    unknown_placeholders,
+    values,
+)
 
 WORK = Work(operation="run-1.east.2", run="run", member="east", upgrade_type="Full", target="1.36.3", attempt=2)
 
@@ -25,11 +29,11 @@ def test_what_is_put_in_is_not_looked_at_again():
 def test_other_braces_are_left_alone():
     argv = ('{"name": "{member}"}', "{Name:state}", "{}", "{0}", "${HOME:-x}")
     assert filled(argv, values(WORK, "")) == ('{"name": "east"}', "{Name:state}", "{}", "{0}", "${HOME:-x}")
-    assert unknown(argv) == ()
+    assert unknown_placeholders(argv) == ()
 
 
 def test_unknown_names_are_told_once_each():
-    assert unknown(("{cluster}", "{member}", "{zone}{cluster}")) == ("cluster", "zone")
+    assert unknown_placeholders(("{cluster}", "{member}", "{zone}{cluster}")) == ("cluster", "zone")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.identity import (
     Identities,
     cluster_words,
-    doubles,
+    double_member_problems,
     several_names,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
@@ -82,7 +82,7 @@ def test_a_refusal_names_the_right_to_grant() -> None:
 def test_names_of_one_cluster_are_found_and_members_without_a_uid_are_no_doubles() -> None:
     uids = {"d": A, "a": A, "b": B, "c": A, "x": "", "y": ""}
     assert several_names(uids) == (("a", "c", "d"),)
-    (problem,) = doubles(uids)
+    (problem,) = double_member_problems(uids)
     assert (problem.code, problem.where) == ("double-member", "a, c, d") and "a and c and d are one" in problem.message
 
 

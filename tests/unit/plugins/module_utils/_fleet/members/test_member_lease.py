@@ -122,7 +122,7 @@ def test_a_lease_is_renewed_in_time_although_the_clock_was_set_ahead_and_back(mo
     monkeypatch.setattr(time, "clock_gettime", lambda _which: boot + passed)
     monkeypatch.setattr(time, "time", lambda: wall + passed + set_ahead)
     renewed: list[float] = []
-    monkeypatch.setattr(member_lease, "at_home", lambda _client, _take: SimpleNamespace(seconds=300))
+    monkeypatch.setattr(member_lease, "with_home_made", lambda _client, _take: SimpleNamespace(seconds=300))
     monkeypatch.setattr(member_lease, "renew", lambda _client, lease: renewed.append(passed) or lease)
     client, taken = SimpleNamespace(without_time_budget=contextlib.nullcontext), None
     lease = KeptLease(t.cast(t.Any, client), t.cast(t.Any, taken), 300)

@@ -33,8 +33,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import FleetReading
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, Member
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.recorded_facts import (
-    facts_of,
     members_with_young_facts,
+    recorded_or_read_facts,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ServerReadiness
 
@@ -98,10 +98,10 @@ def test_only_the_others_are_read_and_the_oldest_says_how_old_all_are(monkeypatc
     monkeypatch.setattr(recorded_facts, "read_fleet", read_fleet)
     members = {name: member(name, read(age)) for name, age in (("m1", 3), ("m2", 60), ("m3", 7))}
     young = members_with_young_facts(members, NOW, AGE, False)
-    found = facts_of(members, young, Clients(members={}), NOW, pods=False)
+    found = recorded_or_read_facts(members, young, Clients(members={}), NOW, pods=False)
     assert asked == [["m2"]] and [each.name for each in found.members] == ["m1", "m2", "m3"]
     assert found.captured_at == NOW - timedelta(minutes=7)
-    assert facts_of(members, frozenset(), Clients(members={}), NOW, pods=False).captured_at == NOW
+    assert recorded_or_read_facts(members, frozenset(), Clients(members={}), NOW, pods=False).captured_at == NOW
 
 
 def test_a_member_that_is_used_on_recorded_facts_must_say_that_it_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,10 @@ import pytest
 from ansible.utils.display import Display
 from ansible_collections.gitops.fleet.plugins.filter.update_stages import FilterModule
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.templates.stages import candidates, update_stages
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.templates.stages import (
+    candidates_given,
+    update_stages,
+)
 
 STAGES = [
     {"name": "canary", "groups": [{"name": "c"}], "afterStageWaitInSeconds": 600},
@@ -95,5 +98,5 @@ def test_a_warning_shows_no_characters_that_steer_a_terminal(monkeypatch: pytest
 
 def test_a_label_that_is_no_text_is_what_a_run_takes_it_for() -> None:
     """``canary: true`` of YAML is the label ``true``, and none at all where nothing stands behind it."""
-    (found,) = candidates([{"name": "a", "labels": {"canary": True, "none": None, "tier": 1}}])
+    (found,) = candidates_given([{"name": "a", "labels": {"canary": True, "none": None, "tier": 1}}])
     assert found.labels == {"canary": "true", "tier": "1"}

@@ -79,7 +79,7 @@ def test_clusters_are_looked_for_before_anything_is_begun(
     """A run that goes on with no cluster of it there is conducted with other options than before, by which none may
     fail. One that is gone alone fails at its turn."""
     problems = tuple(Problem("no-such-cluster", "it is none", name, "look elsewhere") for name in without)
-    monkeypatch.setattr(conducting, "without_cluster", lambda _drivers, _target: problems)
+    monkeypatch.setattr(conducting, "local_driver_problems", lambda _drivers, _target: problems)
     run: t.Any = SimpleNamespace(status=SimpleNamespace(phase=phase), target="1.36.3")
     drivers: t.Any = {"a": Old(), "b": Old()}
     if not refused:

@@ -37,7 +37,7 @@ def test_a_run_that_was_killed_goes_on_after_another_whose_clock_was_ahead() -> 
     """Its cluster was begun four minutes ahead by the run before it, and nothing has begun there since."""
     game = Play(world("a"), run())
     game.world = replace(
-        game.world, bindings=tuple(after.started(each, NOW + timedelta(minutes=4)) for each in game.world.bindings)
+        game.world, bindings=tuple(after.started_anew(each, NOW + timedelta(minutes=4)) for each in game.world.bindings)
     )
     unbound = game.world
     game.step()
@@ -52,7 +52,7 @@ def test_a_clock_that_was_far_ahead_hides_neither_another_run_nor_a_cluster_that
 
     def begun(game: Play, **later: float) -> None:
         at = game.now + timedelta(**later)
-        game.world = replace(game.world, bindings=tuple(after.started(each, at) for each in game.world.bindings))
+        game.world = replace(game.world, bindings=tuple(after.started_anew(each, at) for each in game.world.bindings))
 
     game = Play(world("a"), run())
     begun(game, days=1)
@@ -73,7 +73,9 @@ def test_nothing_starts_any_more_in_the_look_that_finds_a_failure() -> None:
         game = Play(world("abc", stage("all", ALL, maxConcurrency=2)), run(), **more)
         game.steps()
         game.after(seconds=20).report("a")
-        foreign = (after.started(held(each.cluster), game.now) for each in game.world.bindings if each.cluster == "b")
+        foreign = (
+            after.started_anew(held(each.cluster), game.now) for each in game.world.bindings if each.cluster == "b"
+        )
         others = (each for each in game.world.bindings if each.cluster != "b")
         game.world = replace(game.world, bindings=(*others, *foreign))
         return game

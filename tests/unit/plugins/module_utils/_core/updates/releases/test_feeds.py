@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.feeds import (
     not_believed,
-    plain,
+    releases_without_dates,
     versions_in,
     with_versions,
 )
@@ -140,16 +140,19 @@ def test_a_number_is_no_version() -> None:
 
 
 def test_versions_that_were_known_stay() -> None:
-    before = (CatalogLocation(name="*", versions=plain(["1.34.1", "1.35.0"])), CatalogLocation(name="west"))
+    before = (
+        CatalogLocation(name="*", versions=releases_without_dates(["1.34.1", "1.35.0"])),
+        CatalogLocation(name="west"),
+    )
     gone = KubernetesRelease(version="1.34.1", status="deprecated")
-    (everywhere, west) = with_versions(before, "*", [gone, *plain(["1.36.0"])], exact=False)
+    (everywhere, west) = with_versions(before, "*", [gone, *releases_without_dates(["1.36.0"])], exact=False)
     assert [(each.version, each.status) for each in everywhere.versions] == [
         ("1.34.1", "deprecated"),
         ("1.35.0", "ga"),
         ("1.36.0", "ga"),
     ]
     assert west is before[1]
-    (only, _west) = with_versions(before, "*", plain(["1.36.0"]), exact=True)
+    (only, _west) = with_versions(before, "*", releases_without_dates(["1.36.0"]), exact=True)
     assert [each.version for each in only.versions] == ["1.36.0"]
     assert [each.name for each in with_versions(before, "east", [], exact=False)] == ["*", "west", "east"]
 
@@ -172,4 +175,4 @@ def test_a_minor_far_above_all_others_takes_more_than_one_member(
     reported: dict[str, str], told: list[str], alone: tuple[str, ...]
 ) -> None:
     """A member that is upgraded by hand first is one minor ahead; who claims more would be the goal of all."""
-    assert not_believed(reported, plain(told)) == alone
+    assert not_believed(reported, releases_without_dates(told)) == alone

@@ -10,7 +10,7 @@ import re
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.selectable import refusal
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.selectable import never_placed_problem
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.jobs.manifests import (
     JobSettings,
@@ -71,7 +71,7 @@ def test_what_an_upgrade_runs_by_is_never_placed_whatever_its_namespace():
     job = job_manifest(WORK, SETTINGS, ("true",))
     secret = inputs_manifest({"metadata": {**job["metadata"], "uid": "u-1"}}, {"vars.yml": "s3cret"})
     for each in (job, secret):
-        problem = refusal(identify(each), each)
+        problem = never_placed_problem(identify(each), each)
         assert problem is not None and "an upgrade of this fleet runs by it" in problem.message
     metadata = {**secret["metadata"], "labels": {"app.kubernetes.io/managed-by": "gitops-fleet"}}
-    assert refusal(identify(secret), {**secret, "metadata": metadata}) is None
+    assert never_placed_problem(identify(secret), {**secret, "metadata": metadata}) is None

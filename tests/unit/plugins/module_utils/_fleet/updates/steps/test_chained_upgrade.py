@@ -52,8 +52,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_rotation import PoolEnd, PoolTask
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.whole_upgrade import (
     WholeParts,
-    hop,
     hops_in_flight,
+    operation_to,
 )
 
 NOW = datetime(2026, 8, 17, 12, 0, tzinfo=UTC)
@@ -279,8 +279,8 @@ def test_u20_what_is_no_version_is_told_when_it_is_taken_up() -> None:
 
 
 def test_u20_operations_have_names_that_are_told_apart_and_the_last_one_that_of_the_attempt() -> None:
-    assert hop(WORK, "1.36.3") == WORK and hop(WORK, "v1.37.0") == WORK
-    assert hop(WORK, "v1.35.4") == replace(WORK, operation="run.m.1.v1-35", target="v1.35.4")
+    assert operation_to(WORK, "1.36.3") == WORK and operation_to(WORK, "v1.37.0") == WORK
+    assert operation_to(WORK, "v1.35.4") == replace(WORK, operation="run.m.1.v1-35", target="v1.35.4")
     last, coming = hops_in_flight(WORK, "v1.34.9")
     assert last and (last.operation, last.target) == ("run.m.1.v1-34", "1.34")
     assert (coming.operation, coming.target) == ("run.m.1.v1-35", "1.35")
