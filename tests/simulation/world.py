@@ -44,7 +44,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monito
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.pools import WholeJudge, upgrades_node_pools
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import RunProgress
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import proven, run_document
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
     UpdateManifests,
     update_manifests,
@@ -52,7 +52,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.source
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding, conduct_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import started
 from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import HubRecords
-from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record, Records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.simulation.members import NEW as TARGET
 from ansible_collections.gitops.fleet.tests.simulation.members import OLD, Member, SimulatedDriver
@@ -118,6 +118,7 @@ class World:
         self.records = self._open(None)
         self.given: UpdateManifests = update_manifests((), self.runs, True)
         self._opened = [self.records]
+        self._read: tuple[Record, UpdateRun] | None = None
         self.time.spawn(self._watch)
 
     def join(self, *names: str) -> None:
@@ -185,7 +186,11 @@ class World:
         return run_of(self.run(run))
 
     def run(self, run: str = "") -> UpdateRun:
-        return read_run(self.records, run or self.runs[0]["metadata"]["name"])
+        """The recorded run. Most looks find it as it was at the one before, which is not proven again."""
+        document = run_document(self.records, run or self.runs[0]["metadata"]["name"])
+        if self._read is None or self._read[0] != document:
+            self._read = document, proven(document)
+        return self._read[1]
 
     def row(self, member: str, run: str = "") -> MemberRow:
         return next(row for row in rows(self.state(run)) if row.name == member)

@@ -34,7 +34,7 @@ from .fields import (
     TIME,
     Field,
     Shape,
-    fields_of,
+    fields_by_name,
 )
 from .finding import Finding
 from .meta import ObjectMeta
@@ -140,7 +140,7 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop:
     values of labels, and whole numbers where ``digits`` are taken become text, 2.0 is 2. No mapping if it was none."""
     if not isinstance(document, Mapping):
         return _wrong_type(check, OBJECT, document, path, prop)
-    fields = {each.json: each for each in fields_of(cls)}
+    fields = fields_by_name(cls)
     beside = [key for key in document if key not in fields]
     misspelt = {each for key in beside for each in most_like(str(key), fields)}
     for key in beside:

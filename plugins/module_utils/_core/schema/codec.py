@@ -62,7 +62,8 @@ def encode(obj: t.Any) -> dict[str, t.Any]:
     kind: type = type(obj)
     for attr, json, always, zero, write in _writers(kind):
         value = getattr(obj, attr)
-        if value is None or (not always and (is_empty(value) or (zero and value == 0))):
+        # Nearly every value says something; only of the others it matters why.
+        if not value and (value is None or (not always and (is_empty(value) or (zero and value == 0)))):
             continue
         written = value if write is None else write(value)
         if written is not _ABSENT:

@@ -90,6 +90,12 @@ def fields_of(cls: type) -> tuple[Field, ...]:
     return tuple(_field(cls, each, hints[each.name]) for each in dataclasses.fields(cls))
 
 
+@cache
+def fields_by_name(cls: type) -> Mapping[str, Field]:
+    """The same by their names in manifests, in the same order. Errors as of ``fields_of``."""
+    return {each.json: each for each in fields_of(cls)}
+
+
 def camel(name: str) -> str:
     """The name of an attribute as manifests have it: ``max_skew`` is ``maxSkew``. Names with capitals of their own
     (``clusterUID``) are given by ``json`` of ``prop``."""
@@ -100,7 +106,7 @@ def camel(name: str) -> str:
 def is_empty(value: t.Any) -> bool:
     """Whether a value says as little as an absent field: None, an empty text, tuple or mapping; not 0, False or any
     list."""
-    return value is None or value == "" or (isinstance(value, (tuple, Mapping)) and not value)
+    return not value and (value is None or value == "" or isinstance(value, (tuple, Mapping)))
 
 
 def _field(cls: type, declared: dataclasses.Field[t.Any], hint: t.Any) -> Field:

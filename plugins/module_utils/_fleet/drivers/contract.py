@@ -10,7 +10,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..._core.objects.clusters.fleet_member import NodePoolStatus
+if t.TYPE_CHECKING:  # programs that drivers start for every look at a member begin here
+    from ..._core.objects.clusters.fleet_member import NodePoolStatus
 
 IN_PROGRESS, SUCCEEDED, FAILED, UNKNOWN = "in progress", "succeeded", "failed", "unknown"
 NOT_BEGUN = "not begun"

@@ -17,12 +17,13 @@ from ansible_collections.gitops.fleet.plugins.plugin_utils._bytecode import PLUG
 
 ROOT = Path(__file__).resolve().parents[4]
 CORE = ROOT / "plugins" / "module_utils" / "_core"
-# As ansible-core does it for a task or a template: the plugin by its full name, through the finder of collections.
+# As ansible-core does it for a task or a template: the plugin by its full name, through the finder of collections. The
+# place for bytecode is another one only from there on, so that ansible-core itself is not compiled for it.
 LOADS = """
 import sys
 from ansible.plugins import loader
 loader.init_plugin_loader([])
-kind, name = sys.argv[1:]
+kind, name, sys.pycache_prefix = sys.argv[1:]
 plugins = getattr(loader, f"{kind}_loader")
 assert plugins.get(f"gitops.fleet.{name}", class_only=True)
 core = "ansible_collections.gitops.fleet.plugins.module_utils._core"
@@ -85,6 +86,5 @@ def test_a_place_that_cannot_be_written_to_costs_time_and_nothing_else(tmp_path:
 def loaded(kind: str, name: str, kept: Path) -> str:
     """The types of the loaders of all that such a plugin has imported in a fresh interpreter."""
     without = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    command = [sys.executable, "-c", LOADS, kind, name]
-    environment = without | {"PYTHONPYCACHEPREFIX": str(kept)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+    command = [sys.executable, "-c", LOADS, kind, name, str(kept)]
+    return subprocess.run(command, env=without, capture_output=True, text=True, check=True).stdout.strip()
