@@ -62,6 +62,21 @@ def test_an_approved_member_that_is_away_is_named_and_nothing_is_written(fleet: 
     assert written == []
 
 
+def test_an_approved_change_goes_on_without_a_member_that_is_away_and_holds_the_placement(fleet: Fleet) -> None:
+    """It is picked whatever it says; who is away when its turn comes waits, as without an approval."""
+    fleet.join("m1", "m2")
+    fleet.place(TWO)
+    fleet.apply()
+    facts = fleet.facts()
+    fleet.resources(fleet.configmap(color="red"))
+    approved = fleet.look(facts=facts, look=False).plan.digest
+    fleet.cut("m2")
+    report = fleet.apply(facts=facts, approved=approved)
+    assert report.plan.digest == approved and report.outcomes[fleet.name]["m1"].error is None
+    error = report.outcomes[fleet.name]["m2"].error
+    assert error is not None and error.code == "unreachable"
+
+
 def test_a_plan_of_files_and_facts_needs_no_member(fleet: Fleet) -> None:
     fleet.join("m1", "m2")
     fleet.place(TWO)

@@ -18,6 +18,7 @@ from ..._core.objects.placements.binding import BOUND, SCHEDULED, UNSCHEDULED
 from ..._core.plan.digest import contents_digest
 from ..._core.plan.document import (
     EVACUATED,
+    GAINED,
     LEFT_BEHIND,
     LOST,
     NOTHING_RECORDED,
@@ -182,10 +183,10 @@ def contents_under(plan: PlacementPlan, request: PlanRequest) -> str:
 
 
 def check_still_eligible(plan: FleetPlan, members: t.Collection[str], clients: Clients) -> None:
-    """An approved plan rests on older facts: each cluster that it picked must still say that it is ready before
-    anything is done. FleetError ``became-ineligible`` with all that do not, or do not answer, ``no-workers``; those
-    that are no ``members`` are not asked."""
-    picked = {each.cluster for one in plan.plans for each in one.clusters if each.change != LOST}
+    """An approved plan rests on older facts: each cluster that gains a placement by it must still say that it is ready
+    before anything is done. FleetError ``became-ineligible`` with all that do not, or do not answer, ``no-workers``;
+    those that are no ``members``, or hold the placement already, are not asked: they are picked whatever they say."""
+    picked = {each.cluster for one in plan.plans for each in one.clusters if each.change == GAINED}
     answers = in_parallel({name: _asks_ready(clients, name) for name in sorted(picked & set(members))})
     problems = [
         Problem(
