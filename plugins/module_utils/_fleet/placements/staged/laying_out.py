@@ -71,9 +71,9 @@ def laid_out(
 ) -> Laid:
     """The run decided on as it stands, twice: which snapshot it takes is known once it has begun, which overrides act
     only with the content; once, and without a plan, where it cannot begin, and where one that has ended, or is to stop,
-    cannot be planned: what the latter has in flight is judged by the records alone then. ``given`` counts before what
-    is recorded; with ``sends`` the content of Secrets must be had, as it goes to clusters. Nothing is written.
-    FleetError as of ``run_ground``, ``seen_requests``, ``hubs_among``, and of any other run of ``planned`` and
+    cannot be planned, or brakes keep it from going on: what it has in flight is judged by the records alone then.
+    ``given`` counts before what is recorded; with ``sends`` the content of Secrets must be had, as it goes to clusters.
+    Nothing is written. FleetError as of ``run_ground``, ``seen_requests``, ``hubs_among``, and of any other run of ``planned`` and
     ``refuse_other_overrides``."""
     ground, now = run_ground(session.records, run, given), session.clock()
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
@@ -96,6 +96,8 @@ def laid_out(
         )
         if not (over or begins):
             refuse_other_overrides(run, plan)
+            if run.spec.state == STOP:
+                _refuse_braked(plan)
     except FleetError as error:
         if begins or not (over or run.spec.state == STOP):
             raise
@@ -112,7 +114,12 @@ def check_plan(laid: Laid, wish: StagedOptions) -> None:
     if laid.plan is None or is_over(laid.run):
         return
     check_digest(laid, wish.approved)
-    stopped = braked([laid.plan])
+    _refuse_braked(laid.plan)
+
+
+def _refuse_braked(plan: PlacementPlan) -> None:
+    """FleetError with all brakes that stop the plan."""
+    stopped = braked([plan])
     if stopped:
         raise FleetError.of(stopped)
 

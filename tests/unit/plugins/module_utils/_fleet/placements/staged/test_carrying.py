@@ -13,8 +13,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged import laying_out
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.carrying import staged_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import StagedOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import read_run
@@ -93,6 +94,23 @@ def test_a_run_whose_overrides_are_in_files_alone_is_told_to_stop_and_stops_with
         staged_run(session, "web-1", nothing, "conducted", wish, write=True)
     assert refused.value.code == "overrides-changed"
     assert staged_run(session, "web-1", given, "conducted", wish, write=True).verdict[1] == "awaiting-approval"
+
+
+def test_a_run_that_stops_is_kept_from_it_by_no_brake(
+    records: SqliteRecords, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where whoever began it has lifted one, and a schedule carries it on without; it begins nothing any more."""
+    given = staged(records, tmp_path)
+    session = Session(records=records, holder="me", clock=lambda: NOW, environ={})
+    wish = StagedOptions(ways=ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0))))
+    assert staged_run(session, "web-1", given, "conducted", wish, write=True).verdict[1] == "awaiting-approval"
+    monkeypatch.setattr(laying_out, "braked", lambda _plans: (Problem("brake-max-removals", "too many"),))
+    with pytest.raises(FleetError) as refused:
+        staged_run(session, "web-1", given, "conducted", wish, write=True)
+    assert refused.value.code == "brake-max-removals"
+    assert staged_run(session, "web-1", given, "stopped", wish, write=True).changed
+    stopped = staged_run(session, "web-1", given, "conducted", wish, write=True)
+    assert stopped.verdict[1] == "stopped" and [each.code for each in stopped.notes] == ["brake-max-removals"]
 
 
 def test_what_a_run_would_do_when_it_goes_on_is_no_change_until_it_does(records: SqliteRecords, tmp_path: Path) -> None:
