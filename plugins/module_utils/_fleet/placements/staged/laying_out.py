@@ -73,8 +73,8 @@ def laid_out(
     only with the content; once, and without a plan, where it cannot begin, and where one that has ended, or is to stop,
     cannot be planned, or brakes keep it from going on: what it has in flight is judged by the records alone then.
     ``given`` counts before what is recorded; with ``sends`` the content of Secrets must be had, as it goes to clusters.
-    Nothing is written. FleetError as of ``run_ground``, ``seen_requests``, ``hubs_among``, and of any other run of ``planned`` and
-    ``refuse_other_overrides``."""
+    Nothing is written. FleetError as of ``run_ground``, ``seen_requests``, ``hubs_among``, and of any other run of
+    ``planned`` and ``refuse_other_overrides``."""
     ground, now = run_ground(session.records, run, given), session.clock()
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
     judge = judge_of(session, run, digest, wish.terms)
