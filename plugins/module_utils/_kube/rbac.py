@@ -52,7 +52,7 @@ class Subject:
     namespace: str = ""
 
     @property
-    def mark(self) -> str:
+    def name_suffix(self) -> str:
         """A part of the names of its roles (``ada-1f3c9a``), so that those for two subjects do not replace each other:
         words of the last 40 characters of its name, and six digits of a digest of kind, namespace and name."""
         digest = hashlib.sha256("/".join((self.kind, self.namespace, self.name)).encode()).hexdigest()
@@ -78,8 +78,10 @@ def read_only_manifests(
     rules = [*_resource_rules((*_FACTS, *_BUDGETS, _NAMESPACE, *kinds), READ), _path_rule()]
     return (
         _home(namespace),
-        *_cluster_role(f"gitops-fleet-read-{subject.mark}", rules, subject),
-        *_role(f"gitops-fleet-read-applysets-{subject.mark}", namespace, _resource_rules((_PARENT,), READ), subject),
+        *_cluster_role(f"gitops-fleet-read-{subject.name_suffix}", rules, subject),
+        *_role(
+            f"gitops-fleet-read-applysets-{subject.name_suffix}", namespace, _resource_rules((_PARENT,), READ), subject
+        ),
     )
 
 
@@ -99,8 +101,8 @@ def apply_manifests(subject: Subject, kinds: t.Iterable[Resource], namespace: st
     parents = [*_resource_rules((_PARENT,), APPLY), *_resource_rules((_LEASE,), HOLD)]
     return (
         _home(namespace),
-        *_cluster_role(f"gitops-fleet-apply-{subject.mark}", rules, subject),
-        *_role(f"gitops-fleet-applysets-{subject.mark}", namespace, parents, subject),
+        *_cluster_role(f"gitops-fleet-apply-{subject.name_suffix}", rules, subject),
+        *_role(f"gitops-fleet-applysets-{subject.name_suffix}", namespace, parents, subject),
     )
 
 
@@ -122,8 +124,8 @@ def node_manifests(subject: Subject, namespace: str = NAMESPACE) -> tuple[Manife
     ]
     return (
         _home(namespace),
-        *_cluster_role(f"gitops-fleet-nodes-{subject.mark}", rules, subject),
-        *_role(f"gitops-fleet-node-lease-{subject.mark}", namespace, _resource_rules((_LEASE,), HOLD), subject),
+        *_cluster_role(f"gitops-fleet-nodes-{subject.name_suffix}", rules, subject),
+        *_role(f"gitops-fleet-node-lease-{subject.name_suffix}", namespace, _resource_rules((_LEASE,), HOLD), subject),
     )
 
 
@@ -151,10 +153,10 @@ def role_manifests(
     namespace ``gitops-fleet`` comes before them where it is one of these; the others have to be there."""
     made: list[Manifest] = [_home(NAMESPACE)] if NAMESPACE in inside else []
     rules = [each.as_rule() for each in everywhere]
-    made += _cluster_role(f"gitops-fleet-{name}-{subject.mark}", rules, subject) if rules else ()
+    made += _cluster_role(f"gitops-fleet-{name}-{subject.name_suffix}", rules, subject) if rules else ()
     for namespace, grants in inside.items():
         rules = [each.as_rule() for each in grants]
-        made += _role(f"gitops-fleet-{name}-{subject.mark}", namespace, rules, subject)
+        made += _role(f"gitops-fleet-{name}-{subject.name_suffix}", namespace, rules, subject)
     return tuple(made)
 
 

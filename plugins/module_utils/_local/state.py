@@ -332,7 +332,7 @@ def _remove_folders(folder: Path) -> None:
 def half_removed(root: Path, name: str = "*") -> tuple[Path, ...]:
     """Folders, in the order of their paths, of clusters of this name, or of any, of which a removal was cut off or is
     under way: keys and data may be in them. Neither links nor folders of other users, which are not ours to remove, but
-    for root."""
+    for root. ``remove`` finds what it has just renamed by it."""
     return tuple(sorted(each for each in root.glob(f".{name}{_REMOVED}*") if _is_own_folder(each)))
 
 

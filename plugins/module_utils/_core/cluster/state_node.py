@@ -10,7 +10,6 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
 
 from ..errors import FleetError
 from ..objects.clusters.member_cluster import Taint
@@ -149,12 +148,6 @@ class StateNode:
         """``terminationGracePeriod`` of the NodeClaim, a duration such as ``30m``; empty, also without a NodeClaim: a
         drain may take for ever."""
         return self.claim.spec.termination_grace_period if self.claim is not None else ""
-
-    @cached_property
-    def free(self) -> t.Mapping[str, int]:
-        """What its pods that have not ended leave of the Node, in 10^-9 of each resource's unit, negative where they
-        ask for more; empty without a Node."""
-        return free_of(self.node.allocatable, self.pods) if self.node is not None else EMPTY
 
     @property
     def allocatable(self) -> t.Mapping[str, int]:

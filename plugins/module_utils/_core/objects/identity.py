@@ -55,12 +55,6 @@ class ObjectId:
         """Group, kind, namespace and name: the object over all versions of its API."""
         return self.group, self.kind, self.namespace, self.name
 
-    def as_dict(self) -> dict[str, str]:
-        """The form of an item of ``status.selectedResources`` of a placement; empty group and namespace are left
-        out."""
-        named = {"version": self.version, "kind": self.kind, "name": self.name}
-        return {key: value for key, value in (("group", self.group), ("namespace", self.namespace)) if value} | named
-
     def __str__(self) -> str:
         """``Kind namespace/name``, or ``Kind name`` without a namespace; group and version are left out."""
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"

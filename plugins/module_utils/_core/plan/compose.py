@@ -161,7 +161,7 @@ def compose(
     decided = None if wanted.deleting else schedule_keeping_unread(placement, policy, facts.index, known.bindings)
     outcome = decided.scheduled if decided else None
     after = decided.bindings if decided else tuple(_unscheduled(each) for each in known.bindings)
-    staying = staying_members(after, facts.index) if wanted.overrides else []
+    staying = members_to_hold(after, facts.index) if wanted.overrides else []
     made = by_cluster(wanted.objects, wanted.overrides, staying, wanted.sealing)
     named = WantedContent(resource_snapshot=snapshot, overrides=made.overrides)
     contents = Contents(named, wanted.objects, made.rendered)
@@ -208,9 +208,9 @@ def compose(
     return replace(plan, findings=(*plan.findings, *gap_finding(plan), *held_by_limits_findings(plan)))
 
 
-def staying_members(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
-    """The clusters of the index that are to hold the placement by its bindings, and not to lose it; each once, by
-    name."""
+def members_to_hold(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
+    """The clusters of the index that are to hold the placement by its bindings, whether they have it already or gain it
+    now, and not to lose it; each once, by name."""
     names = {each.spec.target_cluster for each in bindings if _is_to_hold(each)} & index.positions.keys()
     return [index.clusters[index.positions[name]] for name in sorted(names)]
 

@@ -24,7 +24,7 @@ from .compose import (
     WantedPlacement,
     brakes_of,
     cluster_rows,
-    staying_members,
+    members_to_hold,
 )
 from .digest import plan_digest
 from .document import LOST, PlacementPlan
@@ -49,7 +49,7 @@ def staged_plan(
     stop the run are told in the plan and not raised. FleetError as of ``by_cluster`` where overrides cannot be carried
     out. ValueError as of ``brakes_of``. Nothing is written."""
     placement = wanted.placement
-    staying = staying_members(known.bindings, index) if wanted.overrides else []
+    staying = members_to_hold(known.bindings, index) if wanted.overrides else []
     made = by_cluster(wanted.objects, wanted.overrides, staying, wanted.sealing)
     contents = Contents(
         WantedContent(resource_snapshot=snapshot, overrides=made.overrides), wanted.objects, made.rendered

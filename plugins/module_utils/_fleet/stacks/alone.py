@@ -27,9 +27,10 @@ _MOST = 4096
 
 @contextlib.contextmanager
 def alone(where: StackPlace) -> t.Iterator[None]:
-    """Held while the stack is worked on, by runs with the same home of the engine, which is this user's on this
+    """Held while the stack is worked on, by runs with the same home of the engine, by default this user's on this
     machine; it ends with its holder, also by SIGKILL, and is not waited for; its files in ``.gitops-fleet`` there stay.
-    FleetError ``stack-locked`` with who has it and since when, ``unwritable-folder``, and as of ``project_name``."""
+    FleetError ``stack-locked`` with who has it and since when, as far as that is noted yet and can be read,
+    ``unwritable-folder``, and as of ``project_name``."""
     path = where.home / ".gitops-fleet" / f"{_digest(where)}.lock"
     note = path.with_suffix(".holder")
     with contextlib.ExitStack() as held:

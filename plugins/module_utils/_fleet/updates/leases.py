@@ -82,9 +82,10 @@ class UpgradeLeases:
     _locks: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     def claim(self, member: str, again: bool = False) -> MemberBlocker | None:
-        """Takes the lease. None once it is held or the member goes without, which is said; else what stands against it,
-        in words that stay the same from look to look. A lease that is held is not asked for again, a member that goes
-        without only once, or ``again``. FleetErrors of the member are not raised."""
+        """Takes the lease, once another thread that asks the same member is through, however long that takes. None once
+        it is held or the member goes without, which is said; else what stands against it: others who have it, in words
+        that stay the same from look to look, or, not raised, the FleetError of the member. A lease that is held is not
+        asked for again, a member that goes without only once, or ``again``."""
         with self._locks[member]:
             return self._claimed(member, again)
 

@@ -241,8 +241,9 @@ def _new_run(run: ClusterStagedUpdateRun, to: str, suffix: str, index: str, vari
 
 def approval_lines(run: str, playbook: str, state: str, usual: bool) -> list[str]:
     """Who carries a run on whose gate was passed, in a line, with its ``playbook``; ``state`` is that of an update run,
-    which may stand still until it is started again, and empty for a staged one. The command stands there only where the
-    records are at the ``usual`` place: an approver reaches others with a login that is not the conductor's."""
+    which may stand still until it is started again, and empty for a staged one, or where it is not known. The command
+    stands there only where the records are at the ``usual`` place: an approver reaches others with a login that is not
+    the conductor's."""
     stands = state in (STOPPED, FAILED)
     command = playbook_command(playbook, {"run": run, **({"restart": True} if stands else {})}) if usual else ""
     words = "takes it up again" if stands else "goes on with it, unless that is under way"

@@ -36,11 +36,6 @@ class BudgetedPool:
     budgets: tuple[Budget, ...]
     census: NodeCensus
 
-    @property
-    def key(self) -> str:
-        """``member/name``."""
-        return f"{self.member}/{self.name}"
-
 
 def budgeted_pools(member: MemberNodes, rotations: t.Iterable[NodeRotation]) -> tuple[BudgetedPool, ...]:
     """What has budgets on the member: its NodePools by name, each with its nodes that Karpenter looks at, then those of

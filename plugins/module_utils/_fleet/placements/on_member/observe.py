@@ -122,12 +122,24 @@ def applysets_on(client: KubeClient) -> tuple[ApplySet, ...]:
     return tuple(sorted((parsed_parent(each, client) for each in parents), key=lambda each: each.placement))
 
 
+def _texts(value: t.Any) -> t.Iterator[str]:
+    """All texts in the value: itself, items, keys and values, however deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, t.Mapping):
+        yield from _texts([*value, *value.values()])
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+
+
 def parsed_parent(parent: t.Mapping[str, t.Any], client: KubeClient) -> ApplySet:
-    """The ApplySet in a parent ConfigMap that was read on a member. What is in it is recorded and shown, so one that
-    holds what we log in with is refused. FleetError ``applyset-invalid`` for that, and if it is damaged."""
+    """The ApplySet in a parent ConfigMap that was read on a member. What is in it is recorded and shown, so one with
+    what we log in with in its metadata or ``data`` is refused. FleetError ``applyset-invalid`` for that, and if it is
+    damaged."""
     try:
-        data = str(parent.get("data"))
-        if client.hide(data) != data:
+        texts = "\n".join(_texts([parent.get("metadata"), parent.get("data")]))
+        if client.hide(texts) != texts:
             raise ValueError(f"ConfigMap {NAMESPACE}/{parent['metadata']['name']} holds a credential of ours")
         return read_parent(parent)
     except ValueError as error:

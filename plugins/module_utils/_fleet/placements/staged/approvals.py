@@ -198,8 +198,9 @@ def seen_requests(
 ) -> tuple[ClusterApprovalRequest, ...]:
     """The requests that count, by name. One that was made for another run of this name, or for other work, counts for
     nothing and is deleted, so that it is asked for anew; so is one that cannot be read, and one whose approval does not
-    count. ``tell`` is told of each before it is deleted, as it was judged: one that somebody writes meanwhile is left
-    to the next look. Without ``tell`` none is deleted. FleetError of the records, and what ``judge`` raises."""
+    count; what the run has taken is not judged again. ``tell`` is told of each before it is deleted, as it was judged:
+    one that somebody writes meanwhile is left to the next look. Without ``tell`` none is deleted. FleetError of the
+    records, and what ``judge`` raises."""
     key = run.key
     kind = key.kinds.approval
     documents = {record_name(each): each for each in records.list(kind, key.labels, key.namespace)}
@@ -207,6 +208,7 @@ def seen_requests(
         found = None if each.name in documents else records.get(kind, each.name)
         if found is not None:
             documents[each.name] = found
+    taken = {each.name for each in requests_of(run) if each.accepted}
     out = []
     for name, document in sorted(documents.items()):
         request = None
@@ -217,7 +219,7 @@ def seen_requests(
                 raise
             why = f"it cannot be read: {error.message}"
         else:
-            why = _strange(request, run, digest) or judge(request)
+            why = _strange(request, run, digest) or ("" if name in taken else judge(request))
             if not why:
                 out.append(request)
                 continue

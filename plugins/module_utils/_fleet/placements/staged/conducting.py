@@ -196,7 +196,7 @@ class _Conducted:
         name = str(journal.state.run.key)
         telling = attested_telling(
             session,
-            StagedTelling(name, session.say, steering.lines, self.event, self.approved, limits.stays),
+            StagedTelling(name, session.say, steering.lines, self.event, self.tell_approver, limits.stays),
             self.laid.run,
             self.laid.digest,
             self.wish.approved,
@@ -229,8 +229,9 @@ class _Conducted:
         request_approval(self.session.records, run, self._digest(run), act, self.lease)
         self._looked = None
 
-    def approved(self, name: str) -> None:
-        """Tells whose the approval is that the run takes, before it begins what follows. ApiError of the hub."""
+    def tell_approver(self, name: str) -> None:
+        """Tells whose the approval is that the run takes, before it begins what follows; ``name`` is that of the
+        request's record. Nothing is told where the last look has not seen the request. ApiError of the hub."""
         run = self.laid.run
         for each in self._requests:
             if run.key.record(each.name) == name:

@@ -150,6 +150,19 @@ def test_so_is_one_by_the_terms_that_the_run_keeps(session: Session) -> None:
     assert seen_requests(session.records, kept, DIGEST, judge_of(session, kept, DIGEST, Terms())) == ()
 
 
+def test_one_that_the_run_has_taken_is_not_judged_again(session: Session) -> None:
+    """Whoever took it was killed before the request said so; terms that are stricter by now take nothing back."""
+    request(session, APPROVED)
+    taken = replace(ASKED, type="ApprovalRequestApproved")
+    task = StageTaskStatus(type=TASK, approval_request_name="web-before-prod", conditions=(ASKED, taken))
+    stage = StageUpdatingStatus(stage_name="prod", clusters=(), before_stage_task_status=(task,))
+    run = replace(RUN, status=replace(RUN.status, stages_status=(stage,)))
+    judge = judge_of(session, run, DIGEST, FOUR_EYES)
+    told: list[t.Any] = []
+    (kept,) = seen_requests(session.records, run, DIGEST, judge, told.append)
+    assert judge(kept) and told == [] and kept.name == "web-before-prod"
+
+
 def test_so_is_one_that_was_given_to_an_earlier_run_of_the_name_and_not_by_our_verb(session: Session) -> None:
     request(session, said("Approved", "looks fine"), uid="u-0")
     looked(session, Terms())

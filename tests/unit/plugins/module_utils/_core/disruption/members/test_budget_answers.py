@@ -71,8 +71,8 @@ def test_nodes_that_a_rotation_selects_are_a_pool_of_each_member_that_it_selects
     two = member("m2", node("d", pool="blue"), env="test")
     wanted = rotation({"nodes": "50%"}, nodes={"byLabel": "pool=blue"}, memberSelector={"byLabel": "env=prod"})
     found = answers([one, two], wanted)
-    assert {(each.pool.key, each.reason, each.allowed) for each in found} == {
-        ("m1/blue", reason, 0) for reason in ("Empty", "Drifted", "Underutilized")
+    assert {(each.pool.member, each.pool.name, each.reason, each.allowed) for each in found} == {
+        ("m1", "blue", reason, 0) for reason in ("Empty", "Drifted", "Underutilized")
     }
     assert found[0].blocks == (
         "budget 1 (nodes: 50%) 50% of 2 nodes is 1: always active", "node b is not Ready",
