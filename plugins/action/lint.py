@@ -11,7 +11,7 @@ from ..module_utils._fleet.lint import lint
 from ..module_utils._fleet.showing import plain_json
 from ..module_utils._fleet.templates.present import given_instant
 from ..module_utils._report.lint.findings import (
-    findings_json,
+    findings_data,
     findings_summary,
     findings_text,
     level_counts,
@@ -35,7 +35,7 @@ class ActionModule(Verb):
         lines = findings_text(*numbers)
         for line in lines:
             run.say(line)
-        document = findings_json(*numbers) | {"mended": [each.as_dict() for each in linted.mended]}
+        document = findings_data(*numbers) | {"mended": [each.as_dict() for each in linted.mended]}
         if options["write_json"] and not run.check_mode:
             _write(options["write_json"], document)
         if options["write_sarif"] and not run.check_mode:

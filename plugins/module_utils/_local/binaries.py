@@ -61,7 +61,8 @@ class Binary:
 
     @property
     def stages(self) -> tuple[Path, ...]:
-        """The YAML files below ``stages`` beside it, by path: kwok's Stage files. Empty where there are none."""
+        """All ``.yaml`` files below ``stages`` beside it, by path, taken for kwok's Stage files. Empty where there are
+        none."""
         return tuple(sorted((self.path.parent / "stages").rglob("*.yaml")))
 
     @property

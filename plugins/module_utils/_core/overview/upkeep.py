@@ -109,10 +109,11 @@ def nodes_without_image(member: FleetMember) -> int:
     return max(0, there - sum(images_of(member).values()))
 
 
-def images_in_all(members: t.Iterable[t.Mapping[str, int]]) -> dict[str, int]:
-    """Nodes of all these members by image, the most first, of equal ones by image."""
+def images_in_all(images: t.Iterable[t.Mapping[str, int]]) -> dict[str, int]:
+    """All nodes by image, the most first, of equal ones by image; ``images`` are the nodes by image of each member.
+    The report's page sums them up for itself."""
     counts: Counter[str] = Counter()
-    for each in members:
+    for each in images:
         counts.update(each)
     return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
 

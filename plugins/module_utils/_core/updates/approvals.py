@@ -52,8 +52,8 @@ class Court:
 
     @property
     def makers(self) -> frozenset[str]:
-        """Who made the run and who started it; empty if one of them is not named, or the hub does not vouch for the
-        run."""
+        """Who made the run and who started it, by which approvals are judged; empty if one of them is not named, or the
+        hub does not vouch for the run."""
         return proven_makers(named_makers(self.run), self.vouches(self.run.metadata.creation_timestamp))
 
 

@@ -54,7 +54,7 @@ def recorded_digest(run: UpdateRun) -> str:
     return run.metadata.annotations.get(DIGEST, "")
 
 
-def is_recorded_strategy(run: UpdateRun) -> bool:
+def has_recorded_strategy(run: UpdateRun) -> bool:
     """Whether the strategy in the status of the run is the one that was laid out, by its digest; also where there is
     neither."""
     return run.metadata.annotations.get(STRATEGY, "") == strategy_digest(run.status.strategy)
@@ -88,7 +88,7 @@ def _digest(run: UpdateRun, state: RunState) -> t.Iterator[str]:
     computed = run_digest(run.spec, state.stages, run.status.node_image_selection, form)
     if recorded != computed:
         yield f"it was recorded with digest {recorded or 'none'}, and what stands in it now has {computed}"
-    if STRATEGY in run.metadata.annotations and not is_recorded_strategy(run):
+    if STRATEGY in run.metadata.annotations and not has_recorded_strategy(run):
         yield "the strategy in its status is not the one that was laid out"
 
 

@@ -34,7 +34,7 @@ from ..schema.metadata_rules import with_ending
 from ..values.update_states import ACTIVE, ALREADY_AT_TARGET, FAILED, SKIPPED, SYSTEM
 from ..windows.clocks import FIRST
 from .facts import DONE
-from .integrity import is_recorded_strategy
+from .integrity import has_recorded_strategy
 from .record.run_state import run_of
 from .releases.versions import reached
 from .status import derive
@@ -169,7 +169,7 @@ def _strategy(before: UpdateRun) -> UpdateRunStrategy | None:
     proves. FleetError ``strategy-unproven`` if it does not."""
     if not before.spec.strategy_name:
         return before.spec.strategy
-    if before.status.strategy is None or not is_recorded_strategy(before):
+    if before.status.strategy is None or not has_recorded_strategy(before):
         message = "nothing proves that the strategy in its status is the one that it was laid out by"
         hint = "make the run by hand, with spec.retryOf, spec.members and the strategy"
         raise FleetError("strategy-unproven", message, f"UpdateRun/{before.name}", hint)

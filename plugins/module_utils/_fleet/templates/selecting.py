@@ -13,6 +13,7 @@ from ..._core.errors import FleetError, Problem
 from ..._core.foreign import written
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.policy import ClusterSelector, ClusterSelectorTerm
+from ..._core.objects.placements.property_rules import check_property_requirements
 from ..._core.scheduling.cluster_affinity import ClusterAffinityFilter
 from ..._core.scheduling.index import FleetIndex
 from ..._core.schema.checking import Check, check_object
@@ -33,8 +34,8 @@ def selected_by(cluster: t.Any, selector: t.Any) -> bool:
     ``selector`` is a text as for ``kubectl -l``, a label selector (an empty one selects all), ``{byLabel: text}`` of an
     update group, a term of a placement, a list of terms or ``{clusterSelectorTerms: terms}``, of which one is enough;
     no terms select all. A property that cannot be judged does not match. FleetError ``bad-argument``, also for None,
-    ``wrong-type``, ``invalid-label-selector``, ``sorter-in-required``, ``undecodable``, ``malformed-requirement``, and
-    as of the rules for terms.
+    ``wrong-type``, ``invalid-label-selector``, ``sorter-in-required``, ``undecodable``, and as of
+    ``check_property_requirements``.
     """
     (document, *more) = objects(cluster, "input") or [{}]
     if more:
@@ -110,17 +111,18 @@ def _by_terms(document: Mapping[str, t.Any], selector: t.Any) -> bool:
             raise FleetError("sorter-in-required", text, f"selector.clusterSelectorTerms[{index}].propertySorter")
         if term.label_selector is not None:
             _by_labels(document, term.label_selector)
+        if term.property_selector is not None:
+            place = f"selector.clusterSelectorTerms[{index}].propertySelector.matchExpressions"
+            wrong = check_property_requirements(term.property_selector.match_expressions, place)
+            if problems := [Problem(each.code, each.message, each.path, each.hint) for each in wrong]:
+                raise FleetError.of(problems)
     metadata = document.get("metadata")
     named = document if isinstance(metadata, Mapping) else {**document, "metadata": document}
     try:
         found = decode(MemberCluster, named)
     except ValueError as error:
         raise FleetError("undecodable", str(error), "input") from None
-    affinity = ClusterAffinityFilter.of(FleetIndex([found], given_instant()), terms, upstream=False)
-    wrong = [each for each in affinity.findings if each.code == "malformed-requirement"]
-    if wrong:
-        raise FleetError.of(wrong)
-    return bool(affinity.passing)
+    return bool(ClusterAffinityFilter.of(FleetIndex([found], given_instant()), terms, upstream=False).passing)
 
 
 def _refuse(check: Check) -> None:

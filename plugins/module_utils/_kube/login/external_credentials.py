@@ -106,7 +106,8 @@ def _from_slot(key: str, place: str, make: t.Callable[[], Credential], refused: 
 @dataclass(frozen=True)
 class ExecPlugin:
     """A command that prints an ExecCredential (client.authentication.k8s.io/v1 and v1beta1). What it printed is kept in
-    memory, for all users with the same command, until a minute before it expires, at least for half of its time."""
+    memory, for all users with the same command, folder and, as far as it is told, cluster, until a minute before it
+    expires, at least for half of its time."""
 
     config: str = field(repr=False)  # JSON of the kubeconfig's exec section: the key in the cache
     cluster: str = field(repr=False)

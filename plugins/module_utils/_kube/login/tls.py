@@ -26,9 +26,9 @@ class _SharedContext(ssl.SSLContext):
 
 
 def tls_context(connection: Connection, cert: bytes = b"", key: bytes = b"") -> ssl.SSLContext:
-    """A context that trusts the cluster's authorities only, for TLS 1.2 and newer, HTTP/1.1 and many threads at once;
-    an ``insecure`` connection checks nothing. ``cert`` and ``key`` are PEM; without ``key`` it is taken to be in
-    ``cert``.
+    """A context that trusts the cluster's authorities only, or the system's where the connection names none, for TLS
+    1.2 and newer, HTTP/1.1 and many threads at once; an ``insecure`` connection checks nothing. ``cert`` and ``key``
+    are PEM; without ``key`` it is taken to be in ``cert``.
 
     The system's authorities are read only where the connection names none: loading them costs a hundred times as much
     as one cluster CA. Raises FleetError ``kubeconfig-invalid`` for a CA, certificate or key that cannot be loaded.

@@ -29,7 +29,7 @@ def findings_text(
     return [*lines, *folded(findings_summary(remarks, documents, checked, passed_over, silenced), further="")]
 
 
-def findings_json(
+def findings_data(
     remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
 ) -> dict[str, t.Any]:
     """The findings as one document: each with its place, in the order given, counts by level, how many documents were

@@ -48,8 +48,8 @@ class MessagePipe:
                 raise EOFError
 
     def arrived(self) -> list[bytes]:
-        """The messages that are there by now, as they were pickled; ``ended`` says that no other will come. By one
-        thread at a time."""
+        """All messages that are there by now, as they were pickled; none stays behind, so that whoever waits for the
+        socket is woken by what comes later. ``ended`` says that no other will come. By one thread at a time."""
         while self._more(socket.MSG_DONTWAIT):
             pass
         return self._whole(math.inf)

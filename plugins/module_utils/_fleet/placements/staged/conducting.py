@@ -129,8 +129,9 @@ def carry_on(
 
 def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions) -> StagedReport:
     """Records the stages of a run that has none yet, and who is in each, or that it cannot begin (of one that only
-    cannot begin yet: nothing), anew where somebody else writes it meanwhile; one that has some is only rehearsed. No
-    member is asked. FleetError ``lease-held``, ``lease-lost``, ``run-deleted``, and as of ``rehearse``."""
+    cannot begin yet: nothing), anew where somebody else writes it meanwhile; one that has some is only rehearsed. The
+    digest is asked of a run that can begin. No member is asked. FleetError ``lease-held``, ``lease-lost``,
+    ``run-deleted``, and as of ``rehearse``."""
     if is_laid_out(run):
         return rehearse(session, run, given, wish)
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
@@ -138,7 +139,8 @@ def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifest
         while not is_laid_out(before := journal.state.run):
             idle = replace(before, spec=replace(before.spec, state=INITIALIZE))
             laid = laid_out(session, idle, given, wish, recorded_members(session.records), sends=False)
-            check_digest(laid, wish.approved)
+            if laid.plan is not None:
+                check_digest(laid, wish.approved)
             told_to = replace(laid.run, spec=before.spec)
             if journal.store(StagedState(run=told_to), in_flight=False):
                 return replace(ended(laid, given, changed=told_to != before), run=told_to)

@@ -20,7 +20,8 @@ def recorded_run(key: RunKey, document: Record) -> ClusterStagedUpdateRun:
 
 
 def recorded_strategy(key: RunKey, document: Record) -> ClusterStagedUpdateStrategy:
-    """The strategy of such a run. FleetError ``record-damaged``."""
+    """The strategy of such a run, of the kind that the key says; where it stands is not asked. FleetError
+    ``record-damaged``."""
     return recorded(StagedUpdateStrategy if key.namespace else ClusterStagedUpdateStrategy, document)
 
 

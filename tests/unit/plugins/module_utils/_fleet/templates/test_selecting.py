@@ -65,6 +65,8 @@ def test_rows_and_other_objects_have_labels_too():
         (CLUSTER, {"matchLabel": {}}, ["matchLabel", "matchLabels"]),
         (CLUSTER, {"matchLabels": {"a b": "c"}}, ["a b"]),
         (CLUSTER, need("resources.kubernetes-fleet.io/left-cpu", "Ge", "1"), ["left"]),
+        (CLUSTER, need("bad name", "Ge", "1"), ["bad name", "selector.clusterSelectorTerms[0].propertySelector"]),
+        ({}, need("kubernetes-fleet.io/node-count", "Ge", "lots"), ["lots", "selector.clusterSelectorTerms[0]"]),
         (CLUSTER, need("kubernetes-fleet.io/node-count", "Above", "1"), ["Above"]),
         (CLUSTER, need("kubernetes-fleet.io/node-count", "Ge", "lots"), ["lots"]),
         (CLUSTER, {"propertySorter": {"name": "x", "sortOrder": "Ascending"}}, ["propertySorter"]),

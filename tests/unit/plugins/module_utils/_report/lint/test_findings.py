@@ -16,7 +16,7 @@ import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.remark import LintProblem
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import lint
 from ansible_collections.gitops.fleet.plugins.module_utils._report.lint.findings import (
-    findings_json,
+    findings_data,
     findings_text,
     yaml_lines,
 )
@@ -80,7 +80,7 @@ def test_values_are_printed_as_yaml_that_reads_back(value: t.Any):
 
 
 def test_data_has_all_of_it():
-    data = json.loads(json.dumps(findings_json([REMARK], 3, 2)))
+    data = json.loads(json.dumps(findings_data([REMARK], 3, 2)))
     assert data["counts"] == {"error": 1, "warning": 0, "note": 0}
     assert (data["documents"], data["checked"]) == (3, 2)
     assert data["findings"][0] == {

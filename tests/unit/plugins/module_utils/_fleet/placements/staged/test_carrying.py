@@ -96,6 +96,23 @@ def test_a_run_whose_overrides_are_in_files_alone_is_told_to_stop_and_stops_with
     assert staged_run(session, "web-1", given, "conducted", wish, write=True).verdict[1] == "awaiting-approval"
 
 
+def test_a_run_that_cannot_begin_yet_has_no_digest_that_could_be_another(
+    records: SqliteRecords, tmp_path: Path
+) -> None:
+    """It is recorded, and told to wait; what was approved is asked once it can begin."""
+    given = staged(records, tmp_path)
+    session = Session(records=records, holder="me", clock=lambda: NOW, environ={})
+    (binding,) = records.list("ClusterResourceBinding")
+    spec = {**binding["spec"], "schedulingPolicySnapshotName": "web-9"}
+    records.replace({**binding, "spec": spec})
+    report = staged_run(session, "web-1", given, "present", StagedOptions(approved="0123456789abcdef"), write=True)
+    assert report.changed and not report.run.status.stages_status
+    records.replace({**records.get("ClusterResourceBinding", record_name(binding)), "spec": binding["spec"]})
+    with pytest.raises(FleetError) as refused:
+        staged_run(session, "web-1", given, "present", StagedOptions(approved="0123456789abcdef"), write=True)
+    assert refused.value.code == "digest-mismatch"
+
+
 def test_a_run_that_stops_is_kept_from_it_by_no_brake(
     records: SqliteRecords, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
