@@ -61,8 +61,7 @@ class Binary:
 
     @property
     def stages(self) -> tuple[Path, ...]:
-        """All ``.yaml`` files below ``stages`` beside it, by path, taken for kwok's Stage files. Empty where there are
-        none."""
+        """All ``.yaml`` files below ``stages`` beside it, by path, taken for kwok's Stage files; may be empty."""
         return tuple(sorted((self.path.parent / "stages").rglob("*.yaml")))
 
     @property
