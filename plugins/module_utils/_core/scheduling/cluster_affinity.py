@@ -14,7 +14,7 @@ from ..errors import FleetError, Problem
 from ..objects.placements.policy import ClusterSelectorTerm, PropertyRequirement
 from ..values.listed import listed
 from ..values.quantity import Quantity, parse_quantity
-from ..values.selector import EXISTS, LabelSelector, LabelSelectorRequirement
+from ..values.selector import EXISTS, LabelSelector, LabelSelectorRequirement, selector_problem
 from . import bitset
 from .index import FleetIndex
 from .properties import (
@@ -68,11 +68,15 @@ class ClusterAffinityFilter:
     def of(cls, index: FleetIndex, terms: tuple[ClusterSelectorTerm, ...], *, upstream: bool) -> ClusterAffinityFilter:
         """The filter, judged for all clusters. What cannot be judged does not match and is a finding,
         ``malformed-requirement`` or ``malformed-property``, if a cluster is left of which it decides, in the order of
-        the terms, each once; with ``upstream`` all findings are a FleetError."""
+        the terms, each once; with ``upstream`` all findings are a FleetError, as is a label selector that is none."""
         judged = tuple(_judge(index, number, term, upstream) for number, term in enumerate(terms))
         matched, findings = 0, []
-        for term in judged:
-            alive = index.everyone & ~matched & term.labelled
+        for number, term in enumerate(judged):
+            left = index.everyone & ~matched
+            wrong = selector_problem(term.label_selector) if upstream and left else ""
+            if wrong:
+                findings.append(Problem("malformed-requirement", wrong, f"{FIELD}[{number}].labelSelector"))
+            alive = left & term.labelled
             for requirement in term.requirements:
                 findings += _findings(index, requirement, alive)
                 alive &= requirement.bits

@@ -16,6 +16,7 @@ from ..cluster.facts.prices import UNITS
 from ..errors import FleetError, Problem
 from ..objects.placements.policy import PreferredClusterSelector, PropertySorter
 from ..values.listed import listed, number_of
+from ..values.selector import selector_problem
 from . import bitset
 from .cluster_affinity import malformed_values
 from .index import FleetIndex
@@ -38,13 +39,15 @@ FIELD = "spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDu
 @dataclass(frozen=True)
 class PreferredTerm:
     """One preference, numbered from 0, read against the index: clusters in ``labelled``, a bit set by position, match
-    its label selector; ``column`` is None without a usable sorter."""
+    its label selector; ``column`` is None without a usable sorter. ``wrong_labels`` says what is wrong with the
+    selector where upstream is asked for, else it is empty."""
 
     number: int
     weight: int
     labelled: int
     sorter: PropertySorter | None
     column: PropertyColumn | None
+    wrong_labels: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,8 +120,10 @@ class PreferredAffinity:
                 else:
                     column = index.column(sorter.name, upstream=upstream)
                     findings += malformed_values(index, column, index.everyone)
-            labelled = index.selected(preferred.preference.label_selector)
-            terms.append(PreferredTerm(number, preferred.weight, labelled, sorter, column))
+            selector = preferred.preference.label_selector
+            wrong = selector_problem(selector) if upstream else ""
+            labelled = index.selected(selector)
+            terms.append(PreferredTerm(number, preferred.weight, labelled, sorter, column, wrong))
         if upstream and findings:
             raise FleetError.of(findings)
         return cls(index, tuple(terms), tuple(dict.fromkeys(findings)))
@@ -150,9 +155,12 @@ class PreferredAffinity:
         return tuple(found)
 
     def check_extremes(self, candidates: int) -> None:
-        """FleetError where upstream refuses to score ``candidates``: ``sorter-out-of-range`` if spelling puts a value
-        beyond the extremes, ``malformed-sorter`` for a sort order that there is not."""
+        """FleetError where upstream refuses to score ``candidates``: ``malformed-requirement`` for a label selector
+        that is none, ``sorter-out-of-range`` if spelling puts a value beyond the extremes, or an extreme is too large,
+        ``malformed-sorter`` for a sort order that there is not."""
         for term in self.terms:
+            if term.weight and candidates and term.wrong_labels:
+                raise FleetError("malformed-requirement", term.wrong_labels, f"{FIELD}[{term.number}].preference")
             if not (term.weight and term.column and term.sorter):
                 continue
             scored = candidates & term.labelled & term.column.valued
@@ -161,7 +169,7 @@ class PreferredAffinity:
                 raise FleetError("malformed-sorter", wrong, f"{_field(term.number)}.sortOrder")
             for position in beyond_extremes(term.column):
                 if bitset.has(scored, position):
-                    text = f"{term.column.texts[position]} lies outside of the fleet's extremes as spelled"
+                    text = f"{term.column.texts[position]} cannot be placed between the fleet's extremes as spelled"
                     raise FleetError("sorter-out-of-range", text, f"MemberCluster/{self.index.names[position]}")
 
     def totals(self, flags: bytes, count: int) -> list[int]:

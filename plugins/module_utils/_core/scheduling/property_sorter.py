@@ -56,11 +56,13 @@ def scores(column: PropertyColumn, sorter: PropertySorter, weight: int) -> tuple
 
 
 def beyond_extremes(column: PropertyColumn) -> list[int]:
-    """Positions whose float lies outside of the extremes' floats, where upstream gives up, by value; empty if there are
-    not two different values."""
-    if not column.spread_out:
+    """Positions of the values that upstream gives up on, by value: those whose float lies outside of the extremes'
+    floats, as one of an equal value with another spelling may, and all if an extreme is too large for a float."""
+    if not column.nanos:
         return []
     low, high = column.floats[column.lowest], column.floats[column.highest]
+    if math.isinf(low) or math.isinf(high):
+        return list(column.ranked)
     return [position for position in column.ranked if not low <= column.floats[position] <= high]
 
 

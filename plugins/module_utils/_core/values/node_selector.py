@@ -115,11 +115,13 @@ def _term(manifest: t.Mapping[str, t.Any]) -> NodeSelectorTerm:
 
 
 def _matches(term: NodeSelectorTerm, labels: Labels, name: str) -> bool:
-    """Whether all expressions of a well-formed term hold; False for a term without any."""
+    """Whether all expressions of a well-formed term hold; False for a term without any. A node without a name has no
+    fields either, and is asked for none."""
     if not (term.match_expressions or term.match_fields):
         return False
+    fields = term.match_fields if name else ()
     return all(requirement_matches(one, labels) for one in term.match_expressions) and all(
-        _field_holds(one, name) for one in term.match_fields
+        _field_holds(one, name) for one in fields
     )
 
 

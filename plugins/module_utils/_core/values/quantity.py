@@ -29,6 +29,7 @@ BINARY_SUFFIXES = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 SUFFIX_OF_EXPONENT = {exponent: suffix for suffix, exponent in DECIMAL_SUFFIXES.items()}
 
 _NUMBER = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?(.*)", re.DOTALL)
+_WITH_DIGITS = re.compile(r"[+-]?\.?[0-9]")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]{1,18})")
 
 
@@ -162,6 +163,7 @@ def _decimal(text: str, sign: str, whole: str, fraction: str, exponent: int, for
         # Upstream keeps the input where a quick look finds it canonical enough.
         kept = scale % 3 == 0 and digits[0] != "0" and digits[-3:] != "000"
         return Quantity(mantissa * 10 ** (scale + 9), format, mantissa, scale, text if kept else "")
+    _check_digits(text)
     return Quantity.of_nanos(_signed(sign, _rounded_up(mantissa, scale + 9)), format)
 
 
@@ -176,11 +178,18 @@ def _binary(text: str, sign: str, whole: str, fraction: str, exponent: int) -> Q
             if sign == "-":
                 amount = -amount
             return Quantity(amount * NANO, BINARY_SI, amount, 0, text if number & 7 else "")
+    _check_digits(text)
     nanos = _rounded_up(int(whole + fraction) << exponent, 9 - len(fraction))
     if nanos > MAX_INT64 * NANO:
         capped = -MAX_INT64 if sign == "-" else MAX_INT64
         return Quantity(capped * NANO, BINARY_SI, capped, 0)
     return Quantity.of_nanos(_signed(sign, nanos), DECIMAL_SI if 0 < nanos < NANO else BINARY_SI)
+
+
+def _check_digits(text: str) -> None:
+    """ValueError for a suffix alone, such as ``Pi``, outside of upstream's 64-bit path; within it, ``Ki`` is 0."""
+    if not _WITH_DIGITS.match(text):
+        raise ValueError(f"{text!r:.60} is not a quantity: it has no digits")
 
 
 def _signed(sign: str, amount: int) -> int:

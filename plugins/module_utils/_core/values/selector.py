@@ -82,6 +82,12 @@ def check_selector(selector: LabelSelector) -> list[tuple[str, str]]:
     return problems
 
 
+def selector_problem(selector: LabelSelector | None) -> str:
+    """All problems of a label selector as one text; empty where it can be used, and for None."""
+    problems = check_selector(selector) if selector else ()
+    return "; ".join(f"{path}: {message}" for path, message in problems)
+
+
 def label_key_problem(key: str) -> str | None:
     """Why ``key`` is no label key, in words, or None: an optional lower-case DNS prefix of at most 253 characters
     before a slash, and a name of 1 to 63."""
@@ -110,9 +116,9 @@ def compile_selector(selector: LabelSelector | None) -> Matcher:
     """A function that tells whether labels match; no selector (None) matches nothing. ValueError if it is invalid."""
     if selector is None:
         return _nothing
-    problems = check_selector(selector)
-    if problems:
-        raise ValueError("; ".join(f"{path}: {message}" for path, message in problems))
+    problem = selector_problem(selector)
+    if problem:
+        raise ValueError(problem)
     return lambda labels: matches(selector, labels)
 
 

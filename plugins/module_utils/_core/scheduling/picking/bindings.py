@@ -165,6 +165,15 @@ class Bindings:
         self.current = [name for name in self.current if name not in gone]
         self.unscheduled = sorted([*self.unscheduled, *names])
 
+    def leave_doubles(self, clusters: t.Container[str]) -> None:
+        """Leaves bindings as they are, as upstream's PickFixed does: of these ``clusters`` all that are not current
+        where one is, else all but one: the last obsolete one by name, without one the last unscheduled one."""
+        others = [*self.unscheduled, *self.obsolete]
+        one_of = {self._cluster(name): name for name in (*others, *self.current)}
+        left = {name for name in others if self._cluster(name) in clusters and one_of[self._cluster(name)] != name}
+        self.obsolete = [name for name in self.obsolete if name not in left]
+        self.unscheduled = [name for name in self.unscheduled if name not in left]
+
     def take(self, picks: t.Sequence[Pick]) -> Taken:
         """Has bindings hold the picked clusters, which no current binding may hold: the old ones (obsolete or
         unscheduled), or else new ones. Other obsolete ones are dropped. Nothing is written but here in memory.
@@ -172,6 +181,7 @@ class Bindings:
         A cluster with an obsolete binding and unscheduled ones gets none of these, one without obsolete ones the first
         of them by name. Upstream patches all, and fails where the state before Unscheduled is not recorded (FleetError
         ``state-not-remembered``). Here that is one of ``findings``, and what the binding holds tells the state.
+        Upstream also fails (``invalid-name``) where a new binding's name would have a dot.
         """
         wanted = {pick.cluster: pick for pick in picks}
         rebase = [name for name in self.obsolete if self._cluster(name) in wanted]
@@ -183,7 +193,10 @@ class Bindings:
                 restore.append(name)
                 taken.add(cluster)
         states = {name: self._remembered(name) for name in restore}
-        created = [self._create(pick) for pick in picks if pick.cluster not in taken]
+        new = [pick for pick in picks if pick.cluster not in taken]
+        if self.asked.upstream:
+            self._check_names(new)
+        created = [self._create(pick) for pick in new]
         for name in rebase:
             self._hold(name, wanted[self._cluster(name)], self.by_name[name].spec.state, REBASED)
         for name in restore:
@@ -210,6 +223,14 @@ class Bindings:
             name = binding.metadata.name
             self.by_name[name] = replace(binding, metadata=replace(binding.metadata, finalizers=kept))
             self._note(name, RELEASED)
+
+    def _check_names(self, picks: t.Iterable[Pick]) -> None:
+        """FleetError ``invalid-name`` where upstream, which wants an RFC 1123 label, cannot name a binding."""
+        placement = self.asked.placement.metadata.name
+        for pick in picks:
+            name = f"{placement[:PLACEMENT_CHARACTERS]}-{pick.cluster[:CLUSTER_CHARACTERS]}"
+            if "." in name:
+                raise FleetError("invalid-name", f"no binding can be called {name}, as it has a dot", name)
 
     def _create(self, pick: Pick) -> str:
         """Adds a new binding, Scheduled, for the picked cluster, and gives its name."""

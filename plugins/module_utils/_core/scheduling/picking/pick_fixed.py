@@ -28,7 +28,8 @@ def pick_fixed(asked: SchedulingRequest, book: Bindings) -> PickResult:
     picked. Fulfilled if all that are named can be placed, so also without names. Findings are ``holder-not-eligible``
     and, without names, ``no-cluster-names``. With ``asked.upstream`` FleetError as of ``Bindings.take``.
 
-    Upstream does nothing at all without names, and holds a cluster twice that is named twice.
+    Upstream does nothing at all without names, holds a cluster twice that is named twice, and of several bindings for
+    one cluster leaves all but one as they are.
     """
     names = asked.policy.cluster_names
     if not asked.upstream:
@@ -40,6 +41,8 @@ def pick_fixed(asked: SchedulingRequest, book: Bindings) -> PickResult:
     for name in names:
         decision = _judge(asked, name)
         (valid if decision.selected else unplaced).append(decision)
+    if asked.upstream:
+        book.leave_doubles({each.cluster for each in valid})
     have = {book.by_name[name].spec.target_cluster for name in book.current}
     take_in_order(book, [Pick(each.cluster, None, NAMED) for each in valid if each.cluster not in have])
     return PickResult(

@@ -116,6 +116,23 @@ def test_a_malformed_value_behind_a_label_mismatch_is_not_read():
 
 
 @pytest.mark.parametrize(
+    "selector",
+    [
+        {"matchLabels": {"env": "in prod"}},
+        {"matchExpressions": [{"key": "env", "operator": "In", "values": []}]},
+        {"matchExpressions": [{"key": "env", "operator": "Exists", "values": ["prod"]}]},
+        {"matchExpressions": [{"key": "env", "operator": "Gt", "values": ["1"]}]},
+    ],
+)
+def test_upstream_fails_of_a_label_selector_that_is_none_where_a_cluster_is_left_for_it(selector):
+    error = decide(require({"labelSelector": selector}), fleet("a"), upstream=True).error
+    assert error is not None
+    assert error.where.endswith("clusterSelectorTerms[0].labelSelector")
+    assert decide(require({}, {"labelSelector": selector}), fleet("a"), upstream=True).error is None
+    assert decide(require({"labelSelector": selector}), fleet(), upstream=True).error is None
+
+
+@pytest.mark.parametrize(
     ("requirement", "where"),
     [
         ({"name": NODES, "operator": "Ge", "values": []}, ".values"),

@@ -95,6 +95,29 @@ def test_equal_extremes_spelled_differently_fail_upstream_only():
     assert decide(policy, index, upstream=True).error.code == "sorter-out-of-range"
 
 
+def test_one_value_spelled_in_two_ways_fails_upstream_where_the_later_one_is_another_float():
+    policy = pick_n(2, prefer(50, None, MOST_NODES))
+    later = fleet(cluster("a", "300m"), cluster("b", "0.3"))
+    assert affinity(decide(policy, later)) == {"a": 0, "b": 0}
+    assert decide(policy, later, upstream=True).error.code == "sorter-out-of-range"
+
+
+@pytest.mark.parametrize(("huge", "least"), [("1e400", "1"), ("-1e400", "-1e400"), ("1e400", "1e400")])
+def test_an_extreme_that_no_float_holds_fails_upstream_wherever_it_was_measured(huge, least):
+    index = fleet(cluster("a", least), cluster("dead", huge, agentStatus=[]))
+    policy = pick_n(1, prefer(50, None, MOST_NODES))
+    assert picked(decide(policy, index)) == ["a"]
+    assert decide(policy, index, upstream=True).error.code == "sorter-out-of-range"
+
+
+@pytest.mark.parametrize(("weight", "code"), [(5, "malformed-requirement"), (0, None)])
+def test_upstream_fails_of_a_preferred_label_selector_that_is_none_where_it_weighs(weight, code):
+    policy = pick_n(1, prefer(weight, {"-env": "prod"}))
+    error = decide(policy, fleet("a"), upstream=True).error
+    assert (error and error.code) == code
+    assert decide(policy, fleet(), upstream=True).error is None
+
+
 @pytest.mark.parametrize(
     ("name", "order", "fact"),
     [

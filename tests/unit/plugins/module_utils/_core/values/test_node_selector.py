@@ -52,6 +52,13 @@ def test_operators(key: str, how: str, values: list[str], expected: bool) -> Non
     assert matches(term((key, how, values))) is expected
 
 
+def test_a_node_without_a_name_is_asked_for_no_field() -> None:
+    other = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-2"]}]}
+    assert matches(other, name="")
+    assert not matches(other)
+    assert not matches(other | term(("gpu", "In", ["4"])), name="")
+
+
 def test_the_name_of_the_node_is_a_field() -> None:
     named = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]}
     assert matches(named)

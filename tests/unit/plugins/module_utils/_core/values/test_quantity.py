@@ -46,6 +46,18 @@ def test_canonical_form(text: str, canonical: str) -> None:
     assert parse_quantity(text).canonical == canonical
 
 
+@pytest.mark.parametrize(
+    ("text", "zero"),
+    [("Ti", True), ("Pi", False), ("+0Pi", True), (".Pi", False), (".Ki", True), ("e-9", True), ("-e-10", False)],
+)
+def test_a_suffix_alone_is_zero_in_upstreams_64_bits_and_nothing_beyond(text: str, zero: bool) -> None:
+    if zero:
+        assert parse_quantity(text).canonical == "0"
+    else:
+        with pytest.raises(ValueError, match="no digits"):
+            parse_quantity(text)
+
+
 def test_finer_than_nano_rounds_away_from_zero() -> None:
     assert parse_quantity("0.1n").canonical == "1n"
     assert parse_quantity("-0.1n").canonical == "-1n"

@@ -10,6 +10,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
     PREVIOUS_STATE,
     SCHEDULER_FINALIZER,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycle import schedule
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.picking.bindings import binding_name
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
     binding,
@@ -19,6 +20,8 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.sche
     fleet,
     pick_n,
     picked,
+    placement,
+    snapshot,
 )
 
 GONE = "2026-01-15T11:00:00Z"
@@ -114,3 +117,17 @@ def test_upstream_has_both_of_two_bindings_hold_their_cluster(policy):
     old = [binding("a", "Scheduled", name="a", policy=policy), binding("a", name="z", policy=policy)]
     states = {each.name: each.spec.state for each in decide(pick_n(2), fleet("a", "b"), *old, upstream=True).bindings}
     assert (states["a"], states["z"]) == ("Scheduled", "Bound")
+
+
+@pytest.mark.parametrize(("name", "where"), [("web", "eu.west"), ("web.v2", "west")])
+def test_names_with_dots_are_placed_and_fail_upstream(name, where):
+    wanted = placement({"placementType": "PickAll"}, metadata={"name": name})
+    old = binding("gone", policy="web-0")
+    outcome = schedule(wanted, snapshot(), fleet(where), [old])
+    assert picked(outcome) == [where]
+    failed = schedule(wanted, snapshot(), fleet(where), [old], upstream=True)
+    assert (failed.error.code, changes(failed)) == ("invalid-name", {"gone": "unscheduled"})
+
+
+def test_a_dot_beyond_what_a_name_keeps_of_a_cluster_does_not_count_upstream():
+    assert decide({"placementType": "PickAll"}, fleet("c" * 27 + ".west"), upstream=True).error is None

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 from __future__ import annotations
 
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import PREVIOUS_STATE
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
     AGENT,
     binding,
@@ -47,6 +48,28 @@ def test_a_name_taken_off_the_list_is_removed():
 def test_a_name_given_twice_is_placed_once_but_upstream():
     assert decide(named("a", "a"), fleet("a")).count == 1
     assert len(decide(named("a", "a"), fleet("a"), upstream=True).bindings) == 2
+
+
+def doubles(*held: tuple[str, str, str], upstream: bool) -> dict[str, tuple[str, str]]:
+    """State and policy afterwards of the bindings of the named cluster a, given by name, state and policy."""
+    memory = {PREVIOUS_STATE: "Bound"}
+    old = [
+        binding("a", state, policy, name=name, annotations=memory if state == "Unscheduled" else {})
+        for name, state, policy in held
+    ]
+    outcome = decide(named("a"), fleet("a"), *old, upstream=upstream)
+    return {each.name: (each.spec.state, each.spec.scheduling_policy_snapshot_name) for each in outcome.bindings}
+
+
+def test_upstream_leaves_all_but_one_binding_of_a_cluster_as_they_are():
+    current = [("x", "Bound", "web-1"), ("y", "Scheduled", "web-0")]
+    assert doubles(*current, upstream=True) == {"x": ("Bound", "web-1"), "y": ("Scheduled", "web-0")}
+    assert doubles(*current, upstream=False) == {"x": ("Bound", "web-1"), "y": ("Unscheduled", "web-0")}
+    obsolete = [("x", "Bound", "web-0"), ("y", "Scheduled", "web-0"), ("z", "Unscheduled", "web-0")]
+    left = {"x": ("Bound", "web-0"), "z": ("Unscheduled", "web-0")}
+    assert doubles(*obsolete, upstream=True) == left | {"y": ("Scheduled", "web-1")}
+    unscheduled = [("x", "Unscheduled", "web-0"), ("y", "Unscheduled", "web-0")]
+    assert doubles(*unscheduled, upstream=True) == {"x": ("Unscheduled", "web-0"), "y": ("Bound", "web-1")}
 
 
 def test_no_names_take_the_placement_away_and_upstream_does_nothing():
