@@ -39,8 +39,8 @@ class Eligibility:
 
 
 def consolidation_eligibility(pool: NodePool, node: StateNode, now: datetime) -> Eligibility:
-    """Whether ``consolidateAfter`` has passed at an aware instant, its very end included, and since when it runs.
-    ValueError if that is no duration."""
+    """Whether ``consolidateAfter`` has passed at an aware instant, its very end included, and since when it runs. With
+    0s it has always passed, even if the last pod event lies ahead. ValueError if that is no duration."""
     wait = consolidate_after(pool)
     if wait is None:
         return Eligibility(False, "never", f"consolidateAfter of pool {pool.name} is Never")
@@ -52,7 +52,7 @@ def consolidation_eligibility(pool: NodePool, node: StateNode, now: datetime) ->
     told = f"the last pod change was at {write_time(since)}, and consolidateAfter is {written}"
     if at is None:
         return Eligibility(False, "waiting", f"not eligible in this calendar: {told}", since)
-    if now >= at:
+    if not wait or now >= at:
         return Eligibility(True, "eligible", told, since, at)
     left = int(-(-(at - now) // timedelta(seconds=1)))
     return Eligibility(False, "waiting", f"eligible in {left} s: {told}", since, at)

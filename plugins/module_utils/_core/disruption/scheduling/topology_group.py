@@ -26,6 +26,8 @@ from .wishes import HOSTNAME, Wishes
 SPREAD, AFFINITY, ANTI_AFFINITY = "spread", "affinity", "anti-affinity"
 HONOR, IGNORE = "Honor", "Ignore"
 UNLIMITED = 2**31 - 1
+# The label that API servers give every namespace: its name.
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
 Taints = tuple[Taint, ...]
 # By domain: the sets of taints of the pools that could make nodes there.
 PossibleDomains = t.Mapping[str, t.Sequence[Taints]]
@@ -118,10 +120,9 @@ class TopologyGroup:
 
     @classmethod
     def of_term(cls, kind: str, one: PodAffinityTerm, pod: Pod) -> TopologyGroup:
-        """The group of one affinity or anti-affinity of a pod (``kind``). Labels of namespaces are not known here, so
-        that a selector of them means all."""
-        namespaces = None if one.namespace_selector is not None else frozenset(one.namespaces or (pod.namespace,))
-        return cls(kind, one.topology_key, namespaces, one.label_selector)
+        """The group of one affinity or anti-affinity of a pod (``kind``). Of the labels of namespaces only their names
+        are known here (``kubernetes.io/metadata.name``); a selector that lists none of them means all namespaces."""
+        return cls(kind, one.topology_key, _namespaces(one, pod), one.label_selector)
 
     def uncounted(self) -> TopologyGroup:
         """A new group of the same constraint, without domains, pods and owners."""
@@ -260,6 +261,21 @@ class TopologyGroup:
     def _these(self, domains: t.Iterable[str]) -> LabelRequirement:
         """The demand that the label has one of these values; none of them: no value will do."""
         return LabelRequirement(self.key, frozenset(domains))
+
+
+def _namespaces(term: PodAffinityTerm, pod: Pod) -> frozenset[str] | None:
+    """The namespaces that a term of the pod is about: those that it lists, and those whose names its selector of
+    namespaces lists; without both, the pod's own. None for all."""
+    if term.namespace_selector is None:
+        return frozenset(term.namespaces or (pod.namespace,))
+    selector = term.namespace_selector
+    listed = [frozenset((value,)) for key, value in selector.match_labels.items() if key == NAMESPACE_NAME]
+    listed += [
+        frozenset(each.values)
+        for each in selector.match_expressions
+        if each.key == NAMESPACE_NAME and each.operator == IN
+    ]
+    return frozenset.intersection(*listed) | frozenset(term.namespaces) if listed else None
 
 
 def _selector_identity(selector: LabelSelector | None) -> t.Any:

@@ -224,6 +224,15 @@ def test_the_wait_counts_from_the_last_pod_change_d0_13_d0_15(ago: int, left: in
         assert left == 0 or found.text.startswith(f"eligible in {left} s: the last pod change was at 2026-11-18T11:59")
 
 
+def test_without_a_wait_no_pod_event_holds_back_even_one_that_lies_ahead() -> None:
+    """Karpenter's clock, by which the event was told, may be ahead of ours."""
+    node = a_node("n")
+    claim = a_claim(node, last_pod_event=before(seconds=-5))
+    for after, gone in (("0s", [("n",)]), ("1s", [])):
+        look = MethodInput(a_state([node], claims=[claim], pool=a_pool(after=after)), NOW)
+        assert [each.nodes for each in emptiness(look).commands] == gone
+
+
 def test_without_pod_events_the_wait_counts_from_initialization() -> None:
     state = a_state([a_node("n")], pool=a_pool(after="30s"))
     assert consolidation_eligibility(state.pools["p"].pool, state.nodes[0], NOW).since == before(days=3)

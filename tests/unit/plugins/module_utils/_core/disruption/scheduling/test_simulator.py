@@ -30,7 +30,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.node_sel
     NodeSelectorRequirement,
     NodeSelectorTerm,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import (
+    LabelSelector,
+    LabelSelectorRequirement,
+)
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import (
     DAEMON,
     NOW,
@@ -186,6 +189,24 @@ def test_pod_anti_affinity_works_both_ways() -> None:
     assert homes(move(web("p", namespace="x"), *others, pods=(loner,))) == {"p": "a"}
     everywhere = a_pod("1", "a", anti_affinity=affinity(namespace_selector=LabelSelector()))
     assert homes(move(web("p", namespace="x"), *others, pods=(everywhere,))) == {"p": "b"}
+
+
+def test_a_selector_of_namespaces_by_name_means_those_and_any_other_means_all() -> None:
+    """Every namespace has its name as a label, and no other label of namespaces is read."""
+    name = "kubernetes.io/metadata.name"
+    for selector, kept_away in (
+        (LabelSelector({name: "x"}), ["x"]),
+        (LabelSelector({}, (LabelSelectorRequirement(name, "In", ("x", "y")),)), ["x", "y"]),
+        (LabelSelector({name: "x"}, (LabelSelectorRequirement(name, "In", ("y",)),)), []),
+        (LabelSelector({"team": "a"}), ["default", "x", "y"]),
+        (LabelSelector({}, (LabelSelectorRequirement(name, "NotIn", ("x",)),)), ["default", "x", "y"]),
+    ):
+        loner = a_pod("1", "a", anti_affinity=affinity(namespace_selector=selector))
+        others = [a_node("a", zone="a"), a_node("b", zone="b")]
+        found = [homes(move(web("p", namespace=each), *others, pods=(loner,))) for each in ("default", "x", "y")]
+        assert [
+            each for each, home in zip(("default", "x", "y"), found, strict=True) if home == {"p": "b"}
+        ] == kept_away
 
 
 def test_pods_that_move_nowhere_need_no_place() -> None:
