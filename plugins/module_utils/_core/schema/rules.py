@@ -16,7 +16,8 @@ SCHEMA, CORE, REPAIR, WARNING = "schema", "core", "repair", "warning"
 
 @dataclass(frozen=True)
 class Rule:
-    """``code`` is that of the problem or finding; ``text`` says what is wrong.
+    """``code`` is that of the problem or finding; ``text`` says what is wrong. ``kinds`` are those that it is for, with
+    commas, or ``all``.
 
     ``rule_class``: SCHEMA, the API server with our CRDs refuses it and so do we; CORE, only we do; REPAIR, the server
     refuses what was written and accepts what we make of it; WARNING, accepted with a finding.

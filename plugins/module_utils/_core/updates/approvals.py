@@ -162,7 +162,7 @@ def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court:
 def row_by_its_gate(row: GateRow, gate: Gate | None, court: Court | None = None) -> GateRow:
     """A row that is Pending, with ``due`` and ``refused`` as its Gate has them; NotStarted and not opened where there
     is no Gate, so that it is opened, and shown, again. A row in another state stays as it is. ``court`` as of
-    ``refusal_words``."""
+    ``refusal_words``. ValueError as of ``next_occurrence``, for the ``schedule`` of the row."""
     if row.state != PENDING:
         return row
     if gate is None:

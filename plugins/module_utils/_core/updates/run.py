@@ -211,8 +211,8 @@ class MemberBlocker:
 
 @dataclass(frozen=True, kw_only=True)
 class ClosedOpening:
-    """The first opening of windows that a freeze closes: it would begin at ``start``. ``by`` names the freeze, which
-    holds from ``since`` on."""
+    """The first opening of windows that a freeze closes. At ``start`` it would begin, or the freeze begins amid it;
+    ``by`` names the freeze, which holds from ``since`` on."""
 
     start: datetime
     by: str

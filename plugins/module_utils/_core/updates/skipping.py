@@ -197,7 +197,7 @@ def _member(row: MemberRow, above: str, itself: bool, words: str, now: datetime)
 
 def carry_on_hint(run: str) -> str:
     """The way out of a state in which nothing new begins and upgrades are in flight, as a hint with the command to
-    type; ``run`` is its name, quoted for a shell."""
+    type; ``run`` is its plain name, which is quoted for a shell here."""
     command = f"ansible-playbook gitops.fleet.update -e {shlex.quote(f'run={run}')}"
     return f"what is in flight ends first, while the run is carried on: {command}"
 

@@ -48,7 +48,8 @@ NAMED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A member of the fleet, as far as strategies look at it: its update group (empty: it has none) and its labels."""
+    """A member of the fleet, as far as strategies look at it: its update group (empty: it has none) and its labels
+    (None: they are not known, and no selector takes it, whatever that asks for)."""
 
     name: str
     group: str = ""

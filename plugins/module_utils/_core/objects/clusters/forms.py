@@ -51,8 +51,8 @@ def secret_key_prop(doc: str, **details: t.Any) -> t.Any:
 
 
 def context_prop(doc: str) -> t.Any:
-    """A field for a context of a kubeconfig, of at most 512 characters, which neither begins with ``-`` or a blank nor
-    ends with a blank; empty, the default, means its current one."""
+    """A field for a context of a kubeconfig, of at most 512 letters, digits, blanks and signs (``_.:/@+=,~#%-``), that
+    neither begins with ``-`` or a blank nor ends with a blank; empty, the default, means its current one."""
     form = "the name of a context: letters, digits, blanks and _.:/@+=,~#%-, no '-' or blank first; rename the context"
     return prop(doc, default="", max_length=512, pattern=CONTEXT, form=form)
 

@@ -113,13 +113,14 @@ def date_prop(doc: str, **details: t.Any) -> t.Any:
 
 
 def offset_prop() -> t.Any:
-    """A field for an offset from UTC, as of ``utc_offset_prop``; empty, the default, means that none is given."""
+    """A field for an offset from UTC, as of ``utc_offset_prop``; left out it is empty, which is refused where it is
+    written."""
     return utc_offset_prop(default="")
 
 
 def time_zone_prop() -> t.Any:
-    """A field for a time zone by its IANA name, of at most 64 characters; empty, the default, means that none is given.
-    Whether there is such a zone is for rules."""
+    """A field for a time zone by its IANA name, of 1 to 64 characters; left out it is empty, which is refused where it
+    is written. Whether there is such a zone is for rules."""
     doc = "IANA time zone, such as Europe/Vienna, instead of utcOffset."
     return prop(doc, default="", min_length=1, max_length=64)
 

@@ -91,8 +91,8 @@ class ClusterResourceBinding:
 
     @property
     def left_out(self) -> frozenset[ObjectKey]:
-        """Keys of the objects of that snapshot that the cluster does not get, as overrides leave them out there; none
-        where there is no record of it, or a damaged one."""
+        """Keys of the objects in the snapshot that the cluster holds which it does not get, as overrides leave them out
+        there; none where there is no record of it, or a damaged one."""
         try:
             rows = json.loads(self.metadata.annotations.get(LEFT_OUT, "[]"))
             return frozenset(

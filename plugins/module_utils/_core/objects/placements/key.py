@@ -49,7 +49,7 @@ class PlacementKey(ScopedName):
     @classmethod
     def of_record(cls, document: t.Mapping[str, t.Any]) -> PlacementKey:
         """The placement whose own manifest or record this is, of whatever kind, by the namespace and name in its
-        metadata alone; KeyError if that has no metadata with a name."""
+        metadata alone, which a server has given; KeyError where there are no metadata, or no name in them."""
         metadata = document["metadata"]
         return cls(str(metadata.get("namespace") or ""), str(metadata["name"]))
 

@@ -25,8 +25,8 @@ SUPPORTED_MINORS, IMAGE_AGE_DAYS = 3, 90
 
 @dataclass(frozen=True, kw_only=True)
 class KubernetesRelease:
-    """A version of Kubernetes that a platform offers. ``ga``: generally available; ``deprecated``: still offered, and
-    chosen by nobody."""
+    """A version of Kubernetes that a platform offers. ``ga``: generally available; ``deprecated``: still offered to
+    runs that name it, and chosen for no other."""
 
     version: str = release_prop("Version of Kubernetes.")
     status: str = prop("How mature it is.", default=GA, enum=(PREVIEW, GA, DEPRECATED))

@@ -58,8 +58,8 @@ class MemberSelector:
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateGroup:
-    """Members of one group of a stage: those whose FleetMember has its name as ``group``, or those with these labels if
-    there is a selector."""
+    """Members of one group of a stage, of those that the selector of the stage has, if any: those whose FleetMember has
+    its name as ``group``, or those with these labels if there is a selector."""
 
     name: str = name_prop("Name of the group.")
     member_selector: MemberSelector | None = prop("Selects by label instead of by name.", default=None)

@@ -59,9 +59,9 @@ def named_failures(names: t.Sequence[str]) -> str:
 
 
 def completed_by(by: str, verified: bool, makers: t.Collection[str] = ()) -> str:
-    """Who completed a gate, in words: ``the clock`` where ``by`` is empty, else the name, with a remark unless the hub
-    vouched for it (``verified``) or ``by`` says so itself (UNVERIFIED), and one if it is of the ``makers``, who made or
-    started the run."""
+    """Who completed a gate, in words: ``the clock`` where ``by`` is empty, else the name as it is given, with a remark
+    unless the hub vouched for it (``verified``) or ``by`` says so itself (UNVERIFIED), and one if it is of the
+    ``makers``, who made or started the run."""
     if not by:
         return "the clock"
     words = by if verified or by == UNVERIFIED else f"{by}, {UNVERIFIED}"
@@ -75,7 +75,8 @@ def taken_up_later(by: str, verified: bool, makers: t.Collection[str] = ()) -> s
 
 
 def of_group(group: GroupRow, state: str) -> str:
-    """Why a group is Failed, or what one that is Pending waits for, in one line; empty in other states."""
+    """Why a group is Failed, or what one that is Pending waits for, in one line, but for line ends in names of gates
+    and of who approved them; empty in other states."""
     if state == FAILED:
         return _failures(group.members)
     if state == PENDING:
@@ -84,7 +85,7 @@ def of_group(group: GroupRow, state: str) -> str:
 
 
 def of_stage(stage: StageRow, state: str, groups: t.Sequence[str]) -> str:
-    """Why a stage is Failed, or what it waits for, in one line; ``groups`` are the states of its groups, all of them in
+    """Why a stage is Failed, or what it waits for, as of ``of_group``; ``groups`` are the states of all its groups, in
     order. Its own gates and wait come first; one that is Pending speaks else for its first group that says something,
     one that is Running for none. Empty in other states."""
     if state == FAILED:

@@ -37,8 +37,8 @@ def is_minor(version: str) -> bool:
 
 
 def reached(version: str, target: str) -> bool:
-    """Whether ``version`` is the target or newer. A target without a patch is any patch of that minor. ValueError for
-    what is no version."""
+    """Whether ``version`` is the target or newer. A target without a patch is any patch of that minor, prereleases of
+    it too, unlike ``Release.is_of``. ValueError for what is no version."""
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
     if is_minor(target):
         return (now.major, now.minor) >= (wanted.major, wanted.minor)

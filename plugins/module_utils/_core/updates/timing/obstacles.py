@@ -116,7 +116,7 @@ def _may_start(view: MemberView, now: datetime) -> datetime | None:
 def wakes_at(row: MemberRow, view: MemberView, run: RunState, now: datetime) -> list[datetime]:
     """Instants later than ``now`` at which time alone changes something for a member whose ``row`` is Pending, in no
     order: when all that keeps it is over and a window is open, if time brings that; else when some of it is over, or a
-    window opens or closes."""
+    window opens or closes; in either case when one that is ``Unreachable`` is skipped (``unreachable_timeout``)."""
     until = [each.until for each in view.obstacles if each.until is not None]
     starts = _may_start(view, now) if len(until) == len(view.obstacles) else None
     change = starts or changes_at(view, now)
