@@ -21,9 +21,10 @@ _OUR_API = re.compile(rf"apiVersion[\"']?\s*:\s*[\"']?{_GROUPS}", re.ASCII)
 # Lines that are nothing but a directive of Helm or Jinja.
 _DIRECTIVE = re.compile(r"(?m)^[ \t]*(?:\{\{|\{%)")
 _WORDS = (
-    *("apiVersion", "kind", "disruption", "budgets", "stages", "nodes", "duration", "properties", "Microsoft."),
+    *("apiVersion", "kind", "disruption", "budgets", "stages", "nodes", "duration", "properties"),
     *("maintenanceWindow", "timeInWeek"),
 )
+_AZURE = re.compile(r"microsoft\.", re.IGNORECASE)
 _STAGE = frozenset(each.json for each in fields_of(UpdateStage))
 _BUDGET = frozenset(("nodes", "schedule", "duration", "reasons"))
 _DISRUPTION = frozenset(("budgets", "consolidateAfter", "consolidationPolicy", "expireAfter"))
@@ -32,7 +33,7 @@ _DISRUPTION = frozenset(("budgets", "consolidateAfter", "consolidationPolicy", "
 def may_belong(text: str) -> bool:
     """Whether a file that nobody named can hold anything that is judged, by words of manifests anywhere in its text; a
     quick look, before it is parsed. False is sure, True is not."""
-    return any(word in text for word in _WORDS)
+    return any(word in text for word in _WORDS) or bool(_AZURE.search(text))
 
 
 def meant_for_us(text: str) -> bool:

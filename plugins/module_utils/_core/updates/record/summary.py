@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ...foreign import in_line
 from ...values.instants import write_time
 from ...values.listed import listed
 from ...values.update_states import COMPLETED, FAILED, PENDING, RUNNING, SKIPPED, STOPPED, STOPPING
@@ -75,8 +76,7 @@ def taken_up_later(by: str, verified: bool, makers: t.Collection[str] = ()) -> s
 
 
 def of_group(group: GroupRow, state: str) -> str:
-    """Why a group is Failed, or what one that is Pending waits for, in one line, but for line ends in names of gates
-    and of who approved them; empty in other states."""
+    """Why a group is Failed, or what one that is Pending waits for, in one line; empty in other states."""
     if state == FAILED:
         return _failures(group.members)
     if state == PENDING:
@@ -145,7 +145,7 @@ def _gates(gates: t.Sequence[GateRow]) -> str:
     waiting = [gate for gate in gates if gate.state == PENDING]
     if not waiting:
         return ""
-    named = (gate.name + _until(gate) for gate in waiting)
+    named = (in_line(gate.name) + _until(gate) for gate in waiting)
     return f"waits for gate{'s' * (len(waiting) > 1)} {', '.join(named)}"
 
 
@@ -155,7 +155,7 @@ def _until(gate: GateRow) -> str:
     if gate.refused:
         return f" (refused by {gate.refused})"
     if gate.by:
-        return f" (approved by {completed_by(gate.by, gate.verified)})"
+        return f" (approved by {completed_by(in_line(gate.by), gate.verified)})"
     return f" (opens {write_time(gate.due)})" if gate.due else ""
 
 

@@ -25,8 +25,9 @@ ALONE = """
         '{"disruption": {"budgets": [{"nodes": "0"}]}}',
         '{"stages": [{"name": "one"}]}',
         '{"apiVersion": "v1", "kind": "Pod"}',
+        '{"type": "microsoft.containerservice/fleets/members", "name": "m"}',
     ],
-    ids=["budgets without nodes", "budgets", "disruption", "stages", "manifest"],
+    ids=["budgets without nodes", "budgets", "disruption", "stages", "manifest", "Azure's, in lower case"],
 )
 def test_the_quick_look_lets_through_whatever_belongs(text: str) -> None:
     assert may_belong(text) and belongs(yaml.safe_load(text))
