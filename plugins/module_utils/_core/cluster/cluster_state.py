@@ -72,8 +72,8 @@ class StatePool:
         return {key: value for key, value in self.pool.template.labels.items() if isinstance(value, str)}
 
     def instance_type(self, name: str) -> InstanceType | None:
-        """The first instance type of that name that the pool may make; None if there is none, and where the catalogue
-        is not known. What can be had now is not asked."""
+        """The first instance type of that name in the pool's catalogue, whatever its requirements admit, and whether or
+        not it can be had now; None if there is none, and where the catalogue is not known."""
         return next((each for each in self.instance_types or () if each.name == name), None)
 
 

@@ -59,8 +59,8 @@ def consolidation_eligibility(pool: NodePool, node: StateNode, now: datetime) ->
 
 
 def waiting_since(node: StateNode) -> datetime | None:
-    """Since when a node waits to be consolidated: its last pod event, else its initialization; None for a node that is
-    not initialized, has no NodeClaim, or tells neither."""
+    """Since when a node waits to be consolidated: its last pod event, else its initialization; None without a
+    NodeClaim, for one whose condition ``Initialized`` is not True, and where neither is told."""
     if node.claim is None:
         return None
     condition = node.claim.condition("Initialized")

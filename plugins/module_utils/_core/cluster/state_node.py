@@ -110,8 +110,8 @@ class StateNode:
 
     @property
     def initialized(self) -> bool:
-        """Whether the Node has the label ``karpenter.sh/initialized``, which Nodes that Karpenter does not manage
-        lack."""
+        """Whether the label ``karpenter.sh/initialized`` of the Node is ``true``; Nodes that Karpenter does not manage
+        lack it."""
         return self.node is not None and self.node.labels.get(INITIALIZED) == "true"
 
     @property

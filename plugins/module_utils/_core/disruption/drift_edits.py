@@ -137,8 +137,9 @@ def effect_of_edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any]
 
 
 def nodes_made_from(kind: str, name: str, state: ClusterState) -> list[StateNode]:
-    """The nodes with a NodeClaim that come from the pool of that name, or, for another ``kind`` than NodePool, from the
-    node class of that kind and name, by name; a reference without a kind means any."""
+    """The nodes with a NodeClaim that come from the pool of that name, as their labels tell (``StateNode.pool``), or,
+    for another ``kind`` than NodePool, from the node class of that kind and name, by name; a reference without a kind
+    means any."""
     nodes = sorted((each for each in state.nodes if each.claim is not None), key=lambda one: one.name)
     if kind == NODE_POOL:
         return [each for each in nodes if each.pool == name]

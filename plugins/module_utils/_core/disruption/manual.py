@@ -37,9 +37,9 @@ def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...
 
 
 def nodes_of_pool(state: ClusterState, pool: str, confirmed: int | None) -> tuple[str, ...]:
-    """The names of the Nodes in ``state.nodes`` that bear the label of a pool, sorted, those without a NodeClaim and
-    those on their way out too; none for a pool that there is not. FleetError ``empty-name`` for a blank pool,
-    ``count-not-confirmed`` unless ``confirmed`` is how many they are, 0 included."""
+    """The names of the Nodes in ``state.nodes`` that belong to a pool (``StateNode.pool``), sorted, those without a
+    NodeClaim and those on their way out too; none for a pool that there is not. FleetError ``empty-name`` for a blank
+    pool, ``count-not-confirmed`` unless ``confirmed`` is how many they are, 0 included."""
     found = [each.node_name for each in _of_pool(state, pool) if each.node is not None]
     return _confirmed(found, f"pool {pool}", confirmed)
 

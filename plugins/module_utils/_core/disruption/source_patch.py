@@ -54,7 +54,8 @@ class SourcePatch:
     @property
     def shown(self) -> Document:
         """The patch with ``(not shown)`` in place of whole fields of ``spec`` that may hold secrets (``UNWANTED``), and
-        of annotations that are neither Karpenter's nor ours; what is to be taken away (None) in ``spec`` stays told."""
+        of annotations that do not begin as one of ``OUR_ANNOTATIONS``; what is to be taken away (None) in ``spec``
+        stays told."""
         return {key: _SHOWN[key](each) if key in _SHOWN else each for key, each in self.patch.items()}
 
 

@@ -57,8 +57,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Standstill:
-    """A span in which nothing was in flight; ``end`` None if it does not end. ``stage`` is the name of the first that
-    is not done, ``message`` says what it waits for."""
+    """A span in which nothing was in flight; ``end`` None if it does not end, or not within the plan. ``stage`` is the
+    name of the first that is not done, ``message`` says what it waits for."""
 
     stage: str
     message: str

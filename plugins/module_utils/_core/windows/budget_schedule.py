@@ -102,7 +102,8 @@ def _window_of(schedule: str | None, duration: str | None) -> Window | None:
 
 
 def window(budget: Budget) -> Window | None:
-    """When the budget counts; None if that is always. ValueError if its schedule or duration cannot be read."""
+    """When the budget counts; None where it has neither schedule nor duration, and so always does. ValueError if its
+    schedule or duration cannot be read."""
     return _window_of(budget.schedule, budget.duration)
 
 

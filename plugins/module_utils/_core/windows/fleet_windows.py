@@ -69,8 +69,8 @@ class OurWindow:
 
 @dataclass(frozen=True)
 class FrozenSpan:
-    """A freeze, a span in which nothing opens: aware instants, the end not in it. One that ends before it begins closes
-    nothing."""
+    """A freeze, a span in which nothing opens: aware instants, the end not in it. One that ends no later than it begins
+    closes nothing."""
 
     name: str
     start: datetime
@@ -112,7 +112,7 @@ def open_spans(
     windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpan], start: datetime, end: datetime
 ) -> Spans:
     """When windows of our own are open in [start, end), in any of them, or always without one, and in no freeze: aware
-    instants in UTC, cut to it, in order and apart."""
+    instants in UTC, cut to it, in order and apart. ``start`` must be before ``end``."""
     every = joined(span for each in windows for span in each.spans(start, end)) if windows else ((start, end),)
     found = cut(without(every, joined((each.start, each.end) for each in freezes)), start, end)
     return tuple((begin.astimezone(UTC), until.astimezone(UTC)) for begin, until in found)

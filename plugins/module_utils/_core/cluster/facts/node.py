@@ -99,8 +99,8 @@ def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
 
 
 def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
-    """Amounts of a node, names and quantities as they were told, what is no text made one, in the same order, by which
-    the same ones are known again."""
+    """Amounts of a node or a pod, names and quantities as they were told, what is no text made one, in the same order,
+    by which the same ones are known again."""
     try:
         "".join(amounts.values())
     except TypeError:
@@ -110,9 +110,9 @@ def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
 
 @lru_cache(maxsize=1024)
 def read_amounts(told: AsWritten, key: str) -> t.Mapping[str, str]:
-    """Amounts of a node as of ``amounts``, of what was told (``as_written``), read once and kept for all that tell the
-    same. ValueError if one is no quantity, for more than 64, and for what is too long to be kept; ``key`` is the name
-    of the field, for errors."""
+    """Amounts of a node or a pod as of ``amounts``, of what was told (``as_written``), read once and kept for all that
+    tell the same. ValueError if one is no quantity, for more than 64, and for what is too long to be kept; ``key`` is
+    the name of the field, for errors."""
     if len(told) > MOST_AMOUNTS:
         raise ValueError(f"{key} has more than {MOST_AMOUNTS} entries")
     for _name, amount in told:

@@ -55,8 +55,9 @@ class FactsSnapshot:
     digest: str = field(default="", compare=False)
 
     def costs(self, member: MemberCluster) -> tuple[Cost, ...]:
-        """The costs that are known of the member; without ``origin`` where they are older than the snapshot, as its
-        nodes could not be read, since nobody knows the prices that those were made with."""
+        """The costs that are known of the member, from ``prices``; without ``origin`` where these are None, or the
+        costs older than the snapshot, as its nodes could not be read, since nobody knows the prices that those were
+        made with."""
         older = member.name in self.failed or NODES in self.missing.get(member.name, ())
         return costs_of(member, None if older else self.prices)
 

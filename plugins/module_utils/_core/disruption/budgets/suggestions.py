@@ -73,8 +73,9 @@ def default_outside_windows(budgets: Budgets) -> Budgets | None:
 
 
 def windows_in_words(budgets: Budgets) -> str:
-    """When any of the scheduled budgets is active, in words as of ``week_in_words``, which is "never" where none has a
-    duration; "its windows" if one is an ``@every``, or not the same every week. ValueError as of ``weekly_spans``."""
+    """When any of the scheduled budgets is active, in words as of ``week_in_words``, which is "never" where there is
+    none, or none has a duration; "its windows" if one is an ``@every``, or not the same every week. ValueError as of
+    ``weekly_spans``."""
     week = weekly_spans(each for each in budgets if each.schedule is not None)
     return "its windows" if week is None else week_in_words(week)
 

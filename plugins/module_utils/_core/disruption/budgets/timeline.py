@@ -35,8 +35,8 @@ Active = tuple[bool | None, ...]  # pylint: disable=unsupported-binary-operation
 
 @dataclass(frozen=True, slots=True)
 class LimitChange:
-    """From ``at``, in aware UTC, on the limit is another: ``UNLIMITED`` if nothing limits, negative where a budget's
-    number is, or wraps. ``error``: some budget cannot be evaluated, so that it is 0."""
+    """From ``at``, in aware UTC, on ``limit`` or ``error`` is another; ``limit`` is ``UNLIMITED`` if nothing limits,
+    negative where a budget's number is, or wraps. ``error``: some budget cannot be evaluated, so that it is 0."""
 
     at: datetime
     limit: int

@@ -63,14 +63,14 @@ class PoolAnswer:
 
     @property
     def openings(self) -> tuple[Opening, ...]:
-        """The spans of the coming week in which budgets, windows and freezes let our verbs disrupt anything, in order;
-        nodes that are disrupted already are not subtracted."""
+        """The spans of the coming week in which the pool's budgets, windows and freezes let our verbs disrupt anything,
+        in order; budgets of the fleet are left aside, and nodes that are disrupted already not subtracted."""
         return with_closed_spans(self.week, ((each.start, each.end) for each in self.closures)).openings
 
     @property
     def closed_now(self) -> bool:
-        """Whether a window or a freeze of the fleet keeps our verbs back at the instant of the answer, as far as
-        ``closures`` tell."""
+        """Whether a window or a freeze of the fleet, or that nobody knows of these, keeps our verbs back at the instant
+        of the answer, as far as ``closures`` tell."""
         return any(each.start <= self.week.start for each in self.closures)
 
     @property

@@ -51,8 +51,8 @@ class FleetLimit:
 
 @dataclass(frozen=True, order=True)
 class FleetClosure:
-    """A span in which no verb of ours begins to disrupt nodes of a member, its end not in it, and why: a freeze, or
-    whose windows are closed."""
+    """A span in which no verb of ours begins to disrupt nodes of a member, its end not in it, and why: a freeze, whose
+    windows are closed, or why nobody knows when it may be worked on."""
 
     start: datetime
     end: datetime

@@ -93,7 +93,7 @@ class Balance:
 
     def deletion_pays(self, one: NodeCandidate) -> bool:
         """Whether deleting the node without replacement, the most that it can save, would save enough; True for other
-        policies, and where the pool has no known price."""
+        policies, and where the pool has no known price; the node's own, if it is not known, counts as 0."""
         if one.pool.pool.disruption.consolidation_policy != BALANCED or self.prices.get(one.pool.name, 0.0) <= 0:
             return True
         return self._score(one.pool.name, one.known_price, one.cost).approved

@@ -180,7 +180,8 @@ class Consolidation:
 
     def unbalanced(self, nodes: t.Sequence[NodeCandidate], command: Command) -> RefusedCommand | None:
         """Why a consolidation is not worth it, for the first pool with policy ``Balanced`` where it is not; None if it
-        is. The scores of all these pools are left in ``scored``. ValueError as of ``balance``."""
+        is, or no pool has it. A saving that is not known counts as 0. The scores of all these pools are left in
+        ``scored``. ValueError as of ``balance``."""
         self.scored = self.balance.scores(nodes, command.saving or 0.0)
         for pool, score in self.scored.items():
             if not score.approved:

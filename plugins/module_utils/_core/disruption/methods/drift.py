@@ -108,7 +108,7 @@ def reported_drift(pool: StatePool, node: StateNode) -> Drift | None:
 @dataclass(frozen=True)
 class DriftedNode:
     """A node and the first cause of its drift. ``since``: when the condition ``Drifted`` came, None if it is not there
-    yet."""
+    yet, is not True, or does not tell."""
 
     node: StateNode
     drift: Drift

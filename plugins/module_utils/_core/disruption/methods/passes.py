@@ -41,7 +41,7 @@ _METHODS: t.Mapping[str, t.Callable[[MethodInput], MethodCommands]] = {
 @dataclass(frozen=True)
 class Pass:
     """What one pass of Karpenter's disruption controller does. ``refused`` is by method, of those that were tried;
-    empty commands: nothing is to be gained."""
+    without ``commands`` no method has any."""
 
     commands: tuple[Command, ...]
     refused: t.Mapping[str, tuple[RefusedCommand, ...]]

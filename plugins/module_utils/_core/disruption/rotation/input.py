@@ -164,7 +164,8 @@ class ScopeLeft:
 
     @property
     def left(self) -> int:
-        """How many more nodes may be begun; a number near ``UNLIMITED`` where nothing limits."""
+        """How many more nodes may be begun, negative where more were begun than might be; a number near ``UNLIMITED``
+        where nothing limits."""
         return self.answer.remaining_after(self.disrupting) - self.taken
 
     def count_begun(self) -> None:

@@ -51,7 +51,8 @@ def read_state(document: Mapping[str, t.Any]) -> RotationState:
 
 
 def is_packed(document: Mapping[str, t.Any]) -> bool:
-    """Whether the nodes of a state that ``written_state`` wrote are packed; False for what is none."""
+    """Whether the nodes of a state, as ``written_state`` wrote it, are packed: they stand there as a text, be it one
+    that cannot be read."""
     return isinstance(document.get("nodes"), str)
 
 

@@ -192,7 +192,8 @@ def compatible(have: Requirements, want: Requirements, undefined: frozenset[str]
 
 
 def intersects(have: Requirements, want: Requirements) -> bool:
-    """Whether each label that both speak of has a value that meets both, or is to be missing for both."""
+    """Whether each label that both speak of has a value that meets both, or may be missing for both (NotIn,
+    DoesNotExist); others are not asked."""
     if len(want) > len(have):
         return all(_agrees(one, want[key]) for key, one in have.items() if key in want)
     return all(_agrees(have[key], one) for key, one in want.items() if key in have)

@@ -148,9 +148,9 @@ class PodDemands:
 
 
 def acceptable(pod: Pod) -> bool:
-    """Whether a node is made for it at all (Karpenter, ``Provisioner.Validate``): it must not keep away from pools, nor
-    require labels that Karpenter keeps for itself, the hostname among them, by fields, or with values that nothing can
-    have."""
+    """Whether a node is made for it at all (Karpenter, ``Provisioner.Validate``): it must not keep away from pools,
+    also by its heaviest wish, nor require fields, labels that Karpenter keeps for itself, the hostname among them, or
+    values that nothing can have."""
     wishes = Wishes.of(pod)
     own = wishes.requirements(wishes=True).get(POOL)
     if own is not None and own.operator == DOES_NOT_EXIST:
