@@ -132,9 +132,9 @@ class ClusterPlan:
 
     @property
     def decides_change(self) -> bool:
-        """Whether it differs from what is recorded; what the member has is not looked at. A cluster of cause
-        ``left-behind`` does only until an earlier run has recorded its loss, one that keeps the placement also where
-        that was recorded."""
+        """Whether a run has something to do for it by the records; what the member has is not looked at. True for one
+        that gains or loses the placement, also where the loss is recorded already, but of cause ``left-behind`` only
+        until it is; of one that keeps it where its content changes, its loss was recorded, or something leaves it."""
         if self.cause == LEFT_BEHIND:
             return not self.decided
         return not self.stays or self.decided or bool(self.leaving)

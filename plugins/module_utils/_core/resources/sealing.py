@@ -109,7 +109,7 @@ def content_digest(value: t.Any, key: bytes) -> str:
 
 def secret_source(manifest: Manifest) -> str:
     """Where the content of a sealed Secret can be read, by its annotation ``gitops.fleet/secret-source``, whoever wrote
-    that; empty for what is not sealed, and for what ``without_values`` made."""
+    that, and on whatever object; empty without one, and for what ``without_values`` made."""
     return str(annotations_of(manifest).get(SOURCE_ANNOTATION, ""))
 
 
