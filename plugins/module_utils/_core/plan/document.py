@@ -93,8 +93,8 @@ class ClusterPlan:
     ``cause`` is the machine-readable trigger (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``,
     ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``, ``evicted``, ``evacuated``,
     ``left-behind``), ``reason`` the same in words. The scores are None where nothing was scored. ``decided`` says that
-    an earlier run has recorded already that it loses the placement, be it picked again by now. ``outdated`` says of
-    one that keeps it that another content is recorded there, whatever the cause.
+    an earlier run or an eviction has recorded already that it loses the placement, be it picked again by now.
+    ``outdated`` says of one that keeps it that another content is recorded there, whatever the cause.
 
     ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
     label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
