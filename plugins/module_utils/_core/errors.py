@@ -23,7 +23,7 @@ class Problem:
     (``ClusterResourcePlacement/web spec.policy``), a cluster or an option, ``hint`` says how to mend it; empty where
     there is none.
 
-    Whatever others wrote in it is fit to be shown: see ``foreign``.
+    Whatever others wrote in it is fit to be shown: see ``foreign``; but for ``code``, which stays as it is given.
     """
 
     code: str

@@ -61,8 +61,8 @@ def in_lines(text: str, most: int = TEXT) -> str:
 
 def is_template(value: t.Any) -> bool:
     """Whether Ansible may take a value of JSON, or a text or key in it, for a template of the caller's where a command
-    line gives it: one with ``{{``, ``{%`` or ``{#``, or that begins with ``#jinja2:``. TypeError for what JSON has not,
-    RecursionError for what is too deep."""
+    line gives it: one with ``{{``, ``{%`` or ``{#``, or that begins with ``#jinja2:``, or has that behind a double
+    quote. TypeError for what JSON has not, RecursionError for what is too deep."""
     return bool(_TEMPLATE.search(json.dumps(value)))
 
 

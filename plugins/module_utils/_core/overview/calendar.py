@@ -39,7 +39,7 @@ class PoolChange:
 
 @dataclass(frozen=True, kw_only=True)
 class PoolReason:
-    """Reasons with the same limits at all times."""
+    """Reasons with the same limits at all times, closed by the same budgets."""
 
     reasons: tuple[str, ...]
     changes: tuple[PoolChange, ...]

@@ -24,8 +24,9 @@ _APPLIES = ("Applied", "Available", "DiffReported")
 
 @dataclass(frozen=True, kw_only=True)
 class DriftRow:
-    """A field of an object on a cluster that is not as placed. ``differs``: nobody placed it, it is in the way.
-    ``live`` and ``placed`` are values as texts, empty for none; ``path`` is empty where no field is named.
+    """A field of an object on a cluster that is not as placed. ``differs``: nobody placed it, and it is in the
+    way, or is only reported on, be it missing. ``live`` and ``placed`` are values as texts, empty for none; ``path`` is
+    empty where no field is named.
 
     ``since`` is when it was seen first, ``seen`` when last; ``looked``: by somebody who looked, and not by an apply."""
 

@@ -127,8 +127,8 @@ def _rows(placement: str, cluster: str, outcome: t.Mapping[str, t.Any], at: date
 
 
 def _is_differing(step: t.Mapping[str, t.Any]) -> bool:
-    """Whether the step says that what is there was placed by nobody, and is in the way. ValueError for an action that
-    is no text."""
+    """Whether the action of the step is ``differs``: it writes nothing, so that an object which is missing is only
+    reported on. ValueError for an action that is no text."""
     return text(step, "action") == "differs"
 
 

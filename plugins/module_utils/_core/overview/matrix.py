@@ -184,9 +184,9 @@ def failing(status: PlacementStatus) -> dict[str, str]:
 
 
 def late(status: PlacementStatus) -> dict[str, str]:
-    """By cluster, that something was not available yet when it was last seen, and, where it is known, when that was:
-    ``was not available yet at 2026-11-25T10:00:00Z: 1 of 3 objects``; it may be by now. Other clusters, and those where
-    something failed before, are left out."""
+    """By cluster, that something was not available yet when it was last seen, and, where it is known, when its
+    condition came to say so: ``was not available yet at 2026-11-25T10:00:00Z: 1 of 3 objects``; it may be by now. Other
+    clusters, and those where something failed before, are left out."""
     return {
         cluster: f"was not available yet{_at(wrong)}: {wrong.message.removeprefix(_NOT_YET)}".removesuffix(": ")
         for cluster, wrong in _wrong(status)

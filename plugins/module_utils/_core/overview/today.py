@@ -83,10 +83,10 @@ _OF_STATE = {
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementsHeld:
-    """What is recorded of placements on a cluster: how many it ``holds``, and of those where something failed
-    (``failing``) what, by name. ``late`` are those that were not available yet when they were last seen, and when that
-    was. ``names`` are all that it holds, ``leaving`` those of them that are no longer placed there, with what takes
-    them away."""
+    """What is recorded of placements on a cluster: how many it holds (``count``), and of those where something failed
+    (``failing``) what, by name. ``late`` are those that were not available yet when they were last seen, each in the
+    words of ``matrix.late``. ``names`` are all that it holds, ``leaving`` those of them that are no longer placed
+    there, with what takes them away."""
 
     count: int = 0
     failing: t.Mapping[str, str] = field(default_factory=dict)

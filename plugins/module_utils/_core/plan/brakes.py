@@ -96,12 +96,13 @@ def removals_brake(placement: str, held: int, lost: int, limit: int | str) -> Br
     )
 
 
-def empty_brake(placement: str, held: int, kept: int, allow: bool) -> Brake:
-    """The brake ``allow_empty``: trips if clusters hold the placement and ``kept`` is 0; ``allow`` lifts it."""
+def empty_brake(placement: str, held: int, picked: int, allow: bool) -> Brake:
+    """The brake ``allow_empty``: trips if some clusters, as many as ``held``, hold the placement, and ``picked``, how
+    many are to hold it, those that only gain it too, is 0; ``allow`` lifts it."""
     return Brake(
         name="allow_empty",
-        tripped=held > 0 and kept == 0,
-        lifted=allow and held > 0 and kept == 0,
+        tripped=held > 0 and picked == 0,
+        lifted=allow and held > 0 and picked == 0,
         message=f"{placement}: no cluster is picked any more where {held} {'holds' if held == 1 else 'hold'} it now",
         option="allow_empty: true",
     )

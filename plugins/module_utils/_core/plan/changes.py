@@ -46,8 +46,8 @@ class FieldChange:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectChange:
-    """``action`` is NEW, CHANGED, LEFT_OUT, or UNKNOWN (it may change) where it cannot be compared field by field.
-    ``fields`` are those of a CHANGED object, as far as they are known."""
+    """``action`` is NEW, CHANGED, LEFT_OUT, or UNKNOWN (it may change) where nobody can tell whether it does, or in
+    what. ``fields`` are those of a CHANGED object, empty where only its hash tells that it changes."""
 
     id: ObjectId
     action: str
@@ -73,7 +73,7 @@ class ClusterChanges:
 @dataclass(frozen=True, kw_only=True)
 class Earlier:
     """What a resource snapshot held: ``manifests`` in their sealed form, or only ``hashes`` of these; a manifest counts
-    before a hash. Objects in neither were not held."""
+    before a hash, and an empty hash is no object's. Objects in neither were not held."""
 
     manifests: tuple[Manifest, ...] = field(default=(), repr=False)
     hashes: t.Mapping[ObjectKey, str] = field(default_factory=dict)

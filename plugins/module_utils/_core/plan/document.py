@@ -93,8 +93,8 @@ class ClusterPlan:
     ``cause`` is the machine-readable trigger (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``,
     ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``, ``evicted``, ``evacuated``,
     ``left-behind``), ``reason`` the same in words. The scores are None where nothing was scored. ``decided`` says that
-    an earlier run has recorded already that it loses the placement, be it picked again by now. ``outdated`` says of
-    one that keeps it that another content is recorded there, whatever the cause.
+    an earlier run or an eviction has recorded already that it loses the placement, be it picked again by now.
+    ``outdated`` says of one that keeps it that another content is recorded there, whatever the cause.
 
     ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
     label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
@@ -132,9 +132,9 @@ class ClusterPlan:
 
     @property
     def decides_change(self) -> bool:
-        """Whether it differs from what is recorded; what the member has is not looked at. A cluster of cause
-        ``left-behind`` does only until an earlier run has recorded its loss, one that keeps the placement also where
-        that was recorded."""
+        """Whether a run has something to do for it by the records; what the member has is not looked at. True for one
+        that gains or loses the placement, also where the loss is recorded already, but of cause ``left-behind`` only
+        until it is; of one that keeps it where its content changes, its loss was recorded, or something leaves it."""
         if self.cause == LEFT_BEHIND:
             return not self.decided
         return not self.stays or self.decided or bool(self.leaving)

@@ -20,9 +20,9 @@ _REASON = 300
 
 @dataclass(frozen=True, kw_only=True)
 class Looked:
-    """Names of clusters, sorted: ``drifted`` are those where others changed, deleted or added something, ``due`` those
-    where an apply would write for another reason. ``unseen`` could not be looked at, each with the first reason;
-    ``seen`` is how many could, for one placement at least."""
+    """Names of clusters, sorted: ``drifted`` are those where others changed, deleted or added something, or where what
+    is only reported on is missing, ``due`` those where an apply would write for another reason. ``unseen`` could not be
+    looked at, each with the first reason; ``seen`` is how many could, for one placement at least."""
 
     seen: int = 0
     drifted: tuple[str, ...] = ()

@@ -54,8 +54,9 @@ class Deletable:
     limit: int | str | None = None
 
     def permits(self, others: int, held: int) -> bool:
-        """Whether ``others``, which the plan did not name, may be deleted as well, of the ``held`` objects. False
-        without a limit. ValueError as of ``removals_permitted``."""
+        """Whether so many ``others``, which the plan did not name, may be deleted as well, of the ``held`` objects; one
+        always may where there is a limit and nothing is counted. False without a limit. ValueError as of
+        ``removals_permitted``."""
         return self.limit is not None and self.counted + others <= removals_permitted(self.limit, held)
 
 

@@ -23,9 +23,9 @@ MOST_FIELDS = 100
 
 def object_changes(objects: t.Iterable[Rendered], earlier: Earlier) -> tuple[ObjectChange, ...]:
     """The objects that were not held before or are another now (changed, or perhaps so), in their order: by fields
-    where ``earlier`` has the manifest, by its hash alone else; UNKNOWN where contents cannot be compared, as where
-    values of Secrets were left out. What leaves is in the plan itself. FleetError as of ``identify`` for a manifest of
-    ``earlier``."""
+    where ``earlier`` has the manifest, by its hash alone else (an equal one is no change, also where it does not cover
+    values of a Secret); UNKNOWN where contents cannot be compared, as where such values were left out. What leaves is
+    in the plan itself. FleetError as of ``identify`` for a manifest of ``earlier``."""
     manifests = {identify(each).key: each for each in earlier.manifests}
     found = (_change(each, manifests.get(each.id.key), earlier.hashes.get(each.id.key)) for each in objects)
     return tuple(each for each in found if each is not None)

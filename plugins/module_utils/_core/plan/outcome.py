@@ -27,7 +27,8 @@ APPLY_FAILED = "ManifestApplyFailed"
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectFailure:
-    """One object that could not be written or is not gone; ``reason`` is upstream's manifest reason, or ours."""
+    """One object that was refused, could not be written (or would not be, by a dry run), or is not gone; ``reason`` is
+    upstream's manifest reason, or ours."""
 
     id: ObjectId
     reason: str

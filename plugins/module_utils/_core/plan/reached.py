@@ -88,8 +88,8 @@ def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Rea
 
 
 def awaited(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> bool:
-    """Whether something that was applied is not available yet, which a rollout that waits to the end stays for. False
-    for a plan whose clusters staged runs change, and where ``reached`` has None."""
+    """Whether something is not available yet on a cluster where all is applied, which a rollout that waits to the end
+    stays for. False for a plan whose clusters staged runs change, and where ``reached`` has None."""
     far = None if plan.is_by_staged_runs else reached(plan, outcomes)
     return far is not None and bool(far.waiting)
 

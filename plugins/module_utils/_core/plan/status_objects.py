@@ -55,7 +55,7 @@ def failed_placements(
 ) -> tuple[FailedPlacement, ...]:
     """What could not be applied or is not gone, at most ``DETAILS`` objects in the order of the failures; ``origins``
     as of ``origins_of``, ``generation`` that of the placement or binding. What had failed in ``old`` keeps the
-    transition time of its condition. None with an error of ``outcome``, whatever ``old`` has."""
+    transition time of its condition. Empty with an error of ``outcome``, whatever ``old`` has."""
     before = {_place(each): each.condition for each in (old.failed_placements if old else ())}
     return tuple(
         FailedPlacement(
@@ -73,7 +73,7 @@ def drifted_placements(
 ) -> tuple[DriftedPlacement, ...]:
     """Drift that stands after the run, without what was repaired; at most ``DETAILS`` objects, the first in the order
     of the steps, and as many fields of each. The first observation is that in ``old``, else ``now``. An object that is
-    only missing is not among them. None with an error of ``outcome``, whatever ``old`` has."""
+    only missing is not among them. Empty with an error of ``outcome``, whatever ``old`` has."""
     first = {_place(each): each.first_drifted_observed_time for each in (old.drifted_placements if old else ())}
     rows = []
     for step in _standing(outcome):
@@ -96,7 +96,7 @@ def diffed_placements(
     outcome: MemberOutcome, old: PerClusterPlacementStatus | None, origins: Origins, now: datetime
 ) -> tuple[DiffedPlacement, ...]:
     """Differences that a takeover or a report found; at most ``DETAILS`` objects, and as many fields of each. The first
-    observation is that in ``old``, else ``now``. A missing object has the single path ``/``. None with an error of
+    observation is that in ``old``, else ``now``. A missing object has the single path ``/``. Empty with an error of
     ``outcome``, whatever ``old`` has."""
     first = {_place(each): each.first_diffed_observed_time for each in (old.diffed_placements if old else ())}
     rows = []

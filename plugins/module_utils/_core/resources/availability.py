@@ -56,7 +56,8 @@ def availability(group: str, kind: str, live: Live) -> str:
 
 def lacking(group: str, kind: str, live: Live) -> str:
     """What a live object lacks that is not available yet, as the rest of a sentence about it, such as ``has 1 of 3
-    replicas available``; ``is not available yet`` for most kinds. Whether it is available is not looked at."""
+    replicas available``; ``is not available yet`` for most kinds, ``has a status of another structure`` where status or
+    metadata are no map. Whether it is available is not looked at."""
     try:
         return _lacking(group, kind, live)
     except ValueError:

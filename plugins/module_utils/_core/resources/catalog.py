@@ -26,7 +26,7 @@ NAMESPACE_KIND = ("", "Namespace")
 
 @dataclass(frozen=True, kw_only=True)
 class Catalog:
-    """``manifests`` by what they describe, ``of_kind`` and ``within`` (by namespace, cluster-scoped ones under an empty
+    """``manifests`` by what they describe, ``of_kind`` and ``within`` (by namespace, those without one under an empty
     text) in the same order; ``scopes`` as of ``scopes.likely_scopes``. ``repeated`` stand there more than once.
     ``services`` are namespace and name of each, ``terminating`` the names of Namespaces that are being deleted.
     ``problems`` are those of manifests that describe no object. ``sure`` are scopes that nobody has guessed, as of

@@ -49,7 +49,8 @@ class KeptSnapshot:
     @property
     def secret_sources(self) -> dict[ObjectId, str]:
         """The Secrets, and envelopes with Secrets, in the order of ``manifests``, whose content is kept elsewhere, and
-        where, of an envelope the first source. FleetError as of ``identify``."""
+        where, of an envelope the first source; by their notes alone, so that any object with such a note is among
+        them. FleetError as of ``identify``."""
         found = ((identify(each), _source(each)) for each in self.manifests)
         return {each: source for each, source in found if source}
 

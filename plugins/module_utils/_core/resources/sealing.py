@@ -97,19 +97,20 @@ def _sealed(manifest: Manifest, hidden: Hidden, source: str) -> dict[str, t.Any]
 
 
 def object_hash(manifest: Manifest) -> str:
-    """Hex SHA-256 of a sealed manifest; where its content came from is not part of it. FleetError ``not-json``."""
+    """Hex SHA-256 of a sealed manifest; where its content came from is not part of it. FleetError ``not-json``, and
+    RecursionError for one that is too deep."""
     return digest_of(without_source(manifest))
 
 
 def content_digest(value: t.Any, key: bytes) -> str:
     """Hex digest of any JSON value, made with the ``key`` if there is one (HMAC-SHA-256), else SHA-256 alone.
-    FleetError ``not-json`` for any other."""
+    FleetError ``not-json`` for any other, RecursionError for what is too deep."""
     return hmac.new(key, canonical_json(value), hashlib.sha256).hexdigest() if key else digest_of(value)
 
 
 def secret_source(manifest: Manifest) -> str:
     """Where the content of a sealed Secret can be read, by its annotation ``gitops.fleet/secret-source``, whoever wrote
-    that; empty for what is not sealed, and for what ``without_values`` made."""
+    that, and on whatever object; empty without one, and for what ``without_values`` made."""
     return str(annotations_of(manifest).get(SOURCE_ANNOTATION, ""))
 
 

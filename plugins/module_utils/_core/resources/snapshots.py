@@ -63,8 +63,9 @@ def resource_snapshot_name(placement: str, index: int, part: int = 0) -> str:
 
 
 def snapshot_index(name: str) -> int:
-    """The index in the name of a policy snapshot or of a master resource snapshot, -1 where there is none: records and
-    members may say anything. Of a further part it is the number in its name, which is not the index."""
+    """The index in the name of a policy snapshot or of a master resource snapshot, -1 where there is none, or one of
+    more than nine digits: records and members may say anything. Of a further part it is the number in its name, which
+    is not the index."""
     found = _INDEXED.fullmatch(name)
     return int(found["index"]) if found else -1
 

@@ -15,8 +15,9 @@ from ..schema.meta import NamespacedName
 
 @dataclass(frozen=True, kw_only=True)
 class Overrides:
-    """Names of override snapshots in the order in which they apply: of ClusterResourceOverrides (``cluster``), and of
-    ResourceOverrides."""
+    """Names by which bindings tell overrides, in the order in which they apply: of ClusterResourceOverrides
+    (``cluster``), and of ResourceOverrides. Ours are of effects (``effect_name``), KubeFleet's of override
+    snapshots."""
 
     cluster: tuple[str, ...] = ()
     namespaced: tuple[NamespacedName, ...] = ()

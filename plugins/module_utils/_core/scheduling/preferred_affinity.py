@@ -131,7 +131,7 @@ class PreferredAffinity:
     def deciding_nothing(self, candidates: int) -> tuple[Problem, ...]:
         """Sorters (``property-unreported``) whose property none of the ``candidates``, a bit set by position, reports,
         or none of those that match the term's labels, if any do: they give all of them 0. Empty where there are no
-        candidates; a term without weight is passed over."""
+        candidates; a term without weight, or whose property cannot be looked up, is passed over."""
         found = []
         for term in self.terms:
             asked = candidates & term.labelled or candidates

@@ -42,7 +42,8 @@ class DomainCensus:
         """What one more cluster in a domain of ``count`` does to the skew (1, 0 or -1), and whether that violates
         ``max_skew``.
 
-        As upstream has it, a skew beyond ``max_skew`` + 1 counts as violated even where the cluster would lessen it.
+        As upstream has it, a skew beyond ``max_skew`` + 1 counts as violated even where the cluster would lessen it,
+        and one more in the only domain there is adds to it.
         """
         if self.largest == self.smallest:
             change = 1

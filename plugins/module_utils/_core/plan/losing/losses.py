@@ -26,8 +26,9 @@ NOT_AGAIN = "an eviction or an earlier run has decided that, and it is not picke
 
 
 def loss_reason(cause: str, decided: bool) -> str:
-    """The cause, a key of ``LOSSES`` (else KeyError), in words; ``decided``: an earlier run has recorded already that
-    the cluster loses the placement, which ``policy-changed`` and ``scaled-down`` then say in its place."""
+    """The cause, a key of ``LOSSES`` (else KeyError), in words; ``decided``: an earlier run or an eviction has
+    recorded already that the cluster loses the placement, which ``policy-changed`` and ``scaled-down`` then say in its
+    place."""
     return NOT_AGAIN if decided and cause in ("policy-changed", "scaled-down") else LOSSES[cause]
 
 

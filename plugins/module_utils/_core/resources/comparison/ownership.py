@@ -48,11 +48,12 @@ OWNABLE_METADATA = ("labels", "annotations", "finalizers")
 
 @dataclass(frozen=True)
 class FieldDrift:
-    """One field that was taken over or removed. ``managers`` own it now; none means that it was removed, or that nobody
-    owns it.
+    """One field that was taken over or removed, or that others added. ``managers`` own it now; none means that it was
+    removed, or that nobody owns it.
 
-    ``live`` is None where the field is gone. Values and annotations of Secrets are replaced by their lengths. ``live``
-    may equal ``desired``: then the field was changed and changed back by others, and is still theirs.
+    ``live`` is None where the field is gone, ``desired`` where it was added. Values and annotations of Secrets are
+    replaced by their lengths. ``live`` may equal ``desired``: then the field was changed and changed back by others,
+    and is still theirs.
     """
 
     path: str

@@ -47,7 +47,7 @@ class BindingWait:
 
     @property
     def held_back(self) -> HeldBack:
-        """The same as a wait of a decision, under the binding's name."""
+        """The same as a wait of a decision, under the binding's name, without ``blockers`` and ``until``."""
         about = {"cluster": self.cluster, "wants": self.wants}
         return HeldBack(self.binding, (Blocker(self.reason, self.message, about=about),))
 

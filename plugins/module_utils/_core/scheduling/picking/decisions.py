@@ -137,8 +137,8 @@ def by_score(decisions: t.Iterable[PickDecision]) -> dict[ClusterScore, str]:
 
 
 def scored(name: str, score: ClusterScore, equal: str = "") -> PickDecision:
-    """A cluster that could have been picked, and that others with higher scores stand before, or one with an ``equal``
-    score."""
+    """A cluster that could have been picked, and that others stand before: with higher scores, or, where ``equal``
+    names the last of them, with the same one."""
     details = {"spread": score.priority_score, "affinity": score.affinity_score}
     blocker = ClusterBlocker(NOT_ENOUGH_SCORE, NOT_ENOUGH_SCORE, details)
     if equal:
