@@ -166,7 +166,7 @@ def candidates_on_record(records: Records) -> tuple[Candidate, ...]:
     return tuple(
         Candidate(
             name=each["metadata"]["name"],
-            group=each["spec"].get("group", ""),
+            group=(each.get("spec") or {}).get("group") or "",
             labels=labels.get(each["metadata"]["name"]),
         )
         for each in records.list("FleetMember")

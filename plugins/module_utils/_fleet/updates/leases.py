@@ -106,7 +106,7 @@ class UpgradeLeases:
         due = [name for name in members if name not in recent and self._is_due(name)]
         self._tried |= dict.fromkeys(due, now)
         try:
-            in_parallel({name: self._renewal(name) for name in due}, deadline=DEADLINE)
+            in_parallel({name: self._renewal(name) for name in due}, len(due), DEADLINE)
         except FleetError as error:
             self.say(f"leases of members in flight are not renewed: {error}")
 

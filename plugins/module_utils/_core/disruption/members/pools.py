@@ -78,12 +78,12 @@ def rotation_census(member: MemberNodes, rotation: NodeRotation) -> NodeCensus:
 
 
 def member_census(member: MemberNodes, holds: Holds | None = None) -> NodeCensus:
-    """All Nodes of the member, or those that ``holds`` selects by ``StateNode.labels``, as one pool without a name:
+    """All Nodes of the member, or those that ``holds`` selects by their own labels, as one pool without a name:
     each Node is one, whoever made it, those that Karpenter overlooks included. Disrupting is also one that is being
     deleted, or that one of our verbs has in hand; excluded, one with a NodeClaim that is not initialized or whose
     instance terminates. Empty without Nodes."""
-    there = (each for each in member.whole.nodes if each.node is not None)
-    counted = [_counted(each) for each in there if holds is None or holds(each.labels)]
+    there = ((each, each.node) for each in member.whole.nodes if each.node is not None)
+    counted = [_counted(each) for each, node in there if holds is None or holds(node.labels)]
     return take_census(counted).get("", NodeCensus())
 
 

@@ -211,12 +211,12 @@ class _Sighted:
 
     def add(self, member: MemberNodes, holds: t.Callable[[Mapping[str, str]], bool]) -> None:
         """Notes a member that takes part: its nodes, each with its pool, marked as of others unless ``holds`` selects
-        it by its labels, and their pods."""
+        it by the labels that ``due`` goes by, and their pods."""
         managed = {each.name for each in member.pools}
         made = []
         for each, node in _with_nodes(member):
             pool = each.pool if each.pool in managed else NO_POOL
-            made.append(self._made(each, node, pool if holds(each.labels) else pool + OTHERS, member.name))
+            made.append(self._made(each, node, pool if holds(node.labels) else pool + OTHERS, member.name))
             self.pools[member.name].add(made[-1].pool)
             self.pods[made[-1].name] = each.pods
         self.nodes += made

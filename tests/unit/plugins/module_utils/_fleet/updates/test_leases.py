@@ -149,6 +149,18 @@ def test_a_member_without_a_lease_is_told_of_once_and_gets_one_when_its_server_i
     assert member.kept[0].released
 
 
+def test_whoever_hangs_keeps_no_other_lease_from_being_renewed(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are asked at once, however many they are: a lease that runs out lets other records in amid an upgrade."""
+    names = [f"member-{number}" for number in range(40)]
+    member.error = AWAY
+    found = leases(member, revived=set(names))
+    assert all(found.claim(name) is None for name in names)
+    member.error, together = None, threading.Barrier(len(names))
+    monkeypatch.setattr(member, "answer", lambda: together.wait(60))
+    found.renew(names, NOW)
+    assert len(member.kept) == len(names)
+
+
 def test_a_lease_is_renewed_when_the_member_answers_again(member: Member) -> None:
     found = leases(member)
     found.claim("east")

@@ -313,3 +313,16 @@ def test_a_node_that_karpenter_overlooks_is_rotated_all_the_same() -> None:
     one = member("m1", node("a", **{"karpenter.sh/nodepool": "default"}))
     assert one.state.nodes == () and [each.name for each in one.whole.nodes] == ["a"]
     assert first(ground(rotation(**ALL)), one)[0] == ["m1/a"]
+
+
+def test_a_node_is_under_the_budget_of_the_rotation_by_the_labels_that_it_is_due_by() -> None:
+    """Those of the Node itself: before it is registered its NodeClaim may have others, and it would be drained under a
+    budget that allows nothing."""
+    system = {"kubernetes.io/os": "linux", "karpenter.sh/nodepool": "default"}
+    metadata = {"name": "c", "labels": {"karpenter.sh/nodepool": "default"}}
+    claim = {"metadata": metadata, "spec": {}, "status": {"nodeName": "a", "providerID": "p://a"}}
+    one = member("m1", node("a", **system), claims=(read_node_claim(claim),))
+    wanted = ground(rotation({"nodes": "0"}, nodes={"byLabel": "kubernetes.io/os=linux"}, **ALL))
+    assert one.whole.nodes[0].labels == metadata["labels"], "the Node is not registered"
+    began, held = first(wanted, one)
+    assert began == [] and held["m1/a"].code == "budget"
