@@ -235,7 +235,8 @@ class LeasedDriver:
 
     def begin(self, work: Work) -> str:
         """Begins as the driver does, once the member is held or goes without a lease. FleetError ``busy`` while it
-        cannot be, and where others have brought it to the target just before; else those of the driver."""
+        cannot be, for whatever reason, and where others have brought it to the target just before (no matter for a step
+        of a pool); else those of the driver."""
         found = self.leases.claim(work.member)
         if found is not None:
             raise FleetError("busy", found.message, work.member, "it is tried again")

@@ -137,8 +137,8 @@ def notes_of(laid: Laid, given: StagedManifests) -> tuple[Problem, ...]:
 
 
 def ended(laid: Laid, given: StagedManifests, changed: bool) -> StagedReport:
-    """The report of a run that is not carried on, or stops by its records alone; ``changed``: whether its record is
-    another one by now."""
+    """The report of a run, over or not, that is not carried on, or stops by its records alone; ``changed``: whether its
+    record is another one by now."""
     return StagedReport(
         run=laid.run,
         digest=laid.digest,
