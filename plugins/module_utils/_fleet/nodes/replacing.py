@@ -108,7 +108,7 @@ def driver_problems(
 
 @dataclass(frozen=True, kw_only=True)
 class NodeReplacer:
-    """Carries out one node; ``rotation`` says when a new one comes, and of what."""
+    """Replaces nodes, one by each call; ``rotation`` says when a new one comes, and of what."""
 
     rotation: NodeRotation
     wish: ReplacementWish

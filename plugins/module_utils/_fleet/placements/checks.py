@@ -167,8 +167,9 @@ def unfulfilled(plan: FleetPlan) -> list[Problem]:
 
 
 def check_digest(plan: FleetPlan, request: PlanRequest) -> None:
-    """FleetError ``digest-mismatch`` when another plan than the approved one would be carried out. The rest of a plan
-    that was begun under that digest passes too, and so does all where none is asked for."""
+    """FleetError ``digest-mismatch`` when another plan than the approved one would be carried out, or too few digits of
+    its digest are given. The rest of a plan that was begun under that digest passes too, and so does all where none is
+    asked for."""
     approved = request.approved
     if approved and not approves(approved, plan.digest) and not _was_begun(plan, request):
         message = f"the approved plan has digest {approved[:16]}, the plan made now has {plan.digest[:16]}"

@@ -49,7 +49,7 @@ class LoadedOverrides:
 
 
 def is_override(document: t.Mapping[str, t.Any]) -> bool:
-    """Whether a manifest is of one of the two kinds."""
+    """Whether a manifest is of one of the two kinds, in whatever version of their group."""
     group = str(document.get("apiVersion", "")).rpartition("/")[0]
     return group == PLACEMENT_GROUP and document.get("kind") in KINDS
 

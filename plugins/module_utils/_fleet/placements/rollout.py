@@ -258,7 +258,7 @@ class RolloutSteering:
         return (state.report.outcome == DONE or bool(lost) and not rest) and not self._late
 
     def next_look(self) -> datetime | None:
-        """When the clusters that others wait for are looked at again; None where nobody waits for any."""
+        """When clusters that others, or the end, wait for are looked at again; None where nobody waits for any."""
         return self._look_at
 
     def wait(self, seconds: float) -> None:

@@ -66,7 +66,8 @@ class Which:
 
 @dataclass(frozen=True, kw_only=True)
 class Approver:
-    """Who approves or refuses. The hub vouches for the name in Gates that were made after ``since``; None: in none."""
+    """Who approves or refuses. The hub vouches for the name in Gates, or requests of staged runs, that were made after
+    ``since``; None: in none."""
 
     name: str
     since: datetime | None = None
@@ -74,10 +75,10 @@ class Approver:
 
 @dataclass(frozen=True, kw_only=True)
 class Completed:
-    """What became of the gate: ``state`` is Completed, Refused, or Skipped if it was before. ``verified`` is whether
-    this call did it and the hub vouches for the name, ``own`` whether it did and the approver made or started the run;
-    ``changed`` is whether it did, or would with ``write``. ``digest`` is that of the run, ``by`` who approved or
-    refused.
+    """What became of the gate: ``state`` is Completed, Refused, or Skipped if it was before. ``changed`` is whether
+    this call did it, or would with ``write``; ``verified`` whether then the hub vouches for the name, ``own`` whether
+    then who approves or refuses made or started the run: both are False where it was so before. ``digest`` is that of
+    the run, ``by`` who approved or refused.
     ``uncounted`` is why the approval does not count by the terms that the run keeps; empty if it does, as far as these
     tell."""
 

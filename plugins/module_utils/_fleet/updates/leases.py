@@ -51,8 +51,8 @@ FINAL = ("forbidden", *WRONG)
 
 
 def blocker_of_error(error: FleetError) -> MemberBlocker:
-    """Why a member cannot be looked at, or held, by the ``error`` of that: PreconditionFailed, with the way out, if
-    nobody but people can help; else Unreachable."""
+    """Why a member cannot be looked at, or held, by the ``error`` of that: PreconditionFailed, with the way out, for
+    codes of ``FINAL``; else Unreachable, also where it does not pass by itself, as a certificate."""
     if error.code in FINAL:
         return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{error.message} ({error.hint})")
     return MemberBlocker(reason=UNREACHABLE, message=error.message)
@@ -99,8 +99,9 @@ class UpgradeLeases:
         return {name: blocker_of_error(each) if isinstance(each, FleetError) else each for name, each in found.items()}
 
     def renew(self, members: t.Iterable[str], now: datetime) -> None:
-        """For members in flight: renews what is due, and takes what could not be had before, each at most once in a
-        minute, in ``DEADLINE`` seconds in all. What fails is said or tried again, and never raised."""
+        """For members in flight: renews what is due, and takes what could not be had before (of those in ``unseen``
+        only what was inherited, until they go without), each at most once in a minute, in ``DEADLINE`` seconds in all.
+        What fails is said or tried again, and never raised."""
         # A copy: whoever hangs in ``release_all`` takes his name out at any time.
         recent = {name for name, tried in dict(self._tried).items() if not is_due_again(tried, AGAIN, now)}
         due = [name for name in members if name not in recent and self._is_due(name)]
@@ -234,7 +235,8 @@ class LeasedDriver:
 
     def begin(self, work: Work) -> str:
         """Begins as the driver does, once the member is held or goes without a lease. FleetError ``busy`` while it
-        cannot be, and where others have brought it to the target just before; else those of the driver."""
+        cannot be, for whatever reason, and where others have brought it to the target just before (no matter for a step
+        of a pool); else those of the driver."""
         found = self.leases.claim(work.member)
         if found is not None:
             raise FleetError("busy", found.message, work.member, "it is tried again")

@@ -237,8 +237,8 @@ class MemberMonitor:
             self._left[member] = claimed
 
     def take_up(self, member: str, operation: str) -> None:
-        """Claims a member whose operation was in flight when this conductor came, and its lease on it; nothing if
-        another one has it. FleetErrors of the records."""
+        """Claims a member whose operation was in flight when this conductor came, and its lease on it; nothing where it
+        cannot be claimed: another one has it, or it has left. FleetErrors of the records."""
         found = claim(self.records, member, operation, self.holder)
         if isinstance(found, Lease):
             self._claims[member] = (operation, found)

@@ -73,7 +73,8 @@ def upgrades_node_pools(run: UpdateRun) -> bool:
 
 
 def by_steps(run: UpdateRun) -> bool:
-    """Whether members are upgraded in several steps: pools after control planes, or one minor after another."""
+    """Whether members are upgraded step by step, be it by one alone: pools, after control planes or by themselves, or
+    one minor after another."""
     return upgrades_node_pools(run) or run.spec.managed_cluster_update.upgrade.chain
 
 

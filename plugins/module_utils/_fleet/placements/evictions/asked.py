@@ -38,7 +38,7 @@ class RequestedEviction:
 
     @property
     def is_over(self) -> bool:
-        """Whether it was carried out or refused before."""
+        """Whether it was tried before, carried out or refused, or is recorded as invalid as it stands."""
         return is_over(self.eviction)
 
     def says(self, eviction: ClusterResourcePlacementEviction) -> bool:

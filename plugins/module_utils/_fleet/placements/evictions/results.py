@@ -32,7 +32,8 @@ def result_of(asked: RequestedEviction, state: str, verdict: EvictionVerdict) ->
 
 
 def result_over(asked: RequestedEviction) -> EvictionResult:
-    """The result of one that is over (``is_over``): OVER, with what its condition says."""
+    """The result of one that is over (``is_over``): OVER, with what its condition Executed says, told as refused unless
+    it is True; without it with what its first condition says."""
     executed = find_condition(asked.eviction.status.conditions, EXECUTED)
     found = executed or asked.eviction.status.conditions[0]
     done = executed is not None and executed.status == TRUE

@@ -18,9 +18,9 @@ from ..recorded import INDEX, REVISION, ROLLED_BACK, Document, RecordedPlacement
 
 
 def snapshot_rows(session: Session, names: t.Iterable[str]) -> tuple[SnapshotRow, ...]:
-    """A row for each snapshot of these placements, in the order of ``names``, then of indices. ``age`` is in seconds,
-    None where it is not known when it was made. A name of which no snapshot is recorded has none; one of which only
-    snapshots are left has rows. FleetError as of ``recorded_placement`` and ``kept_snapshots``."""
+    """A row for each of the ``kept_snapshots`` of these placements, in the order of ``names``, then of indices. ``age``
+    is in seconds, None where it is not known when it was made. A name of which no snapshot is recorded has none; one of
+    which only snapshots are left has rows. FleetError as of ``recorded_placement`` and ``kept_snapshots``."""
     return tuple(
         row for name in names for row in _rows(recorded_placement(session.records, name), name, session.clock())
     )

@@ -48,7 +48,8 @@ class FreshGroups:
 
 
 def defined_group(step: MemberStep) -> str:
-    """The group of the kind that the step defines; empty for none, and for a definition that a server will refuse."""
+    """The group of the kind whose definition the step writes; empty if it writes none, or one that tells no group, or
+    whose spec or group has another form: a server refuses these."""
     if step.manifest is not None and (step.id.group, step.id.kind) == DEFINITION:
         with contextlib.suppress(ValueError):
             return text(mapping(step.manifest, "spec"), "group")

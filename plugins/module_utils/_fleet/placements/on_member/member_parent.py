@@ -23,7 +23,8 @@ T = t.TypeVar("T")
 class Parent:
     """The parent as it was seen: its content, None if there was none, and its resourceVersion.
 
-    FleetError ``member-moved`` when it is not as it was seen any more: two runs would write over each other.
+    FleetError ``member-moved`` when one that was seen is not as it was any more: two runs would write over each other.
+    One that has come where none was seen is written over, or deleted: the lease on the member keeps runs apart.
     """
 
     def __init__(self, client: KubeClient, seen: ApplySet | None, version: str) -> None:

@@ -60,7 +60,7 @@ def known_of(records: Records, name: str) -> Ours:
 def is_lost(ours: Ours, by_cluster: t.Mapping[str, ApplySet]) -> bool:
     """Whether members hold the placement as our records do not know it: these were lost, or it was other records'. An
     apply that was refused for that has left bindings behind which hold nothing. ``by_cluster`` is what members hold of
-    it."""
+    it, something at least."""
     return ours.begun or not ours.bound or any(each.uid != ours.uid for each in by_cluster.values())
 
 

@@ -87,10 +87,11 @@ class UncountedRequest:
 @dataclass(frozen=True, kw_only=True)
 class GivenApproval:
     """What became of an approval. ``state`` is ``Completed``, as that of a gate; ``digest`` is the run's; ``by`` is who
-    gave it, empty where that is not known; ``changed``: it was not given before. ``verified`` is whether this call gave
-    it and the hub vouches for the name; ``own`` whether the approver made or started the run. ``uncounted`` is why it
-    does not count by the terms that the run keeps, empty if it does, as far as these tell; ``useless`` that a newer run
-    has superseded this one, so that it fails all the same, empty if not."""
+    gave it, empty where that is not known; ``changed``: this call gave it, or would with ``write``. ``verified`` is
+    whether then the hub vouches for the name, ``own`` whether then the approver made or started the run; both are False
+    where it was given before. ``uncounted`` is why it does not count by the terms that the run keeps, empty if it does,
+    as far as these tell; ``useless`` that a newer run has superseded this one, so that it fails all the same, empty if
+    not."""
 
     request: PlacedRequest
     state: str
@@ -111,14 +112,15 @@ def requests_of(run: ClusterStagedUpdateRun) -> t.Iterator[PlacedRequest]:
 
 
 def open_requests(run: ClusterStagedUpdateRun) -> list[PlacedRequest]:
-    """The approvals of the run that somebody has to give now: reached, and not accepted yet; none of a run that is
-    over."""
+    """The approvals that the run waits for: reached, and not accepted yet, also one that was given and that the run has
+    not taken yet; none of a run that is over."""
     return [] if is_over(run) else [each for each in requests_of(run) if each.reached and not each.accepted]
 
 
 def approver_in(key: RunKey, document: Record) -> str:
-    """Who has approved the request in this record, by what was signed; empty if nobody has, if it is not signed for the
-    digest that the request bears, or if it cannot be read. ``key`` is that of the request, or of its run."""
+    """Who has approved the request in this record, by what was signed in its condition Approved, be that still True or
+    not; empty without one, if it is not signed for the digest that the request bears, or if it cannot be read. ``key``
+    is that of the request, or of its run."""
     try:
         request = recorded_request(key, document)
     except FleetError:

@@ -125,7 +125,7 @@ def _refuse_braked(plan: PlacementPlan) -> None:
 
 
 def check_digest(laid: Laid, approved: str) -> None:
-    """FleetError ``digest-mismatch`` if another digest was approved; an empty one passes."""
+    """FleetError ``digest-mismatch`` if another digest was approved, or too few digits of it; an empty one passes."""
     hint = "its clusters, strategy or content have changed; look at it again and have the new digest approved"
     refuse_another(approved, laid.digest, "the run now is", str(laid.run.key), hint)
 
@@ -137,8 +137,8 @@ def notes_of(laid: Laid, given: StagedManifests) -> tuple[Problem, ...]:
 
 
 def ended(laid: Laid, given: StagedManifests, changed: bool) -> StagedReport:
-    """The report of a run that is not carried on, or stops by its records alone; ``changed``: whether its record is
-    another one by now."""
+    """The report of a run, over or not, that is not carried on, or stops by its records alone; ``changed``: whether its
+    record is another one by now."""
     return StagedReport(
         run=laid.run,
         digest=laid.digest,

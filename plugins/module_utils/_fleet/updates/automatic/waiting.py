@@ -47,9 +47,10 @@ class UnfinishedPlacement:
 
 @dataclass(frozen=True, kw_only=True)
 class WaitingWork:
-    """Work that was begun and has not ended: names of staged update runs and of rotations, and placements, each sorted
-    by name; ``unread`` are kinds that the account may not list, as they were asked for, ``problems`` what is wrong with
-    records of placements that cannot be read: some may be missing then."""
+    """Work that is to be carried on: names of staged update runs and of rotations, also of such as cannot be read, and
+    placements that are not through, each sorted by name; ``unread`` are kinds that the account may not list, as they
+    were asked for, ``problems`` what is wrong with records of placements that cannot be read: some may be missing
+    then."""
 
     staged: tuple[str, ...] = ()
     rotations: tuple[str, ...] = ()
