@@ -60,7 +60,8 @@ class Sighting:
 @dataclass(frozen=True, kw_only=True)
 class LeaseForm:
     """What stands in a Lease, as far as it has a form: numbers (``epoch`` is ``leaseTransitions``) are 0 and instants
-    None where it has none. ``holder`` is empty where there is none; one of another type counts as one, as text."""
+    None where it has none. ``holder`` is empty where there is none; one of another type counts as one, as text,
+    but for 0, false and what is empty."""
 
     holder: str
     epoch: int
