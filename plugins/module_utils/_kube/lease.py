@@ -95,7 +95,8 @@ def as_32_bits(value: t.Any) -> int:
 
 
 class LeaseHeld(FleetError):
-    """Another holds it (``lease-held``). The next ``acquire``, given ``sighting``, can tell a dead holder."""
+    """Another holds it, or others keep changing it (``lease-held``). The next ``acquire``, given ``sighting``, can tell
+    a dead holder."""
 
     def __init__(self, code: str, message: str, where: str = "", hint: str = "", *, sighting: Sighting) -> None:
         super().__init__(code, message, where, hint)
