@@ -84,8 +84,8 @@ class Run:
 
     def open(self, options: t.Mapping[str, t.Any], writes: bool | None = None) -> Session:
         """The session that the options name, to be closed by ``with``. It writes, unless the task runs in check mode or
-        ``writes`` says other. Its place is added to ``places``; that it is a copy is a warning, unless it cannot be
-        read of what: a write to it is refused all the same. FleetError as of ``open_session``, nothing added then."""
+        ``writes`` says other. Its place is added to ``places``; that one which only reads is of a copy is a warning, if
+        it is known of what; writes to a copy are refused. FleetError as of ``open_session``, nothing added then."""
         writing = not self.check_mode if writes is None else writes
         session = open_session(options, self.environ, writes=writing, say=self.say, clock=self.clock)
         self.places.append(session.records.place)

@@ -26,8 +26,8 @@ def said(text: str) -> str:
 
 def plain_json(value: t.Any) -> t.Any:
     """Data as plain JSON values, without credentials that we know and characters that steer a terminal, and without the
-    tags of Ansible's data model. Values that JSON does not know become text, lists and maps more than 200 deep are cut.
-    TypeError for keys that it does not know."""
+    tags of Ansible's data model. Values that JSON does not know become text, NaN and infinite numbers stay, lists and
+    maps more than 200 deep are cut. TypeError for keys that JSON does not know, ValueError for data within itself."""
     try:
         text = json.dumps(value, default=str, ensure_ascii=False)
     except RecursionError:

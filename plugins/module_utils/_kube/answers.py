@@ -36,7 +36,7 @@ class TooLarge(Exception):
 
 
 class Broken(Exception):
-    """An answer that ended too early, or whose bytes are not what they say."""
+    """An answer that ended too early, whose bytes are not what they say, or in an encoding that was not asked for."""
 
 
 @dataclass(frozen=True)

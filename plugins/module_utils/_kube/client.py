@@ -122,7 +122,7 @@ class KubeClient:
             self._mine.without_time_budget = False
 
     def hide(self, text: str) -> str:
-        """The text without what we have shown to this server, and without the tokens shown to any other."""
+        """The text without what we have shown to this server, and without tokens and passwords shown to any other."""
         return SHOWN.without_secrets(self._secrets.without_secrets(text))
 
     def close(self) -> None:
@@ -157,7 +157,7 @@ class KubeClient:
         content_type: str | None = None,
         accept: str = JSON,
     ) -> dict[str, t.Any]:
-        """The decoded JSON object of the answer. FleetError as of ``send``, ApiError as of ``decode``."""
+        """The decoded JSON object. Errors as of ``send`` and ``decode``, a read's ``bad-answer`` at the third one."""
         return self.sized(method, path, body, query, content_type, accept)[0]
 
     def sized(

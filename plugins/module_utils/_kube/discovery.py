@@ -29,8 +29,9 @@ _AGGREGATED = f"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 @dataclass(frozen=True)
 class Discovered:
     """``resources`` by (apiVersion, kind). ``stale`` holds the apiVersions of which the server itself knows nothing at
-    present, because the API server behind them does not answer. ``lists`` are those that can be listed, each in the
-    first version in which it can, as the server orders them (the preferred one first). Subresources are in neither."""
+    present, or only what it knew earlier, because the API server behind them does not answer. ``lists`` are those that
+    can be listed, each in the first version in which it can, as the server orders them (the preferred one first).
+    Subresources are in neither."""
 
     resources: t.Mapping[tuple[str, str], Resource]
     stale: frozenset[str]

@@ -59,7 +59,8 @@ _NO_SUCH_PATH = b"404 page not found"
 
 @dataclass(frozen=True)
 class ApplyConflict:
-    """A field that another manager owns, as server-side apply reports it."""
+    """A field that another manager owns, as server-side apply reports it; ``manager`` is its name, or the server's
+    message where that quotes none."""
 
     manager: str
     field: str

@@ -45,7 +45,8 @@ def user_folder(variable: str, otherwise: str, environ: t.Mapping[str, str]) -> 
 
 
 def is_impossible(text: str) -> bool:
-    """Whether no file can be called so, and no program be given it: for a NUL, or the half of a character."""
+    """Whether no file can be called so, and no program be given it: for a NUL, or the half of a character
+    that stands for no byte, as Python has it in names that are no UTF-8."""
     try:
         return b"\0" in os.fsencode(text)
     except UnicodeEncodeError:

@@ -60,7 +60,8 @@ class Sighting:
 @dataclass(frozen=True, kw_only=True)
 class LeaseForm:
     """What stands in a Lease, as far as it has a form: numbers (``epoch`` is ``leaseTransitions``) are 0 and instants
-    None where it has none. ``holder`` is empty where there is none; one of another type counts as one, as text."""
+    None where it has none. ``holder`` is empty where there is none; one of another type counts as one, as text,
+    but for 0, false and what is empty."""
 
     holder: str
     epoch: int
@@ -94,7 +95,8 @@ def as_32_bits(value: t.Any) -> int:
 
 
 class LeaseHeld(FleetError):
-    """Another holds it (``lease-held``). The next ``acquire``, given ``sighting``, can tell a dead holder."""
+    """Another holds it, or others keep changing it (``lease-held``). The next ``acquire``, given ``sighting``, can tell
+    a dead holder."""
 
     def __init__(self, code: str, message: str, where: str = "", hint: str = "", *, sighting: Sighting) -> None:
         super().__init__(code, message, where, hint)

@@ -66,7 +66,7 @@ class Binary:
 
     @property
     def crds(self) -> tuple[Path, ...]:
-        """The YAML files below ``crds`` beside it, by path: Karpenter's CustomResourceDefinitions; may be empty."""
+        """All ``.yaml`` files below ``crds`` beside it, by path, taken for Karpenter's CRDs; may be empty."""
         return tuple(sorted((self.path.parent / "crds").rglob("*.yaml")))
 
 

@@ -41,7 +41,7 @@ _SERVING_ADDRESSES = ("127.0.0.1", "10.0.0.1")
 
 @dataclass(frozen=True)
 class CertificateIdentity:
-    """A client or a server. ``file`` names its two files in the folder: ``<file>.crt`` and ``<file>.key``."""
+    """A client, a server or both. ``file`` names its two files in the folder: ``<file>.crt`` and ``<file>.key``."""
 
     file: str
     user: str

@@ -20,9 +20,10 @@ from .private import write_private
 
 
 def write_kubeconfig(path: Path, context: str, server: str, pki: Path, identity: CertificateIdentity = ADMIN) -> bool:
-    """Write (mode 0600) if that changes anything, and tell whether it did. ``context`` is the name of the cluster and
-    of its one context, the current one. Keys are embedded: the file can be moved. FleetError ``state-unreadable`` for
-    keys in ``pki`` that are gone or cannot be read, ``unwritable-folder``."""
+    """Write (mode as of ``write_private``) if that changes the content, and tell whether it did; a file that has it
+    keeps its mode. ``context`` is the name of the cluster and of its one context, the current one. Keys are embedded:
+    the file can be moved. FleetError ``state-unreadable`` for keys in ``pki`` that are gone or cannot be read,
+    ``unwritable-folder``."""
     return _write(path, [_entry(context, server, pki, identity)], context)
 
 
@@ -56,7 +57,7 @@ def write_merged(path: Path, clusters: t.Iterable[tuple[str, str, Path]]) -> boo
 
 def has_keys(pki: Path) -> bool:
     """Whether the files that the admin logs in with are there, whatever is in them: a cluster that is being made has
-    its keys one by one. OSError where the folder must not be looked into."""
+    its keys one by one. OSError where the folder must not be looked into, but for False from Python 3.14 on."""
     return all((pki / file).is_file() for file in ("ca.crt", f"{ADMIN.file}.crt", f"{ADMIN.file}.key"))
 
 

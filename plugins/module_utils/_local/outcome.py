@@ -128,7 +128,7 @@ class LocalOutcome:
 
     @property
     def ports(self) -> t.Mapping[str, int]:
-        """Its ports afterwards, by the component that has them; in check mode those of now, unless it is to be
+        """Its ports afterwards, by who has them, as of ``State``; in check mode those of now, unless it is to be
         absent."""
         return self.after.ports
 

@@ -216,7 +216,8 @@ def cluster_behind(root: Path, port: int, authority: bytes | None, first: str = 
 
 
 def has_authority(root: Path, name: str, authority: bytes) -> bool:
-    """Whether the CA of that cluster below ``root``, by its files, has this PEM text; not if it cannot be read."""
+    """Whether the CA of that cluster below ``root``, by its files, has this PEM text, blanks around it apart; not if it
+    cannot be read."""
     try:
         return (root / name / "pki" / "ca.crt").read_bytes().strip() == authority.strip()
     except OSError:

@@ -63,13 +63,13 @@ VALUE, CELL = 120, 1_000
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
     """The lines of a table: left-aligned columns; the last one is wrapped below itself; after a long cell a new line
     begins. Cells may be foreign, and are cut at about ``CELL`` characters, the header not; without rows it is the
-    header alone. Empty rows have no line. ValueError for a row of more or fewer cells than the header."""
+    header alone. Rows of empty cells have no line. ValueError for a row of more or fewer cells than the header."""
     return [line for row in table_rows(header, rows, indent) for line in row]
 
 
 def table_rows(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[list[str]]:
     """The lines that ``table`` gives, those of each row for themselves and those of the header first; an empty list for
-    an empty row. ValueError as there."""
+    a row of empty cells. ValueError as there."""
     body = [tuple(header), *(tuple(told_line(str(cell), CELL) for cell in row) for row in rows)]
     widths = _widths([max(map(columns_of, column)) for column in zip(*body, strict=True)], len(indent))
     return [_row_lines(row, widths, indent) for row in body]

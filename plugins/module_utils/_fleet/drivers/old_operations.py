@@ -34,8 +34,8 @@ _looked: dict[Path, float] = {}  # by the folder of all operations, when this pr
 
 
 def tidy(operations: Path) -> None:
-    """``remove_old`` and ``remove_unbegun_private``, but not within a minute after this process did so last: they look
-    at each operation that is kept, and who conducts a thousand members begins thousands."""
+    """``remove_old`` and ``remove_unbegun_private``, but not within a minute after this process did so last for this
+    folder: they look at each operation that is kept, and who conducts a thousand members begins thousands."""
     if time.monotonic() < _looked.get(operations, -math.inf) + _PAUSE:
         return
     _looked[operations] = time.monotonic()

@@ -54,8 +54,8 @@ def filled(argv: t.Iterable[str], known: t.Mapping[str, str]) -> tuple[str, ...]
 
 
 def environment_of(known: t.Mapping[str, str]) -> dict[str, str]:
-    """The same values as variables, such as ``GITOPS_FLEET_MEMBER``, empty ones too and unchecked: a script reads them
-    without that they become words of it."""
+    """The same values as variables, such as ``GITOPS_FLEET_MEMBER``, empty ones too and unchecked: in a script that
+    has them in quotes they do not become words of it."""
     return {f"GITOPS_FLEET_{name.upper()}": value for name, value in known.items()}
 
 

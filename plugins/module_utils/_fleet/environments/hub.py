@@ -222,7 +222,7 @@ def _live(client: KubeClient, name: str) -> dict[str, t.Any] | None:
 
 
 def live_object(client: KubeClient, path: str) -> dict[str, t.Any] | None:
-    """The object at this path; None if there is none. ApiError for every other refusal."""
+    """The object at this path; None if there is none. FleetError as of a request otherwise."""
     try:
         return client.get(path)
     except ApiError as error:

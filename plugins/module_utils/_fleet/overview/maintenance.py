@@ -23,8 +23,8 @@ from .openings import MAINTENANCE, OpeningsQuestion, nothing_given, openings_rep
 
 @dataclass(frozen=True, kw_only=True)
 class MaintenanceReport:
-    """``changes`` are of those FleetMaintenances that become other, or go, in the order of their names, ``same`` the
-    names of the rest. ``before`` and ``after`` are all members by what was and what is recorded then, in one order;
+    """``changes`` are of those FleetMaintenances that come, become other, or go, in the order of their names, ``same``
+    the names of the rest. ``before`` and ``after`` are all members by what was and what is recorded then, in one order;
     empty where that is not known, of which ``findings`` tell, or where there are no members."""
 
     changes: tuple[MaintenanceChange, ...] = ()

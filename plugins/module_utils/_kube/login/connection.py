@@ -27,7 +27,8 @@ _USERINFO = re.compile(r"^([A-Za-z][\w+.-]*://)?(?:[^/?#]*@|.*@)", re.DOTALL)
 
 
 def without_userinfo(url: str) -> str:
-    """The URL without the ``user:password@`` it may carry, fit to be shown."""
+    """The URL without the ``user:password@`` it may carry, or all before an ``@`` that stands elsewhere; fit to be
+    shown, but for passwords in its query."""
     return _USERINFO.sub(r"\1", url)
 
 
@@ -48,7 +49,8 @@ class CredentialSource(t.Protocol):
 
     def get(self) -> Credential:
         """Credentials believed to be good now, kept ones or new; asked before each request, so mostly kept. They may be
-        empty, and are sent so. FleetError ``credentials-...``, or ``missing-library``, where there are none."""
+        empty, and are sent so. FleetError ``credentials-...``, ``missing-library``, ``no-workers`` where there are
+        none."""
 
     def renew(self, refused: Credential) -> Credential | None:
         """Others than those just refused by the server, which another thread may have got since; None where only the

@@ -38,7 +38,7 @@ def token_ends(authorization: str) -> datetime | None:
 
 def token_life(authorization: str) -> timedelta | None:
     """From ``iat`` to ``exp`` of a JSON Web Token in an Authorization header: what was granted, whatever was asked for.
-    None for a token that does not say both, and for one that ends before it begins."""
+    None for a token that does not say both, and for one that does not end after it begins."""
     begins, ends = _claimed(authorization, "iat"), _claimed(authorization, "exp")
     return ends - begins if begins is not None and ends is not None and ends > begins else None
 

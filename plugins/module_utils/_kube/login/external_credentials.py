@@ -124,7 +124,7 @@ class ExecPlugin:
 
     @property
     def command(self) -> str:
-        """The program, for messages too."""
+        """The program, for messages too: a name, or its path, from the folder of the kubeconfig if it is relative."""
         return str(json.loads(self.config)["command"])
 
     def get(self) -> Credential:

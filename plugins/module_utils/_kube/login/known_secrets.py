@@ -184,15 +184,16 @@ SHOWN = KnownSecrets()
 
 def secrets_of(credential: Credential, connection: Connection) -> tuple[str, ...]:
     """Tokens and passwords that go to the server or to a proxy with this credential, in each form in which they are
-    known here; some of the texts may be empty."""
+    known here; those to a proxy only where its URL has a password. Some of the texts may be empty."""
     passwords = passwords_in(connection.proxy)
     to_proxy = _authorization(proxy_authorization(connection.proxy)) if any(passwords) else ()
     return (*_authorization(credential.authorization), connection.token, *to_proxy, *passwords)
 
 
 def private_to(connection: Connection, credential: Credential) -> tuple[str, ...]:
-    """What else only we and this one server have to know: the lines of keys (PEM) that are secret, and in whose name we
-    ask, or what else is in headers of impersonation."""
+    """What else only we and this one server have to know: the lines of keys (PEM) with 8 characters or more, not of a
+    key that is in the certificate's PEM alone, and in whose name we ask, or what else is in headers of
+    impersonation."""
     keys = [key for key in (credential.client_key, connection.client_key) if isinstance(key, bytes)]
     lines = [line for key in keys for line in key.decode("ascii", "replace").split("\n")]
     named = (value for _header, value in connection.impersonate)

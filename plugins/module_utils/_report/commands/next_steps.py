@@ -345,7 +345,7 @@ def one_or_all(value: t.Any) -> t.Any:
 
 def after_rotation_stop(name: str, *, in_hand: bool, ended: bool) -> list[NextStep]:
     """How a rotation that was to stop goes on: nodes ``in_hand`` are followed to their end first; one that has
-    ``ended`` and left nodes can be begun anew. Nothing in other cases."""
+    ``ended`` before its time, for it was halted, can be begun anew. Nothing in other cases."""
     if in_hand:
         to = "follow what is in flight to its end, unless it is being conducted"
         return [NextStep(to=to, playbook="rotate", variables={"rotation": name})]
