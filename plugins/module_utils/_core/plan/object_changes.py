@@ -77,7 +77,9 @@ def _change(new: Rendered, old: Manifest | None, digest: str | None) -> ObjectCh
     if old is None:
         if digest is None:
             return ObjectChange(id=new.id, action=NEW)
-        return None if digest == new.hash else ObjectChange(id=new.id, action=UNKNOWN if _hides(new) else CHANGED)
+        if _hides(new):
+            return ObjectChange(id=new.id, action=UNKNOWN)
+        return None if digest == new.hash else ObjectChange(id=new.id, action=CHANGED)
     sealed = new.sealed if new.sealed is not None else new.manifest
     if _hides(new) or (new.sealed is None and has_secrets(new.manifest)) or _only_named(old, sealed):
         return ObjectChange(id=new.id, action=UNKNOWN)

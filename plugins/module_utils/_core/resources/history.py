@@ -13,7 +13,7 @@ from datetime import datetime
 
 from ..objects.identity import Manifest, ObjectId, identify
 from ..values.instants import write_time
-from .sealing import object_hash, secret_source
+from .sealing import has_secrets, object_hash, secret_source
 from .snapshots import resource_hash
 
 
@@ -124,7 +124,10 @@ def history(snapshots: t.Sequence[KeptSnapshot]) -> tuple[Step, ...]:
 
 
 def _source(manifest: Manifest) -> str:
-    """Where the content of a sealed Secret is, or of the first one in an envelope; empty for others."""
+    """Where the content of a sealed Secret is, or of the first one in an envelope; empty for others, whatever
+    annotation they have."""
+    if not has_secrets(manifest):
+        return ""
     inner = manifest.get("data")
     inside = (each for each in inner.values() if isinstance(each, t.Mapping)) if isinstance(inner, t.Mapping) else ()
     return secret_source(manifest) or next(filter(None, map(secret_source, inside)), "")

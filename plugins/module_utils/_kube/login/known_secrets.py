@@ -26,6 +26,7 @@ HIDDEN = "(hidden)"
 # Shorter ones are masked where they stand alone: within other words they would be found by chance, and "la(hidden)"
 # instead of "latest" gives a password away.
 _LONG = 8
+_TOKEN = 20
 # Shorter ones say nothing in base64 at a place that is not their own.
 _LONG_ENCODED = 12
 _WORD, _BASE64 = re.compile(r"\w"), re.compile(r"[\w+/-]")
@@ -184,10 +185,22 @@ SHOWN = KnownSecrets()
 
 def secrets_of(credential: Credential, connection: Connection) -> tuple[str, ...]:
     """Tokens and passwords that go to the server or to a proxy with this credential, in each form in which they are
-    known here; those to a proxy only where its URL has a password. Some of the texts may be empty."""
-    passwords = passwords_in(connection.proxy)
+    known here; those to a proxy only where its URL has a password, or a user of 20 characters and more, which is taken
+    for a token. Some of the texts may be empty."""
+    passwords = (*passwords_in(connection.proxy), *_token_in(connection.proxy))
     to_proxy = _authorization(proxy_authorization(connection.proxy)) if any(passwords) else ()
     return (*_authorization(credential.authorization), connection.token, *to_proxy, *passwords)
+
+
+def _token_in(url: str) -> tuple[str, ...]:
+    """The user of a URL without a password, as it is and percent-decoded, if it is as long as tokens are; nothing for
+    what is no URL."""
+    try:
+        parts = urlsplit(url)
+        user = "" if parts.password else parts.username or ""
+    except ValueError:
+        return ()
+    return (user, unquote(user)) if len(user) >= _TOKEN else ()
 
 
 def private_to(connection: Connection, credential: Credential) -> tuple[str, ...]:

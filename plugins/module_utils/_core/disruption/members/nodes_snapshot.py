@@ -15,6 +15,7 @@ from ...cluster.daemon_sets import daemon_pods
 from ...cluster.facts.maintenance import kept_maintenance
 from ...cluster.pod import Pod
 from ...errors import FleetError, Problem
+from ...foreign import in_line
 from ...schema.codec import encode
 from ...values.clock_skew import is_ahead
 from ...values.instants import SECONDS, parse_time, write_time
@@ -85,7 +86,7 @@ def read_nodes(document: t.Any, where: str, now: datetime) -> NodesSnapshot:
             captured_at=parse_time(document["capturedAt"]),
             members=tuple(_read_member(each) for each in document["members"]),
             failed={
-                str(name): Problem(str(each["code"]), str(each["message"]), str(name))
+                str(name): Problem(in_line(str(each["code"])), str(each["message"]), str(name))
                 for name, each in (document.get("failed") or {}).items()
             },
         )
@@ -137,7 +138,7 @@ def _read_member(row: Mapping[str, t.Any]) -> MemberNodes:
         kind: [made_of(kind, each) for each in objects.get(kind) or ()] for kind in KINDS if kind in objects
     }
     missing = {
-        str(kind): Problem(str(why["code"]), str(why["message"]), name)
+        str(kind): Problem(in_line(str(why["code"])), str(why["message"]), name)
         for kind, why in (row.get("missing") or {}).items()
     }
     return member_of(

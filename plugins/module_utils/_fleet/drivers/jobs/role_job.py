@@ -44,7 +44,7 @@ from .manifests import (
     job_name,
     member_label,
 )
-from .standing import check_event, check_job, check_pod, has_begun, is_finished, standing
+from .standing import check_event, check_job, check_pod, has_begun, has_pods, is_finished, standing
 
 REFERENCE = "kubernetes-job:"
 _JOBS, _PODS = "/apis/batch/v1/namespaces/{}/jobs", "/api/v1/namespaces/{}/pods"
@@ -162,14 +162,15 @@ class RoleJobDriver:
 
     def _refuse_twice(self, work: Work) -> None:
         """FleetError ``begun-before``, for a Job that this machine has begun and that is gone,
-        ``operation-in-progress``, for another one on the member that has not ended; ApiError of the request."""
+        ``operation-in-progress``, for another one on the member that has not ended, or has pods yet; ApiError of the
+        request."""
         if self._was_begun_here(work):
             hint = "look at the member; another attempt, or another run, has another name"
             raise FleetError("begun-before", f"the Job {self._place(work)} was begun, and is gone", work.member, hint)
         query = {"labelSelector": f"{MEMBER}={member_label(work.member)}"}
         for each in self._jobs(query):
             name = each["metadata"]["name"]
-            if name != job_name(work.operation) and not is_finished(each):
+            if name != job_name(work.operation) and (has_pods(each) or not is_finished(each)):
                 words = f"the Job {self.settings.namespace}/{name} is under way"
                 raise FleetError("operation-in-progress", words, work.member)
 

@@ -71,6 +71,12 @@ def is_finished(job: Document) -> bool:
     return bool(condition(job, "Complete") or condition(job, "Failed"))
 
 
+def has_pods(job: Document) -> bool:
+    """Whether pods of it are counted that have not ended, also while they are being ended."""
+    status = job.get("status") or {}
+    return bool(status.get("active") or status.get("terminating"))
+
+
 def has_begun(job: Document) -> bool:
     """Whether its pod is known to have begun, ended or not; False does not say that it has not."""
     status = job.get("status") or {}

@@ -72,6 +72,13 @@ def test_what_is_kept_elsewhere_is_told_of_envelopes_too():
     assert found.is_whole
 
 
+def test_an_annotation_makes_no_secret_of_another_object():
+    """As of one that was copied out of records."""
+    plain = configmap("a")
+    plain["metadata"]["annotations"] = {"gitops.fleet/secret-source": "git:b"}
+    assert kept(0, plain).secret_sources == {}
+
+
 def test_content_that_is_not_that_of_its_hash_is_not_whole():
     whole = kept(0, configmap("a", x="1"))
     cut = KeptSnapshot(name=whole.name, index=0, hash=whole.hash, manifests=(configmap("a"),))

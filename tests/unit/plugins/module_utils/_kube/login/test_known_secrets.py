@@ -124,6 +124,13 @@ def test_what_a_proxy_was_shown_is_known_however_short_the_password_is():
     assert known(*secrets_of(Credential(), user_alone)).without_secrets("runners: 2") == "runners: 2"
 
 
+def test_a_token_that_a_proxy_takes_as_its_user_is_known():
+    token = "ghp-canary-0123456789"
+    hide = known(*secrets_of(Credential(), Connection("http://a:6443", proxy=f"http://{token}@p:1")))
+    header = base64.b64encode(f"{token}:".encode()).decode()
+    assert hide.without_secrets(f"no {token} here; Basic {header}") == "no (hidden) here; Basic (hidden)"
+
+
 def test_what_is_known_of_a_connection():
     pair = base64.b64encode(b"jo:pass-word").decode()
     basic = Credential(authorization=f"Basic {pair}")

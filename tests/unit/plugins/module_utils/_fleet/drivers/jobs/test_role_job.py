@@ -201,6 +201,20 @@ def test_what_is_gone_is_not_begun_again(driver: RoleJobDriver, cluster: Cluster
     assert refused.value.code == "begun-before"
 
 
+def test_another_attempt_waits_until_the_pod_of_the_one_before_has_ended(
+    driver: RoleJobDriver, cluster: Cluster, work: Work
+):
+    """API servers older than 1.31 tell that a Job has failed while its pod is still being ended."""
+    driver.begin(work)
+    again, job = replace(work, operation="run-1234.east.2"), cluster.job()
+    job["status"] = {"conditions": [{"type": "Failed", "status": "True"}], "terminating": 1}
+    with pytest.raises(FleetError) as refused:
+        driver.begin(again)
+    assert refused.value.code == "operation-in-progress"
+    job["status"]["terminating"] = 0
+    assert driver.begin(again)
+
+
 def test_a_job_without_its_inputs_may_be_begun_and_one_that_runs_is_followed(
     driver: RoleJobDriver, cluster: Cluster, work: Work
 ):
