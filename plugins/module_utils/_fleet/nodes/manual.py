@@ -194,8 +194,7 @@ class _Manual:
             holds = compile_selector(parse_selector(wish.selector))
         except ValueError as error:
             raise FleetError("invalid-label-selector", str(error), "label_selector") from None
-        there = (each.node for each in state.nodes if each.node is not None)
-        found = tuple(sorted(each.name for each in there if holds(each.labels)))
+        found = tuple(sorted(node.name for each in state.nodes if (node := each.node) and holds(node.labels)))
         if wish.confirmed != len(found):
             given = "no number was" if wish.confirmed is None else f"{wish.confirmed} was"
             count = number_of(len(found), "node", "has", "have")
