@@ -18,7 +18,7 @@ from .._kube.client import KubeClient
 from .._store.hub import HubRecords
 from .._store.open_records import guard_durable, open_records
 from .._store.records import Clock, Records
-from .._store.sqlite_file import copy_is_read
+from .._store.sqlite_file import copy_refused
 from .leases import holder_name
 
 # Tells people a line of what goes on; called from any thread of the verb.
@@ -101,7 +101,7 @@ def open_session(
     if writes:
         if told := copied_words(records, clock()):
             records.close()
-            raise copy_is_read(records.place, told)
+            raise copy_refused(records.place, told)
         guard_durable(records, environ)
     return Session(
         records=records,

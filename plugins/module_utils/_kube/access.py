@@ -60,7 +60,7 @@ def who_am_i(client: KubeClient) -> User:
         raise unusable_answer(f"POST {path}", str(error), client) from None
 
 
-def ready(client: KubeClient) -> ServerReadiness:
+def server_readiness(client: KubeClient) -> ServerReadiness:
     """What ``/readyz`` says. A server that says it is not ready, as any answer with status 500 does, is an answer, with
     at most 100 of its failing checks; something that says neither, as a login page does, is an ApiError ``bad-answer``,
     and one that cannot be asked a FleetError as of ``KubeClient.send``."""

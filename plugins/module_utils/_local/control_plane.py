@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._core.errors import FleetError
-from .._kube.access import ready
+from .._kube.access import server_readiness
 from .._kube.client import KubeClient, Timeouts
 from .._kube.errors import ApiError
 from .._kube.login.credentials import connection_from_kubeconfig
@@ -256,7 +256,7 @@ def _not_ready(client: KubeClient) -> str:
     """Why the API server is not ready, in words: no answer, or failing checks; empty if it is. FleetErrors that are no
     ApiError, as of credentials, are raised."""
     try:
-        answer = ready(client)
+        answer = server_readiness(client)
     except ApiError as error:
         return f"kube-apiserver did not answer ({error.message})"
     return "" if answer else f"kube-apiserver was not ready ({', '.join(answer.failing)})"

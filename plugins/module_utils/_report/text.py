@@ -31,7 +31,7 @@ from .._core.plan.document import (
 from .._core.plan.member import DIFFERS, UNCHANGED, MemberStep
 from .._core.plan.outcome import MemberOutcome
 from .._core.plan.reached import reached
-from .._core.plan.waves import reached_at_once, waves
+from .._core.plan.waves import clusters_reached_at_once, waves
 from .._core.schema.meta import find_condition
 from .._core.values.listed import listed, number_of
 from .changes import field_lines, override_lines, unseen_change_lines
@@ -140,7 +140,7 @@ def waves_lines(plan: PlacementPlan) -> list[str]:
         waiting = [each.cluster for each in plan.clusters if not each.stays]
         by_run = f"strategy External: {listed(waiting)}: changed by a staged update run alone, and not by an apply{HOW}"
         return [by_run] if waiting else []
-    at_once = reached_at_once(plan)
+    at_once = clusters_reached_at_once(plan)
     if at_once:
         return [FIRST_APPLY.format(at_once, OR_FEWER if plan.placement.spec.placement_type == PICK_N else "")]
     found = waves(plan)

@@ -82,7 +82,7 @@ class RecordsFile:
         with self._lock, self._our_errors():
             connection = self._opened()
             if is_copy(connection):
-                raise copy_is_read(str(self.path))
+                raise copy_refused(str(self.path))
             with _transaction(connection, "BEGIN IMMEDIATE"):
                 yield connection
 
@@ -160,7 +160,7 @@ def is_copy(connection: sqlite3.Connection) -> bool:
     return _number(connection, "PRAGMA application_id") == COPY_ID
 
 
-def copy_is_read(where: str, told: str = "") -> FleetError:
+def copy_refused(where: str, told: str = "") -> FleetError:
     """The FleetError ``records-copy`` of whoever would write to a copy of records; ``told`` is what it is a copy of, in
     words. It is given back, not raised."""
     text = f"these records are a copy{told and ' ' + told}, which is only read"

@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.node import node_facts
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import server_readiness
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient, Timeouts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.lists import list_objects, read_each, read_list
@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connectio
 
 WORK = {
     "get": lambda client: client.get("/api/v1/namespaces/a/configmaps/b"),
-    "ready": ready,
+    "ready": server_readiness,
     "list": lambda client: read_list(client, "/api/v1/pods"),
     "sum": lambda client: sum(1 for _pod in list_objects(client, "/api/v1/pods")),
     "nodes": lambda client: read_each(client, "/api/v1/nodes", lambda node: node_facts(node, None), "Node", 20_000),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import server_readiness
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
 from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import get_binaries
@@ -127,7 +127,7 @@ def _wait(real: Server, process: subprocess.Popen[bytes], folder: Path) -> None:
     with real.client() as client:
         while time.monotonic() < end and process.poll() is None:
             try:
-                if ready(client):
+                if server_readiness(client):
                     return
             except FleetError:
                 pass

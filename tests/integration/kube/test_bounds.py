@@ -12,7 +12,7 @@ import zlib
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube import answers, lists
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready, version
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import server_readiness, version
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Timeouts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.lists import list_objects, read_each, read_list
@@ -297,7 +297,7 @@ def test_the_last_answer_in_one_go_has_what_is_left(script):
 def test_readiness_is_said_and_not_guessed(script, body):
     script.steps = [answer(body, content_type="text/html")]
     with script.client() as client:
-        assert refused(ready, client).code == "bad-answer"
+        assert refused(server_readiness, client).code == "bad-answer"
 
 
 @pytest.mark.parametrize(

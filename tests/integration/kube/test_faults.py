@@ -9,7 +9,7 @@ import gzip
 import socket
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import server_readiness
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient, Timeouts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
@@ -280,7 +280,7 @@ def test_an_empty_list_may_be_null(script):
 def test_not_ready_names_the_checks(script):
     script.steps = [answer(b"[+]ping ok\n[-]etcd failed: reason withheld\n", 500, content_type="text/plain")]
     with script.client() as client:
-        state = ready(client)
+        state = server_readiness(client)
     assert not state and state.failing == ("etcd",)
 
 

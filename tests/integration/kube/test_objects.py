@@ -10,7 +10,7 @@ import time
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import MANAGER
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready, version, who_am_i
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import server_readiness, version, who_am_i
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object, delete_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import discover, resource_for
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError, ApplyConflict
@@ -114,7 +114,7 @@ def test_the_second_apply_changes_nothing(admin):
 
 
 def test_names_and_versions_are_told(server, admin):
-    assert ready(admin)
+    assert server_readiness(admin)
     assert version(admin).startswith("v1.36")
     assert who_am_i(admin).name == "admin"
     with server.client(
@@ -145,7 +145,7 @@ def test_the_reading_role_reads_and_does_not_write(server, admin):
         assert {"list nodes", "list pods", "get deployments.apps"} <= lacking
         grant(admin, read_only_manifests(Subject("User", "reader"), kinds))
         assert wait_for(reader, rules) == ()
-        assert ready(reader) and version(reader)
+        assert server_readiness(reader) and version(reader)
         for path in ("/api/v1/nodes", "/api/v1/pods", "/apis/apps/v1/deployments", "/api/v1/configmaps"):
             assert reader.get(path)["kind"].endswith("List")
         with pytest.raises(ApiError) as caught:

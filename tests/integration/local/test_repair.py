@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import server_readiness
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange
 from ansible_collections.gitops.fleet.plugins.module_utils._local.processes import processes_marked
@@ -137,7 +137,7 @@ def test_a_run_killed_in_the_middle_is_finished_by_the_next(seconds, local_clust
     assert finished.after.state == "running"
     assert len(processes_marked(finished.after.folder)) == 2
     with open_client(finished.kubeconfig) as client:
-        assert ready(client)
+        assert server_readiness(client)
     cluster.absent(name, clusters.root)
 
 

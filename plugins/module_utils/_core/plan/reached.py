@@ -87,7 +87,7 @@ def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Rea
     )
 
 
-def awaited(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> bool:
+def waits_for_availability(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> bool:
     """Whether something is not available yet on a cluster where all is applied, which a rollout that waits to the end
     stays for. False for a plan whose clusters staged runs change, and where ``reached`` has None."""
     far = None if plan.is_by_staged_runs else reached(plan, outcomes)

@@ -111,7 +111,7 @@ class _EmptiedHomes:
         return kept if kept or available else [*kept, *without[:most][-1:]]
 
 
-def reached_at_once(plan: PlacementPlan) -> int:
+def clusters_reached_at_once(plan: PlacementPlan) -> int:
     """How many clusters a placement that was never applied reaches in its only wave; 0 if that is a single cluster or
     there are more waves, if a snapshot of it is recorded already, if it is being deleted, and if staged runs carry it.
     As in KubeFleet, a first rollout has nothing to keep available. FleetError as of ``waves``."""

@@ -173,7 +173,7 @@ SIDE_EFFECTS: t.Mapping[str, frozenset[tuple[str, str]]] = {
 SHOWN = 3
 
 
-def side_effects(selected: t.Iterable[ObjectId], where: str = "") -> tuple[Problem, ...]:
+def side_effect_findings(selected: t.Iterable[ObjectId], where: str = "") -> tuple[Problem, ...]:
     """One finding ``acts-on-hub`` for each way, in the order of ``SIDE_EFFECTS``, in which objects selected without an
     envelope act on the hub itself, at ``where``, with the first three of them by group, version, kind and name, and the
     number of the others; empty if none does."""

@@ -86,6 +86,6 @@ class WantedContent:
         return Content(resource_snapshot=self.resource_snapshot, overrides=overrides)
 
 
-def by_name(held: t.Iterable[RolloutBinding]) -> list[RolloutBinding]:
+def sorted_by_name(held: t.Iterable[RolloutBinding]) -> list[RolloutBinding]:
     """Bindings by name: since a name begins with placement and cluster, in practice by cluster."""
     return sorted(held, key=lambda each: each.name)

@@ -35,7 +35,7 @@ from ..._core.schema.codec import encode
 from ..._core.values.instants import parse_time
 from ..._core.values.parts import mapping, text
 from ..._core.values.quantity import Quantity
-from ..._kube.access import ready, version
+from ..._kube.access import server_readiness, version
 from ..._kube.client import KubeClient
 from ..._kube.documents import unusable_answer
 from ..._kube.lists import list_pages, read_each
@@ -163,7 +163,7 @@ def _reader(
         missing: dict[str, Problem] = {}
         reading = MemberReading(
             at=now,
-            ready=bool(ready(client)),
+            ready=bool(server_readiness(client)),
             version=version(client),
             server=client.connection.server,
             nodes=_part(NODES, missing, lambda: nodes_of(client)),

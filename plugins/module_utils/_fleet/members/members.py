@@ -21,7 +21,7 @@ from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.clusters.missing_record import lacks_record, without_record
 from ..._core.schema.checking import did_you_mean
 from ..._core.values.listed import listed
-from ..._kube.access import ready
+from ..._kube.access import server_readiness
 from ..._kube.client import KubeClient, Timeouts
 from ..._kube.clocks import usual_difference
 from ..._kube.login.connection import Connection
@@ -265,7 +265,7 @@ def open_clients(
 
 def _refuse_unready(name: str, client: KubeClient) -> None:
     """Asks the member; FleetError ``not-ready`` with the checks that fail, and of the request."""
-    answer = ready(client)
+    answer = server_readiness(client)
     if not answer:
         checks = f" (these checks fail: {', '.join(answer.failing)})" if answer.failing else ""
         message = f"its API server says that it is not ready{checks}"

@@ -15,7 +15,7 @@ from functools import partial
 from ..._core.errors import FleetError, Problem, known_error
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
 from ..._core.plan.document import LOST, PlacementPlan
-from ..._core.plan.reached import awaited, reached
+from ..._core.plan.reached import reached, waits_for_availability
 from ..._core.plan.status import placement_status
 from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
 from ..._core.values.listed import number_of
@@ -197,7 +197,7 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     changed = bool(new) or changes_anything(each, looked)
     due = changed or each.decides_change
     status = _status(each, {name: replace(one, done=True) for name, one in looked.items()}, plan, work)
-    waits = work.ways.rollout.to_the_end and awaited(each, looked)
+    waits = work.ways.rollout.to_the_end and waits_for_availability(each, looked)
     if not due and not waits and has_status(plan.recorded[each.name].document, status):
         tally.outcomes[each.name], tally.statuses[each.name] = looked, status
         _mirror(work, each, tally)

@@ -94,7 +94,7 @@ def _is_ahead(one: Condition, now: datetime) -> bool:
     return one.last_transition_time is not None and is_ahead(one.last_transition_time, now)
 
 
-def marked(each: RolloutBinding, before: str) -> RolloutBinding:
+def marked_as_held_before(each: RolloutBinding, before: str) -> RolloutBinding:
     """The binding that says which snapshot the cluster held before the one that is being written (empty: none), instead
     of what such a mark said earlier."""
     metadata = each.binding.metadata

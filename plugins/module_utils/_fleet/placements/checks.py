@@ -30,7 +30,7 @@ from ..._core.plan.outcome import APPLY_FAILED
 from ..._core.plan.waves import counted_as_recorded_findings
 from ..._core.values.approved_digest import approves, too_short_words
 from ..._core.values.listed import number_of
-from ..._kube.access import ready
+from ..._kube.access import server_readiness
 from ..._kube.parallel import in_parallel
 from ..keeping import STOPS
 from ..members.members import Clients
@@ -205,7 +205,7 @@ def check_still_eligible(plan: FleetPlan, members: t.Collection[str], clients: C
 
 def _asks_ready(clients: Clients, name: str) -> t.Callable[[], bool]:
     """What asks the member, when called, whether it is ready; it raises FleetError where there is no answer."""
-    return lambda: bool(ready(clients.get(name)))
+    return lambda: bool(server_readiness(clients.get(name)))
 
 
 def _was_begun(plan: FleetPlan, request: PlanRequest) -> bool:

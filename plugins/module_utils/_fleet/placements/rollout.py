@@ -46,7 +46,7 @@ from .binding_news import (
     after_write,
     is_cut_off,
     is_emptied,
-    marked,
+    marked_as_held_before,
     marked_unavailable,
     says_wanted,
     with_changes,
@@ -164,11 +164,10 @@ class RolloutSteering:
         if self._plan.deleting:
             return _ended(state, seen.out_of_reach, now)
         decision = machine.decide(state, seen, now)
-        before = {each.name: each.binding.held_snapshot for each in state.bindings}
-        acts = {each.binding for each in decision.acts if each.content is not None}
-        bindings = tuple(
-            marked(each, before[each.name]) if each.name in acts else each for each in decision.state.bindings
-        )
+        had = {each.name: each.binding.held_snapshot for each in state.bindings}
+        new = {each.binding for each in decision.acts if each.content is not None}
+        rows = decision.state.bindings
+        bindings = tuple(marked_as_held_before(each, had[each.name]) if each.name in new else each for each in rows)
         return Decision(
             state=replace(decision.state, bindings=bindings),
             acts=decision.acts,

@@ -23,7 +23,7 @@ from ..._core.objects.staged.key import DEFINED_KINDS
 from ..._core.plan.document import Rendered
 from ..._core.plan.rendering import Sealing, as_placed
 from ..._core.resources.catalog import Catalog, catalog_of
-from ..._core.resources.envelopes import opened, side_effects
+from ..._core.resources.envelopes import opened, side_effect_findings
 from ..._core.resources.history import RolledBack
 from ..._core.resources.selection import Selected, Selector, select
 from ..._core.schema.checking import Written, no_written_text
@@ -214,7 +214,7 @@ def selected_from_hub(
             objects |= _listed(hub, resource.path(namespace))
     catalog = catalog_of(objects.values(), likely_scopes((), scopes))
     selected = select(placement.spec.resource_selectors, catalog, placement.namespace, credentials)
-    acting = side_effects(map(identify, selected.objects))
+    acting = side_effect_findings(map(identify, selected.objects))
     return opened(replace(selected, findings=(*selected.findings, *acting)), catalog.scopes, credentials)
 
 

@@ -13,7 +13,7 @@ from ...rollout.rolling.waiting import FAILED, MAX_SURGE, MAX_UNAVAILABLE, NOT_R
 from ...rollout.staged.next_run import NextRun
 from ..document import PlacementPlan
 from ..outcome import MemberOutcome
-from ..reached import awaited, reached
+from ..reached import reached, waits_for_availability
 
 HOLDING_UP = (MAX_UNAVAILABLE, MAX_SURGE, NOT_READY, FAILED)
 
@@ -45,7 +45,7 @@ def ways_on(
         back=tuple(each.name for each in stuck),
         with_secrets=any(one.id.kind == "Secret" for each in stuck for one in each.objects),
         staged=bool(left_to_a_run(plans)),
-        late=any(awaited(each, outcomes.get(each.name, {})) for each in plans if each.name not in waits),
+        late=any(waits_for_availability(each, outcomes.get(each.name, {})) for each in plans if each.name not in waits),
     )
 
 

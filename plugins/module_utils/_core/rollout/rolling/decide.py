@@ -22,7 +22,7 @@ from ..content import (
     Content,
     RolloutBinding,
     WantedContent,
-    by_name,
+    sorted_by_name,
 )
 from ..readiness import APPLIED, AVAILABLE, DIFF_REPORTED, ROLLOUT_STARTED
 from . import after
@@ -133,7 +133,7 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
     FleetError ``not-a-count`` for maxUnavailable or maxSurge where a binding wants a change, but for upstream;
     ``number-of-clusters-missing`` for PickN without a number.
     """
-    held = by_name(state.bindings)
+    held = sorted_by_name(state.bindings)
     strategy = seen.placement.spec.strategy
     if seen.placement.metadata.deletion_timestamp or strategy.type != "RollingUpdate":
         return _decision(held, RolloutReport(outcome=IGNORED))
@@ -155,7 +155,7 @@ def acts_in_flight(state: RolloutState) -> tuple[RolloutAct, ...]:
     condition (Applied, Available, DiffReported) of its present generation yet, a removal where the binding is being
     deleted. The conductor stays as long as there are any, but for clusters out of reach: that is for ``acts_in_flight``
     of its steering (``_fleet.placements.rollout``), which makes its own of these."""
-    return tuple(act for each in by_name(state.bindings) if (act := _in_flight(each)) is not None)
+    return tuple(act for each in sorted_by_name(state.bindings) if (act := _in_flight(each)) is not None)
 
 
 def _in_flight(held: RolloutBinding) -> RolloutAct | None:

@@ -31,7 +31,7 @@ from ...schema.meta import ObjectMeta, find_condition
 from ...values.int_or_percent import int64
 from ...values.listed import number_of
 from ..conditions import TRUE, status_is
-from ..content import NO_OVERRIDES, by_name
+from ..content import NO_OVERRIDES, sorted_by_name
 from .layout import laid_out, without_approval_waits
 from .marks import INITIALIZED
 from .world import (
@@ -171,7 +171,7 @@ def with_bindings(scene: RunContext, policy: ClusterSchedulingPolicySnapshot) ->
     binding.
     """
     selected, leaving = [], []
-    for each in by_name(scene.world.bindings):
+    for each in sorted_by_name(scene.world.bindings):
         if each.state == UNSCHEDULED:
             leaving.append(each)
         elif each.binding.spec.scheduling_policy_snapshot_name == policy.name:

@@ -37,7 +37,7 @@ from ..content import (
     Overrides,
     OverridesByCluster,
     RolloutBinding,
-    by_name,
+    sorted_by_name,
 )
 from ..rolling import after
 
@@ -269,7 +269,7 @@ def carried_out(
             approvals[action.name] = accepted(approvals[action.name], now)
         elif isinstance(action, DeleteApproval):
             approvals.pop(action.name, None)
-    return replace(world, bindings=tuple(by_name(held.values())), approvals=tuple(approvals.values()))
+    return replace(world, bindings=tuple(sorted_by_name(held.values())), approvals=tuple(approvals.values()))
 
 
 def approval_request(run: ClusterStagedUpdateRun, action: RequestApproval) -> ClusterApprovalRequest:

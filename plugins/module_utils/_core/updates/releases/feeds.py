@@ -80,7 +80,7 @@ def with_versions(
     return tuple(new if each.name == name else each for each in before)
 
 
-def not_believed(reported: t.Mapping[str, str], told: t.Iterable[KubernetesRelease]) -> tuple[str, ...]:
+def members_not_believed(reported: t.Mapping[str, str], told: t.Iterable[KubernetesRelease]) -> tuple[str, ...]:
     """Names of members whose version ``reported`` (by name) is not believed, from the highest down to the first that
     is: each is more than one minor above the next one below it, and above the newest of what is ``told`` elsewhere.
     Where nothing is told, the lowest is believed. ValueError for what is no version."""

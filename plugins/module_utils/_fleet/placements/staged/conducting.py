@@ -43,7 +43,17 @@ from ..reported.in_namespace import StatusInNamespace
 from ..write_records import Writer
 from .approvals import UncountedRequest, accept_approval, judge_of, request_approval, seen_requests, told_approval
 from .hand_over import clusters_awaiting_run
-from .laying_out import Laid, Members, check_digest, check_plan, ended, is_laid_out, laid_out, newer_of, notes_of
+from .laying_out import (
+    Laid,
+    Members,
+    check_digest,
+    check_plan,
+    is_laid_out,
+    laid_out,
+    newer_of,
+    notes_of,
+    report_not_carried_on,
+)
 from .report import StagedOptions, StagedReport
 from .run_record import HeldJournal, StagedBook
 from .sources import StagedManifests
@@ -118,7 +128,7 @@ def carry_on(
                 for act in laid.decision.acts:
                     if isinstance(act, AcceptApproval):
                         accept_approval(session.records, before.key, act.name, session.clock(), journal.lease)
-                return ended(laid, given, changed=journal.state.run != before)
+                return report_not_carried_on(laid, given, changed=journal.state.run != before)
         check_plan(laid, wish)
         fleet = {each.cluster: members[each.cluster].fleet for each in laid.plan.clusters if each.cluster in members}
         timeouts = Timeouts.connecting(wish.timeout)
@@ -143,7 +153,7 @@ def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifest
                 check_digest(laid, wish.approved)
             told_to = replace(laid.run, spec=before.spec)
             if journal.store(StagedState(run=told_to), in_flight=False):
-                return replace(ended(laid, given, changed=told_to != before), run=told_to)
+                return replace(report_not_carried_on(laid, given, changed=told_to != before), run=told_to)
         return rehearse(session, before, given, wish)
 
 

@@ -136,7 +136,7 @@ def notes_of(laid: Laid, given: StagedManifests) -> tuple[Problem, ...]:
     return tuple(dict.fromkeys((*given.findings, *found, *laid.beside)))
 
 
-def ended(laid: Laid, given: StagedManifests, changed: bool) -> StagedReport:
+def report_not_carried_on(laid: Laid, given: StagedManifests, changed: bool) -> StagedReport:
     """The report of a run, over or not, that is not carried on, or stops by its records alone; ``changed``: whether its
     record is another one by now."""
     return StagedReport(

@@ -44,7 +44,7 @@ from ..binding_news import (
     after_look,
     after_write,
     is_cut_off,
-    marked,
+    marked_as_held_before,
     says_wanted,
     with_changes,
 )
@@ -189,7 +189,7 @@ class StagedSteering:
             self._begin(
                 act,
                 WRITE,
-                lambda each: marked(
+                lambda each: marked_as_held_before(
                     after.bound(each, act.content, act.apply_strategy, now), each.binding.held_snapshot
                 ),
             )

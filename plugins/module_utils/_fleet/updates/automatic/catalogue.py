@@ -24,7 +24,7 @@ from ...._core.objects.updates.release_catalog import (
 )
 from ...._core.schema.codec import encode
 from ...._core.schema.meta import ObjectMeta
-from ...._core.updates.releases.feeds import not_believed, versions_in, with_versions
+from ...._core.updates.releases.feeds import members_not_believed, versions_in, with_versions
 from ...._core.updates.releases.releases import LocationReleases, Releases, releases
 from ...._kube.files import read_file
 from ...._store.records import Records
@@ -222,7 +222,7 @@ def _reported(
         message = f"no member of provider {provider!r} in {location} was read"
         raise FleetError("no-member", message, "from_members", hint)
     versions_in(sorted(found.values()), "from_members", now)
-    alone = not_believed(found, told)
+    alone = members_not_believed(found, told)
     believed = sorted(version for name, version in found.items() if name not in alone)
     return versions_in(believed, "from_members", now) if believed else (), tuple(_alone(each, found) for each in alone)
 

@@ -222,7 +222,7 @@ class PoolRotations:
             raise FleetError(UNREAD, unknown[work.member], work.member, "which nodes are due is not known")
         there = [each for each in snapshot.members if each.name not in unknown]
         mine = next(each for each in there if each.name == work.member)
-        due = behind(mine, step)
+        due = nodes_behind(mine, step)
         if not due:
             return ground.rotation
         names, spec = [f"{mine.name}/{node.name}" for node in due], ground.rotation.spec
@@ -235,7 +235,7 @@ class PoolRotations:
         return record_begun(self.session.records, rotation, state, f"UpdateRun {self.run.name}", stored)
 
 
-def behind(member: MemberNodes, step: UpgradeStep) -> list[Node]:
+def nodes_behind(member: MemberNodes, step: UpgradeStep) -> list[Node]:
     """Nodes of the step's pool that have an older version or image than it brings, or one that cannot be told, in the
     member's order; nodes that are newer stay. The pool without a name has the nodes without a pool label."""
     mine = (each for each in member.nodes if each.labels.get(pool_label_key(each.labels), "") == step.pool)

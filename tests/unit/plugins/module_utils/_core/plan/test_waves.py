@@ -16,8 +16,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import WantedPlacement
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import ClusterPlan, PlacementPlan
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.waves import (
+    clusters_reached_at_once,
     counted_as_recorded_findings,
-    reached_at_once,
     waves,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.conditions import set_condition
@@ -157,16 +157,16 @@ def first(clusters, **more):
 
 
 def test_a_first_apply_reaches_all_clusters_at_once():
-    assert reached_at_once(first("abcd")) == 4
+    assert clusters_reached_at_once(first("abcd")) == 4
 
 
 def test_what_does_not_reach_many_clusters_for_the_first_time_says_nothing_of_it():
-    assert reached_at_once(first("a")) == 0
-    assert reached_at_once(first("abcd", resource_snapshot="web-1-snapshot")) == 0
-    assert reached_at_once(first("abcd", resource_snapshot_new=False)) == 0
-    assert reached_at_once(first("abcd", is_by_staged_runs=True)) == 0
-    assert reached_at_once(first("abcd", deleting=True)) == 0
-    assert reached_at_once(first("")) == 0
+    assert clusters_reached_at_once(first("a")) == 0
+    assert clusters_reached_at_once(first("abcd", resource_snapshot="web-1-snapshot")) == 0
+    assert clusters_reached_at_once(first("abcd", resource_snapshot_new=False)) == 0
+    assert clusters_reached_at_once(first("abcd", is_by_staged_runs=True)) == 0
+    assert clusters_reached_at_once(first("abcd", deleting=True)) == 0
+    assert clusters_reached_at_once(first("")) == 0
 
 
 def moved(number: int = 1, objects: tuple[t.Any, ...] = made.OBJECTS, **strategy: t.Any) -> PlacementPlan:

@@ -26,7 +26,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.apply
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.catalog import catalog_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.cleaning import cleaned
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import differences
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.envelopes import side_effects, unpacked
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.envelopes import (
+    side_effect_findings,
+    unpacked,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.order import hash_place
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.overrides.overrides import (
     acting,
@@ -163,7 +166,7 @@ def test_nothing_but_our_own_error_is_raised(
     objects = [each for each in (one, other, good, odd) if isinstance(each, dict)]
     for namespace in ("", "shop"):
         selected = select(SELECTORS, catalog_of(objects, likely_scopes(objects)), namespace)
-        side_effects([identify(each) for each in selected.objects])
+        side_effect_findings([identify(each) for each in selected.objects])
         unpacked(selected.objects)
     unpacked(objects)
     for each in objects:

@@ -12,7 +12,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.envelopes import (
     is_envelope,
     opened,
-    side_effects,
+    side_effect_findings,
     unpacked,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selection import Selected
@@ -96,13 +96,13 @@ def test_kinds_that_act_on_the_hub_are_told_one_finding_a_class_d4_69() -> None:
     webhook = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration"}
     rights = [{**ROLE, "metadata": {"name": name}} for name in "abcde"]
     objects = [NAMESPACE, QUOTA, *rights, {**webhook, "metadata": {"name": "w"}}]
-    found = side_effects([identify(each) for each in objects])
+    found = side_effect_findings([identify(each) for each in objects])
     assert [each.code for each in found] == ["acts-on-hub"] * 3
     assert (
         found[1].message
         == "ClusterRole a, ClusterRole b, ClusterRole c and 2 more: on the hub they grant rights there too"
     )
-    assert side_effects([identify(NAMESPACE)]) == ()
+    assert side_effect_findings([identify(NAMESPACE)]) == ()
 
 
 def test_credentials_of_members_are_not_smuggled_in() -> None:

@@ -120,7 +120,7 @@ def test_a_member_that_is_used_on_recorded_facts_must_say_that_it_is_ready(monke
 
     monkeypatch.setattr(members_module, "connection_of", lambda each, _hub, _environ: each.name)
     monkeypatch.setattr(members_module, "KubeClient", Client)
-    monkeypatch.setattr(members_module, "ready", lambda client: answers[client.name])
+    monkeypatch.setattr(members_module, "server_readiness", lambda client: answers[client.name])
     monkeypatch.setattr(members_module.Identities, "admit", lambda *_arguments: None)
     fleet = {name: member(name, read(1)).fleet for name in answers}
     clients = Clients(members=fleet, ready_first=frozenset(fleet))

@@ -15,7 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
     KubernetesRelease,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.feeds import (
-    not_believed,
+    members_not_believed,
     releases_without_dates,
     versions_in,
     with_versions,
@@ -175,4 +175,4 @@ def test_a_minor_far_above_all_others_takes_more_than_one_member(
     reported: dict[str, str], told: list[str], alone: tuple[str, ...]
 ) -> None:
     """A member that is upgraded by hand first is one minor ahead; who claims more would be the goal of all."""
-    assert not_believed(reported, releases_without_dates(told)) == alone
+    assert members_not_believed(reported, releases_without_dates(told)) == alone
