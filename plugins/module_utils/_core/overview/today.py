@@ -188,7 +188,8 @@ class FleetToday:
 
     @property
     def uncounted(self) -> tuple[int, ...]:
-        """How many nodes ``images`` does not count, of each cluster that has such, in the order of the clusters."""
+        """How many nodes of their pools ``images`` does not count, of each cluster that has such, in the order of the
+        clusters."""
         return tuple(each.uncounted for each in self.members if each.uncounted)
 
     @property

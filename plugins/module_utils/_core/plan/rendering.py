@@ -197,7 +197,7 @@ def _not_allowed(was: Rendered, manifest: Manifest, cluster: MemberCluster) -> t
 
 def _malformed(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
     """A Problem ``bad-ignore`` if the ``ignore`` annotation is no good, and ``malformed-metadata`` for labels and for
-    annotations that map anything else than texts to texts."""
+    annotations that map anything else than texts to texts or null, as where objects are selected."""
     yield from bad_ignores([(each, manifest)])
     for key in ("labels", "annotations"):
         if not _are_texts(metadata_of(manifest).get(key) or {}):
@@ -230,8 +230,11 @@ def _too_large(each: ObjectId, manifest: Manifest) -> Problem | None:
 
 
 def _are_texts(value: t.Any) -> bool:
-    """Whether the value is a map of texts to texts, or an empty one."""
-    return isinstance(value, t.Mapping) and all(isinstance(each, str) for pair in value.items() for each in pair)
+    """Whether the value is a map of texts to texts, or to null, which is left out when it is written; or an empty
+    one."""
+    return isinstance(value, t.Mapping) and all(
+        isinstance(key, str) and isinstance(text, (str, type(None))) for key, text in value.items()
+    )
 
 
 def _told(troubles: t.Iterable[_Trouble]) -> t.Iterator[Problem]:

@@ -26,7 +26,7 @@ def rounded(value: float) -> int:
 
 def fraction(column: PropertyColumn, position: int, sort_order: str) -> float:
     """The share of the weight in [0, 1] of a cluster with a value, in a column with at least two different values; 0 if
-    these are one as floats.
+    these are one as floats, or beyond the same bound (1e300 on either side of zero).
 
     Descending gives the highest value all of the weight and the lowest nothing, Ascending, or any other text, the other
     way round. Lowest and highest are those of the whole fleet, clusters that cannot be picked included.

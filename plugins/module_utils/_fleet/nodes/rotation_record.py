@@ -59,7 +59,7 @@ class RotationBook:
         return self.rotation.status.epoch
 
     def gone(self) -> FleetError:
-        """``rotation-deleted``, to be raised."""
+        """The error ``rotation-deleted``, for the caller to raise; whether it is gone is not asked."""
         message = "the rotation was deleted while it was carried out; nodes that were cordoned stay so"
         return FleetError("rotation-deleted", message, f"{KIND}/{self.name}", f"let them go: {LET_GO}")
 

@@ -92,7 +92,7 @@ def drift_method(look: MethodInput) -> MethodCommands:
 
 def static_drift_method(look: MethodInput) -> MethodCommands:
     """In pools with ``replicas``: as many drifted nodes as budgets and the limit of nodes allow, a command and a
-    replacement for each, pods not looked at; pools by name, nodes as of ``drift_candidates``.
+    replacement for each, with no look where their pods would go; pools by name, nodes as of ``drift_candidates``.
 
     A pool of which more NodeClaims stay than ``replicas`` (0 if that is no whole number) is left alone until it has
     shrunk (``over-replicas``); in the limit of nodes those on their way out count too (``limit-of-nodes``). Errors as

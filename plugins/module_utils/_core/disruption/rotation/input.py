@@ -120,7 +120,8 @@ class RotationInput:
         return by_another(node, self.rotation)
 
     def window_open(self, cluster: str) -> bool:
-        """Whether the cluster's window is open, or it has none."""
+        """Whether the cluster's window is open, by the answer that there is; True for a cluster without an answer, as
+        one without windows, freezes and what else holds it."""
         answer = self.windows.get(cluster)
         return answer is None or answer.open
 

@@ -238,8 +238,8 @@ def _with_state(run: ClusterStagedUpdateRun, state: str) -> ClusterStagedUpdateR
 
 
 def refuse_stop(run: ClusterStagedUpdateRun) -> None:
-    """FleetError ``run-not-started``: one that was never told to run (its state is Initialize) cannot be told to stop.
-    Any other passes, one that has ended too."""
+    """FleetError ``run-not-started`` for a run whose state is Initialize: it was never told to run, and cannot be told
+    to stop. Any other passes, one that has ended, or is Stop from the beginning, too."""
     if run.spec.state == INITIALIZE:
         raise FleetError.of(
             [Problem("run-not-started", "it was never started", run.key.title, "state absent takes it away")]

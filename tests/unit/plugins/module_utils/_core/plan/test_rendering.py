@@ -199,6 +199,11 @@ def test_what_cannot_be_placed_so_is_refused_with_cluster_and_object(case: str) 
         assert f"cluster {name} " in each.message or f"for {name}" in each.message
 
 
+def test_a_label_of_null_is_no_reason_to_refuse_what_an_override_acts_on() -> None:
+    """As where objects are selected: no server keeps it."""
+    made([of(rule("/metadata/labels", {"a": None}))], cluster("a"))
+
+
 def test_a_secret_that_base64_alone_makes_too_large_is_told_with_the_other_problems() -> None:
     """1.2 MB of text are 1.6 MB of base64, as members get it; all problems are named at once."""
     things = objects(manifest(data={"color": "blue"}), manifest("Secret", "login"))
