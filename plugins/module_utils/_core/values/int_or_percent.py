@@ -33,8 +33,8 @@ def is_int_or_text(value: object) -> bool:
 
 def scaled(value: int | str, total: int, round_up: bool) -> int:
     """The number that ``value`` stands for: an integer of 32 bits is itself, even above ``total``, a percentage is
-    taken of ``total`` and rounded up, or without ``round_up`` down, to a whole number. Negative ones and those above 100% are
-    taken as they are.
+    taken of ``total`` and rounded up, or without ``round_up`` down, to a whole number. Negative ones and those above
+    100% are taken as they are.
 
     ValueError for anything else; plain numbers in quotes are refused too, as upstream does. Percentages are computed in
     64-bit floats like upstream's, which is exact while percentage x total stays below 2^53.
