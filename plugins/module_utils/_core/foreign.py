@@ -52,10 +52,12 @@ def in_line(text: str, most: int = LINE) -> str:
 
 def in_lines(text: str, most: int = TEXT) -> str:
     """The text with its lines, each as of ``in_line``, at most 61, and each but the first behind a mark: nobody else's
-    words begin a line of ours. Further lines, and what is beyond about ``most`` characters, are only counted."""
+    words begin a line of ours. Further lines, all of them, or without any what is beyond about ``most`` characters, are
+    only counted."""
     first, *further = _BREAK.split(_cut(text, most))
     if len(further) > LINES:
-        further = [*further[: LINES - 1], f"... ({len(further) - LINES + 1} more lines)"]
+        breaks = sum(1 for _each in _BREAK.finditer(text))
+        further = [*further[: LINES - 1], f"... ({breaks - LINES + 1} more lines)"]
     return f"\n{FURTHER}".join(in_line(each.removeprefix(FURTHER), most) for each in (first, *further))
 
 

@@ -124,7 +124,8 @@ class TopologySpread:
                 yield ClusterBlocker(NAME, "skew-too-large", one.as_dict())
 
     def domains(self, position: int) -> tuple[DomainCount, ...]:
-        """The cluster's domain under each constraint, in their order, with the numbers before it is picked."""
+        """The cluster's domain under each constraint, in their order, with the numbers by now: those before it is
+        picked, or, of one that holds the placement already, with it."""
         group = self.topology.group_of[position]
         rows = zip(self.constraints, self.censuses, self.topology.domains, strict=True)
         return tuple(_domain_count(constraint, census, values[group]) for constraint, census, values in rows)

@@ -250,7 +250,8 @@ def now_credentials(objects: t.Iterable[ObjectId], credentials: t.Container[tupl
 
 
 def located(problems: t.Iterable[Problem], sourced: LoadedPlacement) -> tuple[Problem, ...]:
-    """Problems with a field path only, told of which placement and file they are."""
+    """The problems of a placement, each with the file and the placement before its place, which is a field path, the
+    name of an object, or empty."""
     of = sourced.placement
     return tuple(replace(each, where=f"{sourced.where} {of.kind}/{of.key} {each.where}".strip()) for each in problems)
 

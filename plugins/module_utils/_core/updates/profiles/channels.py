@@ -28,7 +28,7 @@ from ...objects.updates.update_run import (
 from ...values.kube_version import KubeVersion
 from ...values.listed import listed
 from ..releases.node_images import Cluster, common_images, newest_images
-from ..releases.releases import LocationReleases, Releases, general_everywhere
+from ..releases.releases import LocationReleases, Releases, general_at_each_provider
 from ..releases.targets import UpgradeTarget
 
 
@@ -72,7 +72,7 @@ def _version(
     """The newest patch of the channel's minor that is generally available on all platforms that a catalogue describes,
     without ``v``. FleetError ``no-such-release`` if there is none, ValueError as of ``goal``."""
     providers = {each.provider for each in members}
-    general = general_everywhere(known, providers, now)
+    general = general_at_each_provider(known, providers, now)
     if not general:
         words = "no version is generally available on all platforms of the fleet"
         if not any(map(known.knows, providers)):

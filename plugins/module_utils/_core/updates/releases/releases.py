@@ -218,7 +218,7 @@ def version_obstacle(place: LocationReleases | None, wanted: str, location: str,
     return MemberBlocker(reason=VERSION_NOT_AVAILABLE, message=words, until=until)
 
 
-def general_everywhere(known: Releases, providers: t.Iterable[str], now: datetime) -> tuple[KubeVersion, ...]:
+def general_at_each_provider(known: Releases, providers: t.Iterable[str], now: datetime) -> tuple[KubeVersion, ...]:
     """Versions x.y.z, from the oldest to the newest, that are generally available at each of the providers, at one
     location of it at least. A vendor's build of a version is that version: which build it is, is the platform's matter.
     A provider of which nothing is known does not count; none if that is all of them."""
@@ -239,7 +239,7 @@ def exact_version(known: Releases, providers: t.Iterable[str], wanted: str, now:
     asked = tuple(providers)
     if not is_minor(wanted) or not any(known.knows(each) for each in asked):
         return wanted
-    minor, general = KubeVersion.parse(wanted), general_everywhere(known, asked, now)
+    minor, general = KubeVersion.parse(wanted), general_at_each_provider(known, asked, now)
     patches = [each for each in general if (each.major, each.minor) == (minor.major, minor.minor)]
     if not patches:
         minors = sorted({(each.major, each.minor) for each in general})

@@ -68,6 +68,7 @@ def test_long_texts_are_cut():
     assert len(in_line("x" * 10**6)) <= LINE
     assert in_line("x" * 10**6).endswith(" more characters)")
     assert len(in_lines("x\n" * 10**6)) < TEXT
+    assert in_lines("x\n" * 10**6).endswith(f"... ({10**6 - 59} more lines)"), "those beyond the characters, too"
     assert in_lines("\n" * 100).count("\n") == 60
 
 

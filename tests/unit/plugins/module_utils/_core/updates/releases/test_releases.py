@@ -14,7 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.releases import (
     Releases,
     exact_version,
-    general_everywhere,
+    general_at_each_provider,
     releases,
     version_obstacle,
 )
@@ -80,8 +80,8 @@ def test_generally_available_on_each_platform_that_is_described() -> None:
     one = read(named(catalogue(location("*", "1.30.1", "1.30.2"), provider="aks"), name="aks")).object
     other = read(named(catalogue(location("*", "1.30.2", "1.31.0"), provider="local"), name="local")).object
     found = releases([one, other])
-    assert [str(each) for each in general_everywhere(found, ["aks", "local", "unknown"], NOW)] == ["v1.30.2"]
-    assert general_everywhere(found, ["unknown"], NOW) == ()
+    assert [str(each) for each in general_at_each_provider(found, ["aks", "local", "unknown"], NOW)] == ["v1.30.2"]
+    assert general_at_each_provider(found, ["unknown"], NOW) == ()
 
 
 @pytest.mark.parametrize(
