@@ -80,9 +80,10 @@ def appointments(
         if view is None:
             continue
         spans: t.Sequence[Span] = ((now, until),) if view.windows is None else view.windows
-        words = ANY_TIME if view.windows is None else "window"
+        always = view.windows is None or (name in permitted and permitted[name] is None)
         for start, end in meeting(spans, now, until):
-            found.setdefault((start, OPEN, words, end), []).append(name)
+            row = (max(start, now), OPEN, ANY_TIME, min(end, until)) if always else (start, OPEN, "window", end)
+            found.setdefault(row, []).append(name)
         for named, (start, end) in freezes.get(name, ()):
             if start < until and end > now:
                 found.setdefault((start, FREEZE, named, end), []).append(name)

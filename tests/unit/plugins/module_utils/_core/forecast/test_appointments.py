@@ -42,6 +42,19 @@ def calendar(now: datetime = T0) -> tuple[Appointment, ...]:
     return appointments(run, views, {"a": (("year end", FREEZE),)}, foreseen, now, UNTIL)
 
 
+def test_a_member_without_windows_is_open_at_any_time_around_a_freeze_of_it() -> None:
+    """Its spans begin with yesterday, whatever day that is: as a window they would be another entry each day."""
+    run = commands.start(played("s{g:a}").run, T0)
+    before, after = (T0 - HOUR, FREEZE[0]), (FREEZE[1], UNTIL + 9 * HOUR)
+    views = {"a": MemberView(name="a", windows=(before, after))}
+    foreseen = forecast(run, views, T0, Assumptions(samples=1))
+    found = appointments(run, views, {"a": (("year end", FREEZE),)}, foreseen, T0, UNTIL, {"a": None})
+    assert [(each.what, each.start, each.end, each.fixed) for each in found if each.kind == "open"] == [
+        ("any time", T0, FREEZE[0], False),
+        ("any time", FREEZE[1], UNTIL, False),
+    ]
+
+
 def test_one_entry_for_all_who_share_it() -> None:
     found = [(each.kind, each.what, each.members, each.end) for each in calendar() if each.members]
     assert found == [
