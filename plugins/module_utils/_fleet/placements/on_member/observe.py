@@ -135,10 +135,9 @@ def _texts(value: t.Any) -> t.Iterator[str]:
 
 def parsed_parent(parent: t.Mapping[str, t.Any], client: KubeClient) -> ApplySet:
     """The ApplySet in a parent ConfigMap that was read on a member. What is in it is recorded and shown, so one with
-    what we log in with in its metadata or ``data`` is refused. FleetError ``applyset-invalid`` for that, and if it is
-    damaged."""
+    what we log in with in its ``data`` is refused. FleetError ``applyset-invalid`` for that, and if it is damaged."""
     try:
-        texts = "\n".join(_texts([parent.get("metadata"), parent.get("data")]))
+        texts = "\n".join(_texts(parent.get("data")))
         if client.hide(texts) != texts:
             raise ValueError(f"ConfigMap {NAMESPACE}/{parent['metadata']['name']} holds a credential of ours")
         return read_parent(parent)
