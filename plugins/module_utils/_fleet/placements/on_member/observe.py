@@ -137,7 +137,7 @@ def parsed_parent(parent: t.Mapping[str, t.Any], client: KubeClient) -> ApplySet
     """The ApplySet in a parent ConfigMap that was read on a member. What is in it is recorded and shown, so one with
     what we log in with in its ``data`` is refused. FleetError ``applyset-invalid`` for that, and if it is damaged."""
     try:
-        texts = "\n".join(_texts(parent.get("data")))
+        texts = ", ".join(f"'{each}'" for each in _texts(parent.get("data")))
         if client.hide(texts) != texts:
             raise ValueError(f"ConfigMap {NAMESPACE}/{parent['metadata']['name']} holds a credential of ours")
         return read_parent(parent)
