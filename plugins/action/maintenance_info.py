@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from datetime import UTC
 
-from ..module_utils._fleet.files import refuse_blank, refuse_unwritable, write_file
+from ..module_utils._fleet.files import refuse_blank_snapshot, refuse_unwritable, write_file
 from ..module_utils._fleet.overview.openings import OpeningsQuestion, openings_report
 from ..module_utils._fleet.updates.sources import update_manifests
 from ..module_utils._report.commands.next_steps import NextStep
@@ -23,9 +23,9 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Tells when members may be touched, by what is recorded, and beside it as if given files or manifests were
         recorded, too; writes a calendar, if that is wanted, not in check mode. Where given files are not recorded yet,
-        it says how they would be. FleetError ``unwritable-file``, and as of ``refuse_blank``,
+        it says how they would be. FleetError ``unwritable-file``, and as of ``refuse_blank_snapshot``,
         ``update_manifests`` and ``openings_report``."""
-        refuse_blank(options, ("snapshot",), "leave the option out if members are to be asked")
+        refuse_blank_snapshot(options)
         refuse_unwritable(options["write_calendar"])
         given = options["src"] or options["definition"]
         asked = OpeningsQuestion(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.files import refuse_blank, refuse_unwritable, write_file
+from ..module_utils._fleet.files import refuse_blank_snapshot, refuse_unwritable, write_file
 from ..module_utils._fleet.nodes.budget_info import BudgetQuestion, budget_report, compiled, compiled_data
 from ..module_utils._fleet.nodes.reading import ReadingWish
 from ..module_utils._fleet.nodes.sources import node_manifests
@@ -29,8 +29,9 @@ class ActionModule(Verb):
         """Tells how many nodes of each pool may be disrupted now, and when that changes, from members or a
         ``snapshot``; writes what was read to ``dest``, not in check mode; and gives the wished ``window`` as budgets. A
         member, or a part of one, that cannot be read is in ``problems``; if none can, that is raised. FleetError
-        ``unwritable-file``, and as of ``refuse_blank``, ``node_manifests``, ``budget_report`` and ``compiled``."""
-        refuse_blank(options, ("snapshot",), "leave the option out if members are to be asked")
+        ``unwritable-file``, as of ``refuse_blank_snapshot``,
+        ``node_manifests``, ``budget_report`` and ``compiled``."""
+        refuse_blank_snapshot(options)
         window = None
         if options["window"]:
             window = compiled(options["window"], options["window_nodes"], run.now, options["now"] or "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.files import refuse_blank
+from ..module_utils._fleet.files import refuse_blank_snapshot
 from ..module_utils._fleet.nodes.changes import ChangeQuestion
 from ..module_utils._fleet.nodes.node_info import ConsolidationQuestion, node_report
 from ..module_utils._fleet.nodes.reading import ReadingWish
@@ -29,9 +29,9 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Tells of each node, or those in ``nodes``, why it may be disrupted and what keeps it from it, from members or
         a ``snapshot``; if asked for, what Karpenter would do, what ``changes`` rotate, and which safeguards there are.
-        Nothing is written. What cannot be read fails nothing: it is in ``problems``. FleetError as of ``refuse_blank``,
-        ``node_report``, ``answers_of`` and ``node_manifests``."""
-        refuse_blank(options, ("snapshot",), "leave the option out if members are to be asked")
+        Nothing is written. What cannot be read fails nothing: it is in ``problems``. FleetError as of
+        ``refuse_blank_snapshot``, ``node_report``, ``answers_of`` and ``node_manifests``."""
+        refuse_blank_snapshot(options)
         given = node_manifests(options["src"], options["definition"], options["strict"])
         reading = ReadingWish(names=tuple(options["members"]), threads=options["threads"], timeout=options["timeout"])
         asked = ConsolidationQuestion.of(options) if options["plan"] else None

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.audit.rotations import testify_deletion
-from ..module_utils._fleet.files import refuse_blank, refuse_empty
+from ..module_utils._fleet.files import refuse_blank_snapshot, refuse_empty
 from ..module_utils._fleet.nodes.reading import ReadingWish
 from ..module_utils._fleet.nodes.replacing import ReplacementWish
 from ..module_utils._fleet.nodes.rotating import RotationWish, conduct_rotation, planned, stop_rotation
@@ -39,9 +39,9 @@ class ActionModule(Verb):
         """Conducts, stops or deletes the rotation, and says how it goes on; in check mode nothing is written, and state
         ``conducted`` is planned, from a ``snapshot`` if one is given. The outcome is that of ``rotation_verdict``,
         ``done`` after a stop, ``planned`` in check mode. FleetError ``bad-option`` for a snapshot without check mode,
-        and as of ``refuse_blank``, ``refuse_empty``, ``node_manifests``, ``rotation_name``, ``conduct_rotation``,
+        as of ``refuse_blank_snapshot``, ``refuse_empty``, ``node_manifests``, ``rotation_name``, ``conduct_rotation``,
         ``planned``, ``stop_rotation`` and ``delete_rotation``."""
-        refuse_blank(options, ("snapshot",), "leave the option out if members are to be asked")
+        refuse_blank_snapshot(options)
         refuse_empty(options, "src")
         if options["snapshot"] and not run.check_mode:
             raise FleetError("bad-option", "a snapshot is planned from only", "snapshot", "run it in check mode")

@@ -68,6 +68,19 @@ def is_template(value: t.Any) -> bool:
     return bool(_TEMPLATE.search(json.dumps(value)))
 
 
+def texts_in(value: t.Any) -> t.Iterator[str]:
+    """Every text in a JSON value, keys included, in its order; a key that is no text as JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, t.Mapping):
+        for key, one in value.items():
+            yield key if isinstance(key, str) else json.dumps(key, default=str)
+            yield from texts_in(one)
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from texts_in(one)
+
+
 def written(value: t.Any, most: int = 40) -> str:
     """A value of any type as Python writes it, for a sentence: the first ``most`` characters, without a mark where it
     is cut. Numbers of thousands of digits and values that are too deep, which Python does not write, are ``(too large

@@ -134,6 +134,11 @@ def refuse_blank(given: t.Mapping[str, t.Any], names: t.Iterable[str], hint: str
         raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in blank)
 
 
+def refuse_blank_snapshot(given: t.Mapping[str, t.Any]) -> None:
+    """As of ``refuse_blank``, of the option ``snapshot``, in whose place members would be read."""
+    refuse_blank(given, ("snapshot",), "leave the option out if members are to be asked")
+
+
 def refuse_unwritable(*paths: str | None) -> None:
     """FleetError ``unwritable-file`` before anything is done, for the first path that could not be written in the end:
     what is there is no regular file, in the folder, or the nearest one above that exists, nothing may be written, or a

@@ -126,8 +126,7 @@ def history(snapshots: t.Sequence[KeptSnapshot]) -> tuple[Step, ...]:
 def _source(manifest: Manifest) -> str:
     """Where the content of a sealed Secret is, or of the first one in an envelope; empty for others, whatever
     annotation they have."""
-    if not has_secrets(manifest):
-        return ""
     inner = manifest.get("data")
     inside = (each for each in inner.values() if isinstance(each, t.Mapping)) if isinstance(inner, t.Mapping) else ()
-    return secret_source(manifest) or next(filter(None, map(secret_source, inside)), "")
+    sources = (secret_source(each) for each in (manifest, *inside) if has_secrets(each))
+    return next(filter(None, sources), "")

@@ -7,11 +7,11 @@ nothing, their order of precedence, their titles."""
 
 from __future__ import annotations
 
-import json
 import re
 import typing as t
 
 from ...errors import Problem
+from ...foreign import texts_in
 from ...schema.finding import Finding
 from ...schema.rules import Found
 from ...values.selector import check_selector
@@ -68,7 +68,7 @@ def warn_override(override: Override) -> t.Iterator[Finding]:
             yield Finding("rule-without-clusters", selector, selector, None, None, reason)
         for at, patch in enumerate(rule.json_patch_overrides):
             place = f"{path}.jsonPatchOverrides[{at}].value"
-            for text in _texts(patch.value):
+            for text in texts_in(patch.value):
                 for found in _mistyped(text):
                     reason = f"{found} is no variable and stays as it is written"
                     yield Finding("unknown-variable", place, place, text, text, reason)
@@ -202,7 +202,7 @@ def _check_patch(patch: JSONPatchOverride, path: str) -> t.Iterator[Found]:
         yield Found(code, f"{path}.path", message)
     if patch.op == "remove" and patch.value is not None:
         yield Found("remove-with-value", f"{path}.value", "remove takes no value")
-    for text in _texts(patch.value):
+    for text in texts_in(patch.value):
         if any(not each.endswith("}") for each in _LABEL.findall(text)):
             yield Found("unclosed-variable", f"{path}.value", f"{LABEL_PREFIX}... is not closed by a }}")
 
@@ -214,16 +214,3 @@ def _mistyped(text: str) -> t.Iterator[str]:
         near = "MEMBER" in found.upper() and "CLUSTER" in found.upper()
         if near and found != CLUSTER_NAME and not found.startswith(LABEL_PREFIX):
             yield found
-
-
-def _texts(value: t.Any) -> t.Iterator[str]:
-    """Every text in a JSON value, keys included, in its order; a key that is no text as JSON."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, t.Mapping):
-        for key, one in value.items():
-            yield key if isinstance(key, str) else json.dumps(key, default=str)
-            yield from _texts(one)
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _texts(one)

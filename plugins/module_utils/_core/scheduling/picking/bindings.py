@@ -110,11 +110,7 @@ class Bindings:
                 held.setdefault(self._cluster(name), name)
         one = set(held.values())
         doubles = [name for name in (*self.current, *self.obsolete) if name not in one]
-        if doubles:
-            self.drop(doubles)
-            self.current = [name for name in self.current if name in one]
-            self.obsolete = [name for name in self.obsolete if name in one]
-            self.unscheduled = sorted([*self.unscheduled, *doubles])
+        self.drop_listed(doubles)
 
     def net_changes(self) -> tuple[BindingChange, ...]:
         """One change for each binding, the last that was made to it, in the order in which they were touched first;
@@ -152,17 +148,12 @@ class Bindings:
             )
             self._note(name, DROPPED)
 
-    def drop_obsolete(self) -> None:
-        """Drops all obsolete bindings, which are then among the unscheduled ones."""
-        self.drop(self.obsolete)
-        self.unscheduled = sorted(self.unscheduled + self.obsolete)
-        self.obsolete = []
-
-    def drop_current(self, names: t.Sequence[str]) -> None:
-        """Drops these of the current bindings, which are then among the unscheduled ones."""
+    def drop_listed(self, names: t.Sequence[str]) -> None:
+        """Drops these of the current and obsolete bindings, which are then among the unscheduled ones."""
         self.drop(names)
         gone = set(names)
         self.current = [name for name in self.current if name not in gone]
+        self.obsolete = [name for name in self.obsolete if name not in gone]
         self.unscheduled = sorted([*self.unscheduled, *names])
 
     def leave_doubles(self, clusters: t.Container[str]) -> None:
@@ -204,7 +195,7 @@ class Bindings:
         held = {*rebase, *restore}
         self.obsolete = [name for name in self.obsolete if name not in held]
         self.unscheduled = [name for name in self.unscheduled if name not in held]
-        self.drop_obsolete()
+        self.drop_listed(self.obsolete)
         self.current += [*created, *rebase, *restore]
         return Taken(tuple(created), (*rebase, *restore))
 

@@ -90,7 +90,7 @@ def _lower(book: Bindings, wanted: int) -> PickResult:
     if not surplus and not book.obsolete:
         order = [*bound, *scheduled]
     else:
-        book.drop_obsolete()
+        book.drop_listed(book.obsolete)
         keep_scheduled = _trim(book, scheduled, min(surplus, len(scheduled)))
         order = [*keep_scheduled, *_trim(book, bound, max(0, surplus - len(scheduled)))]
     return PickResult(selected=from_bindings(book, order), count=len(order), wanted=wanted, fulfilled=True)
@@ -102,7 +102,7 @@ def _trim(book: Bindings, names: list[str], count: int) -> list[str]:
     if not count:
         return names
     ordered = sorted(names, key=lambda name: _recorded(book, name))
-    book.drop_current(ordered[:count])
+    book.drop_listed(ordered[:count])
     return ordered[count:]
 
 

@@ -11,7 +11,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ...._core.errors import FleetError
-from ...._core.foreign import in_line
+from ...._core.foreign import in_line, texts_in
 from ...._core.objects.identity import NAMESPACE, ObjectId, ObjectKey
 from ...._core.plan.document import Rendered
 from ...._core.resources.applyset import (
@@ -122,22 +122,11 @@ def applysets_on(client: KubeClient) -> tuple[ApplySet, ...]:
     return tuple(sorted((parsed_parent(each, client) for each in parents), key=lambda each: each.placement))
 
 
-def _texts(value: t.Any) -> t.Iterator[str]:
-    """All texts in the value: itself, items, keys and values, however deep."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, t.Mapping):
-        yield from _texts([*value, *value.values()])
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
-
-
 def parsed_parent(parent: t.Mapping[str, t.Any], client: KubeClient) -> ApplySet:
     """The ApplySet in a parent ConfigMap that was read on a member. What is in it is recorded and shown, so one with
     what we log in with in its ``data`` is refused. FleetError ``applyset-invalid`` for that, and if it is damaged."""
     try:
-        texts = ", ".join(f"'{each}'" for each in _texts(parent.get("data")))
+        texts = ", ".join(f"'{each}'" for each in texts_in(parent.get("data")))
         if client.hide(texts) != texts:
             raise ValueError(f"ConfigMap {NAMESPACE}/{parent['metadata']['name']} holds a credential of ours")
         return read_parent(parent)
