@@ -19,6 +19,7 @@ from ...cluster.pod_manifest import PodAffinityTerm, PodSpread
 from ...objects.clusters.member_cluster import Taint
 from ...objects.clusters.tolerations import first_untolerated
 from ...objects.placements.policy import Toleration
+from ...resources.cleaning import NAMESPACE_LABEL
 from ...values.selector import IN, LabelSelector, LabelSelectorRequirement, check_selector, compile_selector
 from .requirement import LabelRequirement, Requirements, compatible, intersected, of_labels, of_selector
 from .wishes import HOSTNAME, Wishes
@@ -26,8 +27,6 @@ from .wishes import HOSTNAME, Wishes
 SPREAD, AFFINITY, ANTI_AFFINITY = "spread", "affinity", "anti-affinity"
 HONOR, IGNORE = "Honor", "Ignore"
 UNLIMITED = 2**31 - 1
-# The label that API servers give every namespace: its name.
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
 Taints = tuple[Taint, ...]
 # By domain: the sets of taints of the pools that could make nodes there.
 PossibleDomains = t.Mapping[str, t.Sequence[Taints]]
@@ -269,11 +268,11 @@ def _namespaces(term: PodAffinityTerm, pod: Pod) -> frozenset[str] | None:
     if term.namespace_selector is None:
         return frozenset(term.namespaces or (pod.namespace,))
     selector = term.namespace_selector
-    listed = [frozenset((value,)) for key, value in selector.match_labels.items() if key == NAMESPACE_NAME]
+    listed = [frozenset((value,)) for key, value in selector.match_labels.items() if key == NAMESPACE_LABEL]
     listed += [
         frozenset(each.values)
         for each in selector.match_expressions
-        if each.key == NAMESPACE_NAME and each.operator == IN
+        if each.key == NAMESPACE_LABEL and each.operator == IN
     ]
     return frozenset.intersection(*listed) | frozenset(term.namespaces) if listed else None
 
