@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`make test`: binaries, pytest with real API servers, molecule; closes with the number of tests.
 
-Tests against clusters mostly wait, so there are three streams of them beside each other, each in a process of its own:
-``CLUSTERS`` here, the others with what computes and with molecule (``BESIDE``), whose output comes when they are done.
+Tests against clusters mostly wait, so there are three streams of about the same length beside each other, each in a
+process of its own: ``HERE``, and those of ``BESIDE``, whose output comes when they are done.
 Many cases of one rule are left to ``python tools/test.py all``, which is `make test ALL=1`.
 ``python tools/test.py molecule [SCENARIO]`` runs molecule alone, for `make molecule`.
 """
@@ -30,12 +30,14 @@ COMPUTING = ("tests/unit", "tests/conformance", "tests/simulation", "tests/mutat
 # In a process of their own: the library of the engine brings threads of its own, and other tests fork.
 PULUMI = ("tests/pulumi",)
 INTEGRATION = ROOT / "tests" / "integration"
-CLUSTERS = tuple(f"tests/integration/{name}" for name in ("hostile", "karpenter", "updates"))
+UPDATES = tuple(f"tests/integration/{name}" for name in ("hostile", "karpenter", "updates"))
 FLEET = ("tests/integration/fleet",)
+EXAMPLES = ("tests/integration/examples",)
+PLAYBOOKS = tuple(f"tests/integration/{name}" for name in ("playbooks", "pulumi"))
 OTHER_CLUSTERS = tuple(
     sorted(
         {f"tests/integration/{file.relative_to(INTEGRATION).parts[0]}" for file in INTEGRATION.rglob("test_*.py")}
-        - {*CLUSTERS, *FLEET}
+        - {*UPDATES, *FLEET, *EXAMPLES, *PLAYBOOKS}
     )
 )
 SCENARIOS = ROOT / "extensions" / "molecule"
@@ -43,8 +45,10 @@ BUILD = ROOT / "build"
 REPORTS = {
     COMPUTING: BUILD / "junit-computing.xml",
     PULUMI: BUILD / "junit-pulumi.xml",
-    CLUSTERS: BUILD / "junit-clusters.xml",
+    UPDATES: BUILD / "junit-updates.xml",
     FLEET: BUILD / "junit-fleet.xml",
+    EXAMPLES: BUILD / "junit-examples.xml",
+    PLAYBOOKS: BUILD / "junit-playbooks.xml",
     OTHER_CLUSTERS: BUILD / "junit-other-clusters.xml",
 }
 TOTALS = BUILD / "totals.txt"
@@ -171,15 +175,20 @@ def molecule(totals: Totals, names: list[str]) -> None:
 
 
 Run = t.Callable[[Totals, bool], None]
+HERE: dict[str, Run] = {
+    "tests of updates and of hostile members": lambda totals, everything: pytest(totals, UPDATES, everything),
+    "tests against other clusters": lambda totals, everything: pytest(totals, OTHER_CLUSTERS, everything),
+}
 BESIDE: dict[str, dict[str, Run]] = {
     "computing": {
         "tests that compute": lambda totals, everything: pytest(totals, COMPUTING, everything),
         "tests of Pulumi programs": lambda totals, everything: pytest(totals, PULUMI, everything),
-        "tests against other clusters": lambda totals, everything: pytest(totals, OTHER_CLUSTERS, everything),
+        "tests of playbooks": lambda totals, everything: pytest(totals, PLAYBOOKS, everything),
     },
     "fleet": {
         "molecule": lambda totals, _everything: molecule(totals, []),
         "tests of fleets": lambda totals, everything: pytest(totals, FLEET, everything),
+        "tests of examples": lambda totals, everything: pytest(totals, EXAMPLES, everything),
     },
 }
 
@@ -230,7 +239,8 @@ def steps(totals: Totals, everything: bool) -> t.Iterator[Step]:
     yield Step("binaries", binaries)
     yield Step("browser", chromium)
     streams = {name: started(name, [ALL] if everything else []) for name in BESIDE}
-    yield Step("tests against clusters", lambda: pytest(totals, CLUSTERS, everything))
+    for title, each in HERE.items():
+        yield Step(title, partial(each, totals, everything))
     for name, stream in streams.items():
         yield Step(f"beside them: {name}", partial(stream.ended, totals))
     yield Step("requirements", requirements)
