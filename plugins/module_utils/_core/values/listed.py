@@ -10,9 +10,8 @@ import typing as t
 
 
 def listed(names: t.Sequence[str], most: int = 6, between: str = ", ") -> str:
-    """``a, b and 3 more``: the first ``most`` names in the order given, and how many more there are; all of them,
-    without "and", if there are no more than that, and an empty text for none; a name that is there twice counts twice.
-    What holds commas itself is parted by ``between="; "``."""
+    """``a, b and 3 more``: the first ``most`` names in the order given, and how many more there are; without more, all
+    of them without "and", empty for none. Names that hold commas are parted by ``between="; "``."""
     if len(names) <= most:
         return between.join(names)
     comma = between.strip() if between != ", " else ""

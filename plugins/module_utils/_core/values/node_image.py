@@ -14,7 +14,7 @@ ImageOrder = tuple[tuple[int, int, str], ...]
 
 
 def image_order(version: str) -> ImageOrder:
-    """A sort key of versions, or of full names, of images of one family, under which newer ones come later: piece by
+    """A sort key for versions, or full names, of images of one family, under which newer ones come later: piece by
     piece, numbers by their size and behind words; what is neither letter nor digit, and zeros in front, do not
     count."""
     return tuple(pieces_in_order(version, number=1, word=0))
@@ -28,8 +28,8 @@ def split_image(name: str) -> tuple[str, str]:
 
 
 def oldest_image(images: t.Iterable[str]) -> str:
-    """The one image of all, or the oldest if they are versions of one family; of equally old ones any; empty for none,
-    for images of several families, and where one of several has no version."""
+    """The oldest of versions of one family of images, any of equally old ones; a single image itself. Empty for none,
+    for several families, and where one of several images has no version."""
     found = set(images)
     if len(found) == 1:
         return found.pop()

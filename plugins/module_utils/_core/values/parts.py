@@ -60,8 +60,7 @@ def is_whole_number(value: t.Any, least: int) -> t.TypeGuard[int]:
 
 
 def mapping(of: Part, key: str) -> Part:
-    """The map under a key of a document, itself and no copy; empty where it is absent or null. ValueError for anything
-    else."""
+    """The map under a key of a document, no copy; empty where it is absent or null. ValueError for anything else."""
     found = of.get(key)
     if found is None:
         return {}
@@ -71,8 +70,8 @@ def mapping(of: Part, key: str) -> Part:
 
 
 def texts(of: Part, key: str) -> t.Mapping[str, str]:
-    """The map of texts under a key of a document; empty where it is absent. ValueError for anything else, and where a
-    value in it is null or no text; its keys are not looked at."""
+    """The map of texts under a key of a document; empty where it is absent or null. ValueError for anything else, and
+    where a value in it is null or no text; its keys are not looked at."""
     found = mapping(of, key)
     if not all(isinstance(each, str) for each in found.values()):
         raise ValueError(f"{key} is no map of texts")
@@ -80,8 +79,8 @@ def texts(of: Part, key: str) -> t.Mapping[str, str]:
 
 
 def rows(of: Part, key: str) -> list[Part]:
-    """The list of maps under a key of a document; empty where it is absent. ValueError for anything else, and where an
-    item is null or no map."""
+    """The list of maps under a key of a document; empty where it is absent or null. ValueError for anything else, and
+    where an item is null or no map."""
     found: list[Part] = _typed(of, key, list, "list", [])
     for each in found:
         if not isinstance(each, _MAP):
