@@ -19,8 +19,8 @@ NAME_LIMIT = 63
 
 
 def with_ending(name: str, ending: str, limit: int = NAME_LIMIT) -> str:
-    """The name with the ending behind it, in at most ``limit`` characters: a longer name is cut, so that two names can
-    come to be one. ``-`` and ``.`` right before the ending are dropped. The ending is to be shorter than the limit."""
+    """The name with the ending behind it, in at most ``limit`` characters: a longer name is cut, so that two can come
+    to be one. ``-`` and ``.`` right before the ending are dropped. The ending must be shorter than the limit."""
     return name[: limit - len(ending)].rstrip("-.") + ending
 
 

@@ -31,9 +31,9 @@ class Rule:
 
 @dataclass(frozen=True)
 class Found:
-    """A broken rule (``code``: of ``RULES``, or of those of NodePools) at a field path, which is empty for the whole
-    document. ``hint`` says how to mend it, or is empty; ``meant`` is what should stand there, None unless only one
-    thing can be meant."""
+    """A broken rule (``code``: of ``RULES``, or of those of NodePools) at a field path, empty for the whole document.
+    ``hint`` says how to mend it, or is empty; ``meant`` is what should stand there, None unless only one thing can be
+    meant."""
 
     code: str
     path: str
@@ -44,8 +44,7 @@ class Found:
 
 def not_overlapping(known: t.Iterable[Found], found: t.Iterable[Found]) -> t.Iterator[Found]:
     """Those of ``found``, in their order, whose path is none of the ``known`` ones, and neither below nor around one:
-    rules over several fields say nothing where a field itself is wrong already. Among themselves they are not
-    compared."""
+    rules over several fields say nothing where a field itself is wrong already."""
     apart = apart_from(known)
     return (each for each in found if apart(each.path))
 

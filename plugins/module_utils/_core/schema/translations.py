@@ -63,13 +63,13 @@ _ENGLISH_FIELD = {word: known for known, words in _FIELDS.items() for word in wo
 
 def english(word: str, known: t.Collection[str]) -> str:
     """A hint to write the English word that a French or Spanish one stands for (a state, a day, a level), if it is one
-    of ``known``; else empty. Case and spaces around do not count."""
+    of ``known``; else empty. Case does not count."""
     return _hint(_ENGLISH.get(_plain(word), ""), known)
 
 
 def english_field(word: str, fields: t.Iterable[str]) -> str:
     """A hint with the name of the field that a French or Spanish word stands for, if it is one of ``fields``; else
-    empty. Case and spaces around do not count."""
+    empty."""
     return _hint(_ENGLISH_FIELD.get(_plain(word), ""), tuple(fields))
 
 

@@ -60,9 +60,9 @@ def _finite(text: str) -> float:
 
 
 def comparable_text(value: t.Any) -> str:
-    """A text by which values of JSON are compared: the same for the same value, else another; 1, 1.0 and true, which
-    are equal in Python, differ. What JSON does not have, such as a date, is written as Python does. ValueError for a
-    value that holds itself, RecursionError for one that is nested too deep."""
+    """A text by which values of JSON are compared: the same for the same value, else another; 1, 1.0 and true, equal in
+    Python, differ. What JSON does not have, such as a date, is written as Python does. ValueError for a value that
+    holds itself, RecursionError for what is nested too deep."""
     try:
         return json.dumps(value, sort_keys=True, default=repr)
     except TypeError:
@@ -82,10 +82,9 @@ def digest_of(value: t.Any) -> str:
 
 
 def json_by_lines(document: t.Mapping[str, t.Any]) -> str:
-    """JSON text that compares well by lines, in ASCII, with a newline at its end: each entry of the document begins a
-    line, as does each entry of a list or map right in it. Keys must be texts, and are sorted. TypeError for what JSON
-    does not have, such as a date, but NaN and Infinity are written. Python's own indentation is several times
-    slower."""
+    """JSON text that compares well by lines, in ASCII: each entry of the document begins a line, as does each entry of
+    a list or map right in it. Keys must be texts, and are sorted. TypeError for what JSON does not have, such as a
+    date, but NaN and Infinity are written. Python's own indentation is several times slower."""
     parts = ",\n".join(f"{json.dumps(key)}: {_part(document[key])}" for key in sorted(document))
     return f"{{\n{parts}\n}}\n"
 

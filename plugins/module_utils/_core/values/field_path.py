@@ -48,8 +48,7 @@ def step(value: t.Any, path: str) -> tuple[str | int, str] | None:
     """The key or index that ``path``, which is not empty, goes through first, and the rest, without a dot in front;
     None if the document does not have it, or is neither a dict nor a list.
 
-    Keys may hold dots and brackets: the longest one that fits wins. Only where none fits is one in brackets read
-    without quotes around it.
+    Keys may hold dots and brackets: the longest one that fits wins. If none does, quotes in brackets are taken off.
     """
     if isinstance(value, list):
         index = _INDEX.match(path)
@@ -94,8 +93,8 @@ def value_at(document: t.Any, path: str) -> t.Any:
 
 def set_at(document: t.Any, path: str, value: t.Any) -> None:
     """Sets what stands at ``path``, which is not empty, in the document itself, or takes it away for None (an item of a
-    list becomes null). Mappings that are missing on the way are made, but for None; lists never: an index into nothing
-    becomes a key.
+    list becomes null). Mappings that are missing on the way are made, but for None; an index into nothing becomes a
+    key.
 
     Nothing happens where the way goes through something else than dicts and lists, or through or to an item of a list
     that is not there or null.

@@ -83,8 +83,8 @@ def _rank(suffix: str) -> _Rank:
 
 def pieces_in_order(text: str, number: int, word: int) -> t.Iterator[tuple[int, int, str]]:
     """The numbers and words of a text, in parts of a sort key: (``number``, digits, text) and (``word``, 0, text), so
-    that the lesser of ``number`` and ``word`` comes first. Numbers of any length go by their size; what is between the
-    pieces, and zeros in front, do not count."""
+    that the lesser of ``number`` and ``word`` comes first. Numbers of any length go by their size; zeros in front, and
+    what is between the pieces, do not count."""
     for piece in _PIECES.findall(text):
         digits = piece.lstrip("0")
         yield (number, len(digits), digits) if piece.isdigit() else (word, 0, piece)

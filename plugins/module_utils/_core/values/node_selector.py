@@ -91,8 +91,8 @@ def selects(selector: NodeSelector, labels: Labels, name: str) -> bool:
 
 def requirement_matches(one: NodeSelectorRequirement, labels: Labels) -> bool:
     """Whether an expression over labels, in which ``check_node_selector`` finds nothing, holds for the labels of a
-    node. An absent key satisfies NotIn and DoesNotExist only; Gt and Lt exclude the bound, and do not hold for a value
-    that is no 64-bit whole number."""
+    node. An absent key satisfies NotIn and DoesNotExist only; Gt and Lt exclude the bound, and values that are no
+    64-bit integers."""
     if one.operator in (NOT_IN, DOES_NOT_EXIST) and one.key not in labels:
         return True
     if one.key not in labels or one.operator == DOES_NOT_EXIST:
