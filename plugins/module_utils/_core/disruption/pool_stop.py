@@ -43,8 +43,8 @@ def budgets_edited_since(pool: Mapping[str, t.Any]) -> str | None:
 
 def release_patch(pool: Mapping[str, t.Any]) -> Document | None:
     """The merge patch that gives a pool its budgets of before back, or takes them out if it had none, whatever others
-    have written since; None if it is not stopped. FleetError ``budgets-unknown`` if the annotation is neither a list
-    nor null."""
+    have written since; None if it is not stopped. FleetError ``budgets-unknown`` if the annotation is no JSON list and
+    not null."""
     if not is_stopped(pool):
         return None
     name = str((pool.get("metadata") or {}).get("name", ""))

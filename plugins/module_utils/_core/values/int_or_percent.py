@@ -33,8 +33,8 @@ def is_int_or_text(value: object) -> bool:
 
 def scaled(value: int | str, total: int, round_up: bool) -> int:
     """The number that ``value`` stands for: a 32-bit integer itself, even above ``total``; a percentage of ``total``,
-    in 64-bit floats like upstream's, rounded up, or without ``round_up`` down. Neither is kept from 0 to 100%.
-    ValueError for anything else, plain numbers in quotes too, as upstream has it."""
+    in 64-bit floats like upstream's, rounded up, or without ``round_up`` down. Negative ones and those above 100% count
+    too. ValueError for anything else, plain numbers in quotes too, as upstream has it."""
     if not is_int_or_text(value):
         raise ValueError(f"{value!r:.60} is neither a 32-bit integer nor a percentage")
     if isinstance(value, int):

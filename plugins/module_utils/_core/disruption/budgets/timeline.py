@@ -4,8 +4,7 @@
 """When the limit that its budgets set a pool changes over a span of time: all instants, the next one, openings between
 them (``lowest``, ``highest``), spans that others close; and which budgets are active when.
 
-Between two changes the limit depends on the number of nodes alone. The instants given here are those at which windows
-of budgets open and close, to the second, so that nothing is missed between them.
+Between two changes the limit depends on the number of nodes alone.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Active = tuple[bool | None, ...]  # pylint: disable=unsupported-binary-operation
 @dataclass(frozen=True, slots=True)
 class LimitChange:
     """From ``at``, in aware UTC, on ``limit`` or ``error`` is another; ``limit`` is ``UNLIMITED`` if nothing limits,
-    negative where a budget's number is, or wraps. ``error``: some budget cannot be evaluated, so that it is 0."""
+    negative where a budget's number is. ``error``: some budget cannot be evaluated, so that it is 0."""
 
     at: datetime
     limit: int
@@ -73,8 +72,8 @@ class Opening:
 
 @dataclass(frozen=True)
 class Timeline:
-    """The limits over [start, end) in aware UTC, in order; the first change is the limit at the start. Without any
-    change ``end`` is not later than ``start``."""
+    """The limits over [start, end) in aware UTC, in order; the first change is the limit at the start. There is none if
+    ``end`` is not later than ``start``."""
 
     start: datetime
     end: datetime
@@ -98,8 +97,7 @@ class Timeline:
 
 
 def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str) -> Timeline:
-    """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another; no changes if the
-    second is not later."""
+    """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another."""
     changes: list[LimitChange] = []
     for at, answer in answers_over(budgets, start, end, nodes, reason):
         if not changes or (changes[-1].limit, changes[-1].error) != (answer.limit, answer.error):
@@ -144,8 +142,8 @@ def with_closed_spans(found: Timeline, closed: t.Iterable[Span]) -> Timeline:
 def now_and_next_change(
     budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str, horizon: datetime
 ) -> tuple[Allowed, LimitChange | None]:
-    """Two things: the answer of budgets for ``nodes`` counted nodes and a reason at ``now``, aware, and the next change
-    of limit or ``error`` after it and before the horizon, an aware instant; None if none comes."""
+    """The answer of budgets for ``nodes`` counted nodes and a reason at ``now``, aware, and the next change of limit or
+    ``error`` after it and before the horizon, an aware instant, or None."""
     changes = timeline(budgets, now, horizon, nodes, reason).changes if horizon > now else ()
     return allowed(budgets, now, nodes, reason), changes[1] if len(changes) > 1 else None
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What may be disrupted on members, by pool and reason: the sum now, ``binding_budgets``, what ``blocks`` or is
 ``held`` by windows, freezes and budgets of the fleet, ``next_change``, ``openings``, ``closed_by_fleet``, and the
-coming week by half hours."""
+coming week."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ A_WEEK, HALF_HOUR = timedelta(days=7), timedelta(minutes=30)
 class PoolAnswer:
     """One pool of a member and one reason. ``change`` is the next one of the limit, or of ``error``; None if none comes
     within its ``horizons``. ``held`` is what keeps our own verbs back besides the pool's budgets, in words: window or
-    freeze, kinds that could not be read, budgets of the fleet that are used up; ``week`` are the limits of the coming
-    seven days by the budgets, all that Karpenter knows, and ``closures`` when windows and freezes of the fleet close
-    them to our own verbs."""
+    freeze, kinds that could not be read, budgets of the fleet; ``week`` are the limits of the coming seven days by the
+    budgets, all that Karpenter knows, and ``closures`` when windows and freezes of the fleet close them to our own
+    verbs."""
 
     pool: BudgetedPool
     reason: str
@@ -57,8 +57,8 @@ class PoolAnswer:
 
     @property
     def allowed(self) -> int | None:
-        """How many more nodes budgets let be disrupted now, never below 0, whatever windows and freezes say; None for
-        no limit."""
+        """How many more nodes budgets let be disrupted now, never below 0, windows and freezes aside; None for no
+        limit."""
         return None if self.allowance.answer.limit == UNLIMITED else self.allowance.allowed
 
     @property
@@ -69,15 +69,15 @@ class PoolAnswer:
 
     @property
     def closed_now(self) -> bool:
-        """Whether a window or a freeze of the fleet, or that nobody knows of these, keeps our verbs back at the instant
-        of the answer, as far as ``closures`` tell."""
+        """Whether a window or a freeze of the fleet, or not knowing these, keeps our verbs back at the instant of the
+        answer."""
         return any(each.start <= self.week.start for each in self.closures)
 
     @property
     def blocks(self) -> tuple[str, ...]:
         """Why the pool's budgets let nothing be disrupted now, in words: the budgets that decide, counted from 1, then
-        each node that is disrupted already, then that no node counts; empty if something may, also without a limit.
-        Windows and freezes are not told here."""
+        each node that is disrupted already, then that no node counts; empty if something may. Windows and freezes are
+        not told here."""
         if self.allowed is None or self.allowed > 0:
             return ()
         answer, census = self.allowance.answer, self.allowance.census
@@ -135,9 +135,8 @@ def budget_answers(
     fleet: FleetLabels = EMPTY,
 ) -> tuple[PoolAnswer, ...]:
     """The answers at an aware instant, in the order of ``members``, then of pools as of ``budgeted_pools``, then of
-    ``reasons``; ``fleet`` as of ``fleet_limits``. No member is asked; ``members`` are as they were read. One of which
-    nobody knows when it may be worked on is closed. ValueError for a selector, an amount, a zone or a date that is
-    none."""
+    ``reasons``; ``fleet`` as of ``fleet_limits``. A member of which nobody knows when it may be worked on is closed.
+    ValueError for a selector, an amount, a zone or a date that is none."""
     given, windows = tuple(members), tuple(maintenance)
     wanted = tuple(rotations)
     censuses = {each.name: member_census(each) for each in given}

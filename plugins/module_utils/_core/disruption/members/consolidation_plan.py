@@ -107,9 +107,8 @@ def consolidation_plans(
     names: t.Collection[str] = (),
 ) -> tuple[MemberPlan, ...]:
     """A plan for each member that has Karpenter, at an aware instant, its nodes by name, those that Karpenter overlooks
-    included; ``unknown`` where something was not read. With ``names`` (of nodes, none: all; unknown ones are passed
-    over), only these nodes, while ``commands`` are still all of the pass. Errors as of ``pass_of`` and
-    ``Catalogue.put_into``."""
+    included; ``unknown`` where something was not read. ``names`` leaves only these nodes (none: all), while
+    ``commands`` are still all of the pass. Errors as of ``pass_of`` and ``Catalogue.put_into``."""
     return tuple(_plan(each, catalogue, now, settings, names) for each in members if each.karpenter)
 
 
@@ -117,8 +116,7 @@ def looked_again(
     plan: MemberPlan, member: MemberNodes, catalogue: Catalogue, now: datetime, settings: Settings = DEFAULTS
 ) -> MemberPlan:
     """The same plan, each of whose commands is held against the member as it is at a later instant; where that could
-    not be read, with ``unknown`` saying why, and ``again`` as it was. Errors as of ``check_again`` and
-    ``Catalogue.put_into``."""
+    not be read, only with ``unknown`` saying why. Errors as of ``check_again`` and ``Catalogue.put_into``."""
     unknown = _why_unknown(member)
     if unknown:
         return replace(plan, unknown=unknown)

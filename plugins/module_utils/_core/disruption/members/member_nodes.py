@@ -45,11 +45,10 @@ Object = t.Union[Node, NodePool, NodeClaim, NodeClass, PodDisruptionBudget, Pod,
 @dataclass(frozen=True, kw_only=True)
 class MemberNodes:
     """What was read of a member: Nodes, NodePools, NodeClaims, node classes, PodDisruptionBudgets (``pdbs``) and pods.
-    ``maintenance`` is the FleetMaintenance that its FleetMember names, empty for none, ``own_maintenance`` what lives
-    on the cluster itself. ``labels_known`` is False of a member without a MemberCluster, whose ``labels`` are empty.
-    ``karpenter``: its server knows NodePools. ``missing`` says by kind why one could not be read: it is not empty then,
-    but unknown. ``pods_read`` is False where nobody asked for pods; ``daemons`` are one pod of each DaemonSet, None
-    where nobody asked for these."""
+    ``maintenance`` is the FleetMaintenance that its FleetMember names, or empty, ``own_maintenance`` what lives on the
+    cluster itself. ``labels_known`` is False of a member without a MemberCluster. ``karpenter``: its server knows
+    NodePools. ``missing`` says by kind why one could not be read: it is not empty then, but unknown. ``pods_read`` is
+    False where nobody asked for pods; ``daemons`` are one pod of each DaemonSet, None where nobody asked for these."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
@@ -88,8 +87,8 @@ class MemberNodes:
 
     @cached_property
     def whole(self) -> ClusterState:
-        """The cluster as of ``state``, with the nodes that Karpenter overlooks until they say more among the others: we
-        do not overlook them, for they hold pods too."""
+        """The cluster as of ``state``, with the nodes that Karpenter overlooks among the others: we do not overlook
+        them, for they hold pods too."""
         return with_overlooked(self.state)
 
 
@@ -108,8 +107,8 @@ def member_of(name: str, found: Mapping[str, t.Sequence[Object]], **more: t.Any)
 
 
 def kept(kind: str, document: Mapping[str, t.Any]) -> Document:
-    """A copy, nested parts of which may be shared, of a manifest of one of ``KINDS`` without what no decision about
-    nodes reads, and without what may hold secrets; FleetError ``undecodable``, also without metadata."""
+    """A copy, sharing nested parts, of a manifest of one of ``KINDS`` without what no decision about nodes reads, and
+    without what may hold secrets; FleetError ``undecodable``, also without metadata."""
     try:
         return _kept(kind, document)
     except ValueError as error:

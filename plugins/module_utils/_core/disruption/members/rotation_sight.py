@@ -56,8 +56,8 @@ class RotationGround:
 
     @property
     def over_fleet(self) -> bool:
-        """Whether some FleetMaintenance has budgets, which may be over more than what the rotation selects, so that all
-        members have to be looked at."""
+        """Whether some FleetMaintenance has budgets, which may be over more members than the rotation selects: all have
+        to be looked at."""
         return any(each.spec.budgets for each in self.maintenance)
 
     def takes(self, member: str, labels: Mapping[str, str] | None) -> bool:

@@ -26,11 +26,9 @@ def next_by_clock(
     matches: t.Callable[[int, datetime], bool], after: datetime, zone: ZoneInfo, horizon_years: int
 ) -> datetime | None:
     """The first hit strictly after an aware instant, in UTC; None if none comes by the end of the year that is
-    ``horizon_years`` after it by the zone's clock, and where that clock leaves the calendar, which has the years 1 to
-    9999.
+    ``horizon_years`` after it by the zone's clock, and where that clock leaves the calendar.
 
-    ``matches`` tells of a unit, MONTH to SECOND, whether a clock time of the zone fits in it. A unit is left upwards
-    only when the step that it takes begins a new one of the unit above.
+    ``matches`` tells of a unit, MONTH to SECOND, whether a clock time of the zone fits in it.
     """
     try:
         return _found(matches, after, zone, horizon_years)
