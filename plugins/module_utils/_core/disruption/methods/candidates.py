@@ -4,9 +4,8 @@
 """Which nodes are candidates of graceful and of eventual methods, in upstream's words (``error``) and events if not,
 and what disrupting each costs (``cost``, ``empty``; Karpenter, ``NewCandidate``).
 
-``node_verdicts(state, now)`` is for everybody who wants to know what Karpenter thinks of nodes: for each node, by name,
-whether it is a candidate for graceful and for eventual methods, every gate that is closed, the first of them in
-upstream's words, the events, and what it costs. What a method then does is told by ``commands_of`` in ``passes.py``.
+``node_verdicts`` is for everybody who wants to know what Karpenter thinks of nodes; what a method then does is told by
+``commands_of`` in ``passes.py``.
 """
 
 from __future__ import annotations
@@ -99,8 +98,8 @@ class NodeCandidate:
 
     @property
     def ratio(self) -> float:
-        """What its going saves an hour, 0 if not known, divided by what disrupting it costs, as of ``savings_ratio``;
-        who has more is tried first."""
+        """What its going saves an hour, divided by what disrupting it costs, as of ``savings_ratio``; who has more is
+        tried first."""
         return savings_ratio(self.known_price, self.cost)
 
 
@@ -134,7 +133,7 @@ class CandidateVerdict:
 
 @dataclass(frozen=True)
 class NodeVerdict:
-    """Whether a node is a candidate, for both classes of methods, and what it costs if it is one for any; None else."""
+    """Whether a node is a candidate, for both classes of methods; ``costs`` is None if it is one for neither."""
 
     graceful: CandidateVerdict
     eventual: CandidateVerdict
@@ -146,8 +145,7 @@ class NodeVerdict:
         return self.graceful.node
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: the fields and ``node``; ``costs`` with ``price``, ``cost`` and ``empty``, None if it is
-        no candidate of any."""
+        """As results have it: the fields and ``node``; of ``costs`` only ``price``, ``cost`` and ``empty``."""
         told = None
         if self.costs is not None:
             told = {"price": self.costs.price, "cost": self.costs.cost, "empty": self.costs.empty}
@@ -168,7 +166,7 @@ def node_verdicts(state: ClusterState, now: datetime) -> tuple[NodeVerdict, ...]
 
 def candidate_verdict(state: ClusterState, node: StateNode, now: datetime, kind: str) -> CandidateVerdict:
     """Whether one node is a candidate for one class of methods, ``graceful`` or ``eventual`` (another text counts as
-    graceful), at an aware instant; if not, every gate that is closed, the first in upstream's words. Pods hold back no
+    graceful), at an aware instant; if not, the gates that are closed, the first in upstream's words. Pods hold back no
     eventual method where the node has a grace period. Events are about annotations of its pods, which are asked only if
     the node's own gates are open, then about the first gate, unless upstream is silent about that."""
     gates = node_blockers(state, node, now)

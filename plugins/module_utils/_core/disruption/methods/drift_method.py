@@ -95,7 +95,7 @@ def static_drift_method(look: MethodInput) -> MethodCommands:
     replacement for each, with no look where their pods would go; pools by name, nodes as of ``drift_candidates``.
 
     A pool of which more NodeClaims stay than ``replicas`` (0 if that is no whole number) is left alone until it has
-    shrunk (``over-replicas``); in the limit of nodes those on their way out count too (``limit-of-nodes``). Errors as
+    shrunk (``over-replicas``); for the limit of nodes those on their way out count too (``limit-of-nodes``). Errors as
     of ``pool_limits`` and ``drift_candidates``.
     """
     allowed = look.allowances(DRIFTED)

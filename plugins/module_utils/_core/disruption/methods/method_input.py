@@ -77,9 +77,9 @@ class MethodInput:
         return found
 
     def consolidatable(self, node: StateNode) -> bool:
-        """The condition ``Consolidatable`` of its NodeClaim as the controller would have it now, False without one;
-        where it judges it no more, and in static pools, what it says. ValueError for a ``consolidateAfter`` that is no
-        duration."""
+        """Whether the NodeClaim's condition ``Consolidatable`` would be True now; as it says where the controller
+        judges it no more, and in static pools. False without a NodeClaim. ValueError for a ``consolidateAfter`` that is
+        no duration."""
         claim, pool = node.claim, self.state.judging_pool(node)
         if claim is None:
             return False

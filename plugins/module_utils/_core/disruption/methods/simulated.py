@@ -34,8 +34,8 @@ def simulated(
 
 
 def misfit_message(look: MethodInput, done: Simulation) -> str:
-    """Upstream's words, the message of an event, about pods that find no place in a simulation that has such; the
-    causes, whose order is left to chance there, are left out."""
+    """Upstream's words about pods that find no place in a simulation that has such, for an event, without the causes,
+    whose order is left to chance there."""
     text = "Not all pods would schedule"
     if len(done.misfits) == 1 and done.misfits[0].uninitialized:
         only = done.misfits[0]

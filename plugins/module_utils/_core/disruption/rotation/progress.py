@@ -41,10 +41,7 @@ ADD_NODE, DRAIN, RELEASE = "add-node", "drain", "release"
 @dataclass(frozen=True)
 class RotationAct:
     """Something to be done with a node, safe to be done again: add-node (one more of its pool), drain, release.
-
-    ``attempt`` counts from 1 how often the node was begun, ``text`` says why, empty where nothing has to be said. Names
-    of operations are unique within one rotation.
-    """
+    ``attempt`` counts from 1 how often the node was begun, ``text`` says why, or is empty."""
 
     kind: str
     node: str
@@ -54,7 +51,7 @@ class RotationAct:
 
     @property
     def operation(self) -> str:
-        """Name of the operation that carries it out: ``node.attempt.kind``."""
+        """Name of the operation that carries it out, ``node.attempt.kind``, unique within one rotation."""
         return f"{self.node}.{self.attempt}.{self.kind}"
 
     def as_dict(self) -> dict[str, str]:
@@ -87,7 +84,7 @@ class RotationProgress:
     def of(self, node: NodeProgress) -> NodeProgress:
         """A node of the rotation, which must not have ended, after what was seen of it: in flight and failed, which
         goes before all else, gone, drained, replaced or too late; one that has failed, or is too late, waits for
-        another try, or is given up; the same object if nothing has changed, or its cluster could not be read. What is
+        another try, or is given up. The same object if nothing has changed, or its cluster could not be read. What is
         next for it is in ``acts``."""
         if cluster_in_name(node.name) in self._sight.unknown:
             return node

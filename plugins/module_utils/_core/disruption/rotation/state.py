@@ -50,8 +50,7 @@ class NodeProgress:
 
     @property
     def in_flight(self) -> bool:
-        """Whether it awaits a new node, is drained, or is gone and awaits what replaces it; not while it waits, be it
-        for another try."""
+        """Whether it awaits a new node, is drained, or is gone and awaits what replaces it."""
         return self.phase in IN_FLIGHT
 
     def blocked_until(self, timeout: int) -> datetime | None:

@@ -19,8 +19,8 @@ def next_instant(
     state: RotationState, sight: RotationInput, scopes: t.Iterable[ScopeLeft], ends: t.Iterable[datetime], now: datetime
 ) -> datetime | None:
     """The earliest instant after ``now`` of all times that run: of nodes in flight, pauses, blocks, windows, budgets
-    that hold nodes back (``scopes``), protections of pods (``ends``), the whole. None if none runs. Blocks, windows,
-    budgets and pauses count only while nodes wait; what is past, or is ``now``, is left out."""
+    that hold nodes back (``scopes``), protections of pods (``ends``), the whole; or None. Blocks, windows, budgets and
+    pauses count only while nodes wait."""
     settings = state.settings
     times: list[datetime | None] = [limit_end(state.started_at, settings.time_limit), *ends]
     times += [limit_end(each.since, settings.node_timeout) for each in state.nodes if each.in_flight]
