@@ -51,7 +51,7 @@ class RotationAct:
 
     @property
     def operation(self) -> str:
-        """Name of the operation that carries it out, ``node.attempt.kind``, unique within one rotation."""
+        """Name of the operation that carries it out: ``node.attempt.kind``."""
         return f"{self.node}.{self.attempt}.{self.kind}"
 
     def as_dict(self) -> dict[str, str]:

@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Nodes that are there, with what is free on them and host ports taken, while pods are put on the first that takes them
-in thought, and taken back (Karpenter, ``scheduling/existingnode.go``); in which order they are searched, and those that
-got pods are listed.
+in thought, and taken back (Karpenter, ``scheduling/existingnode.go``).
 
 They are made once for a state. What a simulation changes is taken back after it, so that thousands of simulations cost
 what they change and not what there is.
@@ -52,8 +51,8 @@ class Room:
 
     @property
     def row(self) -> Free:
-        """Free CPU, memory and pods in 10^-9 of their units; ``NONE`` if it is not ready, or some amount is negative:
-        nothing fits then."""
+        """Free CPU, memory and pods in 10^-9 of their units; ``NONE`` if it is not ready, or some amount is
+        negative."""
         if not self.ready or any(amount < 0 for amount in self.free.values()):
             return NONE
         return self.free.get("cpu", 0), self.free.get("memory", 0), self.free.get("pods", 0)
@@ -169,8 +168,8 @@ class Rooms:
 
 
 def port_clash(asked: PodDemands, ports: Ports) -> bool:
-    """Whether another pod, of those whose ``ports`` are given by key, has one of the host ports that the pod asks
-    for."""
+    """Whether a pod other than the one that asks, of those whose ``ports`` are given by key, has one of its host
+    ports."""
     return any(
         key != asked.key and _clash(own, other) for key, rows in ports.items() for other in rows for own in asked.ports
     )

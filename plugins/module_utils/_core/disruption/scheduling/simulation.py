@@ -40,7 +40,7 @@ class NewNode:
 @dataclass(frozen=True)
 class Misfit:
     """A pod that finds no home, and why in words. ``uninitialized``: the name of a node that would take it, and may
-    never come; empty for none."""
+    never come, or empty."""
 
     pod: str
     text: str

@@ -5,8 +5,7 @@
 ``maxSkew``, ``minDomains``, ``matchLabelKeys``, taints and affinity policies (Karpenter,
 ``scheduling/topologygroup.go``, ``topologynodefilter.go``, ``topologydomaingroup.go``).
 
-A domain that several choices are open for is taken by the lowest count, then by name, where upstream leaves it to
-chance.
+Among equal domains the first by name is taken, where upstream leaves it to chance.
 """
 
 from __future__ import annotations
@@ -55,8 +54,7 @@ class NodeFilter:
             )
 
     def matches(self, taints: Taints, requirements: Requirements) -> bool:
-        """Whether a node with these taints and labels takes part in the spread; all do as far as a policy is not
-        ``Honor``."""
+        """Whether a node with these taints and labels takes part in the spread."""
         if self.taints == HONOR and first_untolerated(taints, self.tolerations) is not None:
             return False
         if self.affinity != HONOR or not self.alternatives:
@@ -145,8 +143,8 @@ class TopologyGroup:
                 yield name
 
     def take_counts(self, counts: t.Mapping[str, int]) -> None:
-        """Takes over how many pods there are in each domain, in a group that has counted none; counts of 0 and less are
-        left out."""
+        """Takes over how many pods there are in each domain, counts of 0 and less left out, in a group that has counted
+        none."""
         for domain, count in counts.items():
             if count > 0:
                 self.counts[domain] = count
@@ -160,8 +158,8 @@ class TopologyGroup:
             self.used += 1
 
     def selects(self, pod: Pod) -> bool:
-        """Whether the constraint is about the pod, by namespace and labels; without a selector, or with a wrong one,
-        about none."""
+        """Whether the constraint is about the pod, by namespace and labels; it is about none without a selector, or
+        with a wrong one."""
         if self.namespaces is not None and pod.namespace not in self.namespaces:
             return False
         return self._matcher is not None and self._matcher(pod.labels)

@@ -2,11 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a pod asks of its place (labels, affinity, spread, tolerations, zone of its volumes), what it gives up, wish by
-wish, where there is none (Karpenter, ``scheduling/preferences.go``), and whether a node is made for it at all
-(``Provisioner.Validate``).
-
-Wishes are demands at first. Where a pod finds no place, one wish after the other goes, in a fixed order.
-"""
+wish in a fixed order, where there is none (Karpenter, ``scheduling/preferences.go``), and whether a node is made for it
+at all (``Provisioner.Validate``)."""
 
 from __future__ import annotations
 
