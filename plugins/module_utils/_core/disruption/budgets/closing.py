@@ -37,7 +37,7 @@ def opens_at(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str
 
 def horizons(budgets: t.Iterable[Budget]) -> tuple[timedelta, timedelta]:
     """How far to look ahead at first (9 days), and then at most: 366 days, or fewer, but at least 9, where the budgets,
-    each taken to open every day, open more than ``MOST_SPANS`` times in it. Schedules that cannot be read are not
+    each taken to open every day, open more than ``MOST_SPANS`` times in it; ``@every`` and unreadable schedules not
     counted."""
     windows = (rule_of(each).window for each in budgets)
     a_day = sum(len(each.day) for each in windows if each is not None)

@@ -115,8 +115,9 @@ def consolidation_plans(
 def looked_again(
     plan: MemberPlan, member: MemberNodes, catalogue: Catalogue, now: datetime, settings: Settings = DEFAULTS
 ) -> MemberPlan:
-    """The same plan, each of whose commands is held against the member as it is at a later instant; where that could
-    not be read, only with ``unknown`` saying why. Errors as of ``check_again`` and ``Catalogue.put_into``."""
+    """The same plan, each of whose commands is held against the member as it is at a later instant (``again``); where
+    that could not be read, with ``unknown`` saying why instead. Errors as of ``check_again`` and
+    ``Catalogue.put_into``."""
     unknown = _why_unknown(member)
     if unknown:
         return replace(plan, unknown=unknown)

@@ -107,7 +107,7 @@ def member_of(name: str, found: Mapping[str, t.Sequence[Object]], **more: t.Any)
 
 
 def kept(kind: str, document: Mapping[str, t.Any]) -> Document:
-    """A copy, sharing nested parts, of a manifest of one of ``KINDS`` without what no decision about nodes reads, and
+    """A copy, which may share parts, of a manifest of one of ``KINDS`` without what no decision about nodes reads, and
     without what may hold secrets; FleetError ``undecodable``, also without metadata."""
     try:
         return _kept(kind, document)

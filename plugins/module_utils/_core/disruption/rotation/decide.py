@@ -89,8 +89,8 @@ def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision
     """The next step of a rotation at an aware instant: what is to be done (with nodes in flight ``drain`` or
     ``release``, then with those that are begun ``add-node`` or ``drain``), what holds back each node that still waits,
     in the order in which they would begin, and when to look again. Nodes without pods to move begin first, then the
-    oldest, as many as ``Admission`` lets. One that is done does nothing more, but to let go of nodes whose member has
-    left the fleet. ValueError for a surge that is no amount, which ``begin`` refuses."""
+    oldest, as many as ``Admission`` lets. One that is done does nothing more, and only nodes whose member has left the
+    fleet change in it. ValueError for a surge that is no amount, which ``begin`` refuses."""
     state = without_left(state, seen, now)
     if state.done:
         return Decision(state=state)

@@ -123,8 +123,8 @@ def requirement(
 ) -> LabelRequirement:
     """The demand on a label in the words of a manifest (key, operator, values); an unknown operator is Exists, In
     without values DoesNotExist. A bound, of which only the first value counts, is 0 if it is no whole number of up to
-    39 characters; above the largest of 64 bits is DoesNotExist without ``min_values``. Old names of labels stand for
-    new ones."""
+    39 characters; Gt the largest of 64 bits is DoesNotExist without ``min_values``. Old names of labels stand for new
+    ones."""
     key = ALIASES.get(key, key)
     if operator == IN:
         return LabelRequirement(key, frozenset(values), min_values=min_values)

@@ -5,7 +5,7 @@
 ``maxSkew``, ``minDomains``, ``matchLabelKeys``, taints and affinity policies (Karpenter,
 ``scheduling/topologygroup.go``, ``topologynodefilter.go``, ``topologydomaingroup.go``).
 
-Among equal domains the first by name is taken, where upstream leaves it to chance.
+Equal domains are taken by ``first``, then by name, where upstream leaves it to chance.
 """
 
 from __future__ import annotations
