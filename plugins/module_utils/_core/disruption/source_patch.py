@@ -68,13 +68,12 @@ class PatchLeave:
 
 def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
     """NodePools, AKSNodeClasses and EC2NodeClasses, or the parts of them that are to change, as patches in the order
-    given.
+    given: spec, labels and annotations, without kubectl's last-applied. The spec of a NodePool is as it is repaired;
+    that of a class is left to the server.
 
-    Of each its spec, labels and annotations are kept, without kubectl's last-applied. The spec of a NodePool is as it
-    is repaired, and the repairs are not told; that of a class is left to the server. FleetError with all problems:
-    those of a NodePool, which another kind is judged as, ``missing-field``, ``invalid-name``, ``unsupported-version``,
-    ``wrong-type`` (also for labels or annotations that are null), ``named-twice`` for two patches of one object, in two
-    API versions too.
+    FleetError with all problems: those of a NodePool, which another kind is judged as, ``missing-field``,
+    ``invalid-name``, ``unsupported-version``, ``wrong-type`` (also for labels or annotations that are null),
+    ``named-twice`` for two patches of one object, in two API versions too.
     """
     found: list[SourcePatch] = []
     problems: list[Problem] = []

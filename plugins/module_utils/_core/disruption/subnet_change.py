@@ -78,7 +78,7 @@ def check_subnet_change(old: str, new: str, network: Network, override: bool = F
     """Findings about an edit of ``vnetSubnetID`` from ``old`` to ``new``, an empty text for the cluster's own subnet;
     none if both are one, capitals or not. Errors are ``subnet-malformed``, which stands alone,
     ``subnet-migration-unsupported`` (unless ``old`` is malformed, or known to be missing; with ``override`` a warning),
-    ``subnet-missing``, and, of a subnet that ``network`` has, ``subnet-overlap`` for each two ranges that do, and
+    ``subnet-missing``, and, of a subnet that ``network`` has, ``subnet-overlap`` for each two ranges and
     ``subnet-too-small``, in this order; ``subnet-routes-unconfirmed``, last, is a note. FleetError ``invalid-cidr``."""
     if old.lower() == new.lower():
         return ()

@@ -76,8 +76,7 @@ def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> 
     or ending, others wait. Tiers are plain pods, plain daemons, critical pods, critical daemons. Left out are pods that
     have ended, should have been gone for more than a minute, or that a drain leaves where they are.
 
-    A pod is past its time once less is left until the deadline than it asks for, one that is ending if it would end
-    after that; without ``until`` none is.
+    A pod is past its time once less is left until ``until`` than it asks for, one that is ending if it would end later.
     """
     left = sorted((each for each in pods if _waited_for(each, now)), key=lambda one: one.key)
     first = min((_tier(each) for each in left), default=0)

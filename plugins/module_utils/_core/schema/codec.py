@@ -43,9 +43,9 @@ def decode(cls: type[T], document: t.Any) -> T:
 
     Unknown fields are ignored, ``null`` is absent (but not as an item of a list), defaults are filled in, and required
     fields that are missing are empty or None. Where text is wanted, numbers and truth values become text; a boolean is
-    true for true and ``"true"`` only; whole numbers are read as ``int`` does; instants become aware UTC, None if they
-    cannot be read; other leaves are shared with the document. ValueError where the structure is another (an object
-    where a list or a text is wanted), and for a whole number that cannot be read.
+    true for true and ``"true"`` only; whole numbers are read as ``int`` does; instants become aware UTC, None if
+    unreadable; other leaves are shared with the document. ValueError for another structure (an object where a list or a
+    text is wanted), and for a whole number that cannot be read.
     """
     kind: type = cls
     return t.cast(T, _decoder(kind)(document))
@@ -53,8 +53,8 @@ def decode(cls: type[T], document: t.Any) -> T:
 
 def encode(obj: t.Any) -> dict[str, t.Any]:
     """The manifest of an object as an API server with our CRDs stores it, defaults written out. Left out are None,
-    zeros that are defaults, and of fields that are not required empty ones (but for those of any value) and objects
-    that come out empty (but for those that may be None). Parts of any form are shared with the object."""
+    zeros that are defaults, and of fields that are not required empty ones (but not of any value) and objects that come
+    out empty (unless they may be None). Parts of any form are shared with the object."""
     out: dict[str, t.Any] = {}
     kind: type = type(obj)
     for attr, json, always, zero, write in _writers(kind):

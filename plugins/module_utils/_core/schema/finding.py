@@ -13,8 +13,8 @@ from dataclasses import dataclass
 class Finding:
     """A repair or a warning, with its ``code`` in ``schema.rules`` or among those of NodePools.
 
-    ``printed`` stands at the field path ``old_path``; ``correct`` is what is meant, and is read at ``new_path``. Where
-    only the reason is told, both pairs are equal. ``where`` is as in a Problem.
+    ``printed``, at the field path ``old_path``, is read as ``correct``, or as if it stood at ``new_path``; in a mere
+    warning both pairs are equal. ``where`` is as in a Problem.
     """
 
     code: str

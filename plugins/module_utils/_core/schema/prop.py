@@ -22,10 +22,9 @@ class Prop:
     ``json`` is the name in manifests (camelCase of the attribute if empty). Limits are inclusive; None leaves those of
     the type. ``rules`` are CEL rules ``(expression, message)`` for the API server. An empty ``enum`` takes any text.
     All of a text has the form ``pattern`` (in what RE2 and Python have in common; anchored in kinds that we install),
-    which ``form`` puts in words and ``code`` names where it does not fit; ``matches``, a function, stands for a pattern
-    that would take too long, in kinds that we never install. ``digits`` takes a whole number for its digits, as a
-    repair. The values of a ``quantity`` map are quantities; a ``raw`` one is an object of any form. A list that is
-    ``unique`` holds each value once.
+    in words ``form``, with the problem ``code``; ``matches``, a function, stands for a pattern that would take too
+    long, in kinds that we never install. ``digits`` takes a whole number for its digits, as a repair. A ``quantity``
+    map holds quantities; a ``raw`` one is an object of any form. A ``unique`` list holds each value once.
     """
 
     doc: str

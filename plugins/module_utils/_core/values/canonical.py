@@ -21,9 +21,9 @@ _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c
 
 
 def canonical_json(value: t.Any) -> bytes:
-    """The canonical JSON text of a value, in UTF-8, with sorted keys; numbers, true and null as keys become texts.
-    FleetError ``not-json`` for what JSON does not have, such as dates, .nan and halves of surrogate pairs, and for keys
-    that cannot be sorted; RecursionError for what is nested too deep."""
+    """The canonical JSON text of a value, in UTF-8, with sorted keys. FleetError ``not-json`` for what JSON does not
+    have, such as dates, .nan and halves of surrogate pairs, and for keys that cannot be sorted; RecursionError for what
+    is nested too deep."""
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return text.encode()
@@ -82,9 +82,9 @@ def digest_of(value: t.Any) -> str:
 
 
 def json_by_lines(document: t.Mapping[str, t.Any]) -> str:
-    """JSON text that compares well by lines, in ASCII: each entry of the document begins a line, as does each entry of
-    a list or map right in it. Keys must be texts, and are sorted. TypeError for what JSON does not have, such as a
-    date, but NaN and Infinity are written. Python's own indentation is several times slower."""
+    """JSON text that compares well by lines, in ASCII, with sorted keys, which must be texts: each entry of the
+    document begins a line, as does each entry of a list or map right in it. TypeError for what JSON does not have, such
+    as a date, but NaN and Infinity are written. Python's own indentation is several times slower."""
     parts = ",\n".join(f"{json.dumps(key)}: {_part(document[key])}" for key in sorted(document))
     return f"{{\n{parts}\n}}\n"
 

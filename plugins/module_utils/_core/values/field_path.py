@@ -36,9 +36,9 @@ def field(document: t.Any, path: str) -> t.Any:
 
 
 def with_field(document: Mapping[str, t.Any], path: str, value: t.Any) -> dict[str, t.Any]:
-    """A copy of the document in which ``value`` stands at a path of names, or nothing for None. On the way a mapping is
-    made where nothing, or an empty value, stands (for None too); TypeError or AttributeError where another value does.
-    The rest is shared with the document."""
+    """A copy of the document, sharing the rest, in which ``value`` stands at a path of names, or nothing for None.
+    Where nothing, or an empty value, stands on the way, a mapping is made, for None too; where another value does,
+    TypeError or AttributeError."""
     name, _dot, rest = path.partition(".")
     inner = with_field(document.get(name) or {}, rest, value) if rest else value
     return {key: each for key, each in {**document, name: inner}.items() if key != name or inner is not None}
@@ -94,11 +94,8 @@ def value_at(document: t.Any, path: str) -> t.Any:
 def set_at(document: t.Any, path: str, value: t.Any) -> None:
     """Sets what stands at ``path``, which is not empty, in the document itself, or takes it away for None (an item of a
     list becomes null). Mappings that are missing on the way are made, but for None; an index into nothing becomes a
-    key.
-
-    Nothing happens where the way goes through something else than dicts and lists, or through or to an item of a list
-    that is not there or null.
-    """
+    key. Nothing happens where the way goes through something else than dicts and lists, or to an item that is not there
+    or null."""
     while True:
         key, path = step(document, path) or _first_step(path)
         there = document.get(key) if isinstance(document, dict) else _item(document, key)

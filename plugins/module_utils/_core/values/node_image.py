@@ -15,8 +15,7 @@ ImageOrder = tuple[tuple[int, int, str], ...]
 
 def image_order(version: str) -> ImageOrder:
     """A sort key for versions, or full names, of images of one family, under which newer ones come later: piece by
-    piece, numbers by their size and behind words; what is neither letter nor digit, and zeros in front, do not
-    count."""
+    piece as of ``pieces_in_order``, numbers behind words."""
     return tuple(pieces_in_order(version, number=1, word=0))
 
 

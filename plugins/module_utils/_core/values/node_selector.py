@@ -76,8 +76,7 @@ def check_node_selector(selector: NodeSelector) -> list[tuple[str, str]]:
 
 def selects(selector: NodeSelector, labels: Labels, name: str) -> bool:
     """Whether any term matches the node of these labels and this ``metadata.name`` (without a name, expressions over
-    fields hold); a selector or a term without any parts matches none. ValueError if no term matches and one is
-    malformed."""
+    fields hold); a term without any parts does not. ValueError if no term matches and one is malformed."""
     problems = []
     for term in selector.terms:
         found = _check_term(term)

@@ -100,8 +100,7 @@ class BudgetAnswer:
 class Allowed:
     """The answer for one reason and ``total`` nodes that count. ``limit`` is before nodes are subtracted that are being
     disrupted already: ``UNLIMITED`` where nothing limits, 0 with ``error`` (some budget cannot be evaluated), negative
-    where a budget's number is, or wraps to 32 bits as upstream. ``active`` is as of ``BudgetRule.active``, for each of
-    ``rules``."""
+    where a budget's amount is. ``active`` is as of ``BudgetRule.active``, for each of ``rules``."""
 
     reason: str
     total: int
@@ -158,9 +157,9 @@ def allowed(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str)
 
 def decide(rules: tuple[BudgetRule, ...], active: tuple[bool | None, ...], nodes: int, reason: str) -> Allowed:
     """How many of ``nodes`` counted nodes may be disrupted for a reason, where it is known which budgets are active
-    (None: the schedule cannot be read). A budget that cannot be evaluated closes for every reason: the limit is 0 then,
-    and ``error`` is set. ``UNLIMITED`` if none is active for the reason. ValueError if there are not as many of
-    ``active`` as of ``rules``."""
+    (None: the schedule cannot be read). A budget that cannot be evaluated closes for every reason: the limit is 0, with
+    ``error``. ``UNLIMITED`` if none is active for the reason. ValueError if there are not as many of ``active`` as of
+    ``rules``."""
     limit, error = UNLIMITED, False
     for rule, on in zip(rules, active, strict=True):
         if on is None or (on and rule.amount is None):

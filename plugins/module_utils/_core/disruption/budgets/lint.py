@@ -66,9 +66,8 @@ class Lint:
 def lint_budgets(
     budgets: tuple[Budget, ...], start: datetime, possible: tuple[str, ...] = REASONS, path: str = BUDGETS
 ) -> tuple[Lint, ...]:
-    """All findings about a list, each budget by itself first and in its order, then together, proved over the 366 days
-    that follow ``start``, an aware instant; ``path`` is where the list stands. An error about one budget leaves out
-    what they are together.
+    """All findings about a list, each budget by itself first and in its order, then together, unless one has an error,
+    proved over the 366 days that follow ``start``, an aware instant; ``path`` is where the list stands.
 
     Errors are ``schedule-unreadable``, ``nodes-unreadable``, ``nodes-overflow`` and ``schedule-never-fires``; besides
     them there are, of a budget by itself, ``reasons-empty``, ``window-empty`` and ``windows-overlap``, of all together
@@ -76,7 +75,7 @@ def lint_budgets(
     ``budget-never-binds`` and ``reason-never-binds``.
 
     ``possible`` are the reasons for which the pool's policy lets nodes be disrupted at all: only for these it is told
-    that nothing limits, an empty list aside. What is found is kept for the next time, and not to be changed.
+    that nothing limits, an empty list aside. What is found is kept for the next time.
     """
     single = [each for place, budget in enumerate(budgets) for each in _alone(budget, f"{path}[{place}]")]
     if any(each.level == ERROR for each in single):

@@ -74,7 +74,7 @@ def class_changes(
 ) -> tuple[ClassChange, ...]:
     """What the ``spec`` of each document does to its object on each member that has it, document by document, members
     in their order; two documents of one object are two rows, each over the object as it is. A field that a document
-    leaves out stays as it is, one that is null goes, ``userData`` is not compared; ``network`` and ``override`` as of
+    leaves out stays, one that is null goes, ``userData`` is not compared; ``network`` and ``override`` as of
     ``check_subnet_change``. FleetError ``no-such-object`` with all objects that no member has, or may tell,
     ``wrong-type``, ``unknown-kind``, ``undecodable``."""
     given, documents = tuple(members), tuple(wanted)

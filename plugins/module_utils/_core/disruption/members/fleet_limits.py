@@ -101,10 +101,9 @@ def window_answer(
 ) -> WindowAnswer | None:
     """Whether nodes of the member may be disrupted by our verbs at an aware instant, with why, budgets left aside; None
     if it has no windows, and no freeze in the next 400 days: they may at any time. ``kind`` is the type of run whose
-    windows these are. ``until`` is when that turns, None if not within 400 days. A freeze is told before a closed
-    window. Closed without end where nobody knows when the member may be worked on (``no-such-maintenance``,
-    ``labels-unknown``). KeyError for a ``kind`` that is none, ValueError for a zone, a date or a selector that is
-    none."""
+    windows count. ``until`` is when that turns, None if not within 400 days. A freeze is told before a closed window.
+    Closed without end where nobody knows when the member may be worked on. KeyError for an unknown ``kind``, ValueError
+    for a zone, a date or a selector that is none."""
     site = _site(member)
     try:
         spans = times.startable_spans(site, kind, now, now + AHEAD)
@@ -124,9 +123,8 @@ def window_answer(
 
 def fleet_closures(times: Calendar, member: MemberNodes, start: datetime, end: datetime) -> tuple[FleetClosure, ...]:
     """When in [start, end) freezes and closed windows for node images keep our verbs from the member, cut to it, by
-    start. Each freeze is a row, so that they may overlap; windows that are closed are told where no freeze is. One row
-    of all of it where ``window_answer`` is closed for want of knowledge. ValueError for a zone, a date or a selector
-    that is none."""
+    start. Freezes, a row each, may overlap; closed windows are told where no freeze is. One row of all of it where
+    ``window_answer`` is closed for want of knowledge. ValueError for a zone, a date or a selector that is none."""
     site = _site(member)
     try:
         spans = times.startable_spans(site, NODE_IMAGE_ONLY, start, end)

@@ -107,10 +107,10 @@ class RotationGround:
     ) -> RotationInput:
         """The input of a step at an aware instant. ``members`` are those that could be read; ``failed``, ``unknown``,
         ``left``, ``stop`` and ``wait`` are as in ``RotationInput``; ``flying`` are the pools of nodes that have not
-        ended, which may be gone, and whose member takes part whatever its labels say by now; ``others`` are nodes that
-        other rotations have in flight. Of members that could not be read budgets of the fleet count what is in flight
-        there, and nothing else. A member whose window, or budgets of the fleet, cannot be told counts as closed.
-        ValueError for a selector, an amount, a zone or a date that is none, KeyError for a type of run that is none."""
+        ended, whose member takes part whatever its labels say by now; ``others`` are nodes that other rotations have in
+        flight. Of members that could not be read budgets of the fleet count only what is in flight there. A member
+        whose window, or budgets of the fleet, cannot be told counts as closed. ValueError for a selector, an amount, a
+        zone or a date that is none, KeyError for an unknown type of run."""
         found = _Sighted(self.rotation.name, others)
         holds = compile_node_selector(self.rotation)
         for pool in flying:

@@ -43,10 +43,10 @@ class Checked:
 def check_again(command: Command, state: ClusterState, now: datetime, settings: Settings = DEFAULTS) -> Checked:
     """Whether a command still holds in the state of a later instant ``now``; the pause is the caller's.
 
-    Of empty nodes those stay in it that are still empty and have room in the budgets, and nothing else of it changes; a
-    consolidation needs all of its nodes (``churn``), then room in the budgets for all (``budget``), then as many new
-    nodes, which may still be of all types that it names (``scheduling``); drift is not checked and always holds. Policy
-    ``Balanced`` is not asked again. Errors as of ``Simulator.simulate`` and ``underused``.
+    Of empty nodes those stay in it that are still empty and have room in the budgets; a consolidation needs all of its
+    nodes (``churn``), then room in the budgets for all (``budget``), then as many new nodes, which may still be of all
+    types that it names (``scheduling``); drift is not checked and always holds. Policy ``Balanced`` is not asked again.
+    Errors as of ``Simulator.simulate`` and ``underused``.
     """
     look = MethodInput(state, now, settings)
     if command.method == EMPTINESS:

@@ -150,8 +150,8 @@ def released(state: RotationState, operation: str) -> RotationState:
 def with_overdue_restarted(state: RotationState, at: datetime) -> RotationState:
     """The state of a rotation that somebody has taken up at an aware instant: where the time of a node that is drained,
     or awaits a new one, had run out, and as much again has gone by, it begins anew, for nobody has worked on it
-    meanwhile. While less than that has gone by, the next step lets it fail (``no-new-node``, ``drain-timeout``). The
-    same object if there is none."""
+    meanwhile. Before that, the next step lets it fail (``no-new-node``, ``drain-timeout``). The same object if there is
+    none."""
     twice = 2 * state.settings.node_timeout
     late = {
         each.name

@@ -82,10 +82,9 @@ class RotationProgress:
                 self._fresh.setdefault(whole_pool_name(each.pool), []).append(each)
 
     def of(self, node: NodeProgress) -> NodeProgress:
-        """A node of the rotation, which must not have ended, after what was seen of it: in flight and failed, which
-        goes before all else, gone, drained, replaced or too late; one that has failed, or is too late, waits for
-        another try, or is given up. The same object if nothing has changed, or its cluster could not be read. What is
-        next for it is in ``acts``."""
+        """A node of the rotation, which must not have ended, after what was seen of it: failed in flight, gone,
+        drained, replaced or too late; one that has failed, or is too late, waits for another try, or is given up. The
+        same object if nothing has changed, or its cluster could not be read. What is next for it is in ``acts``."""
         if cluster_in_name(node.name) in self._sight.unknown:
             return node
         if node.phase == WAITING:

@@ -162,8 +162,8 @@ class PodTopology:
 
     def record(self, asked: PodDemands, taints: Taints, node: Requirements) -> None:
         """Counts a pod that has been placed on a node with these requirements, ``demands`` among them. Where several
-        domains are listed, anti-affinity counts it in each, spread and affinity in none; of a demand by exclusion, as
-        upstream, in those that it excludes."""
+        domains are listed, anti-affinity counts it in each (of a demand by exclusion, as upstream, in those that it
+        excludes), spread and affinity in none."""
         for group in self.groups.values():
             if group.counts_on(asked.pod, taints, node):
                 domains = node.get(group.key)

@@ -69,7 +69,7 @@ class Wishes:
         """What the pod asks for without the next wish, in upstream's order: an alternative of the required node
         affinity, while there is another, preferred pod affinity, preferred anti-affinity, preferred node affinity, a
         spread that may be missed; then soft taints are tolerated, if some pool has such a taint (``soft_taints``). None
-        if there is nothing left to give up."""
+        if nothing is left to give up."""
         if len(self.terms) > 1:
             return replace(self, terms=self.terms[1:])
         if self.preferred_affinity:
