@@ -5,7 +5,7 @@
 ``not-managed``, ``no-node``, ``not-initialized``, ``deleting``, ``nominated``, ``node-annotation``, ``no-pool-label``,
 ``no-pool``) and of its pods (``pod-annotation``, ``pdb``, ``pdb-several``).
 
-Upstream stops at the first gate that is closed; here the others are told as well, in its order.
+Upstream stops at the first gate that is closed.
 """
 
 from __future__ import annotations
@@ -27,16 +27,15 @@ GRACEFUL, EVENTUAL = "graceful", "eventual"
 
 
 def blockers(state: ClusterState, node: StateNode, now: datetime, kind: str = GRACEFUL) -> tuple[Blocker, ...]:
-    """The gates that keep a node from being disrupted by graceful or eventual methods (``kind``; another text counts as
-    graceful) at an aware instant: as of ``node_blockers``, then ``pod_blockers``, for eventual ones as of
-    ``without_overruled``."""
+    """The gates that keep a node from being disrupted by graceful or eventual methods (``kind``) at an aware instant:
+    as of ``node_blockers``, then ``pod_blockers``, for eventual ones as of ``without_overruled``."""
     found = (*node_blockers(state, node, now), *pod_blockers(node.pods, state.pod_budgets, now))
     return without_overruled(found, node) if kind == EVENTUAL else found
 
 
 def without_overruled(found: tuple[Blocker, ...], node: StateNode) -> tuple[Blocker, ...]:
-    """Those of the blockers of a node that hold for eventual methods too, in the same order: those by pods are left out
-    where its NodeClaim has a terminationGracePeriod, which no pod outlasts."""
+    """The blockers of a node that hold for eventual methods too: without those by pods where its NodeClaim has a
+    terminationGracePeriod, which no pod outlasts."""
     return tuple(each for each in found if not each.by_pod) if node.grace else found
 
 
@@ -48,10 +47,10 @@ def node_blockers(state: ClusterState, node: StateNode, now: datetime) -> tuple[
 
 
 def pod_blockers(pods: t.Iterable[Pod], limits: PodDisruptionBudgets, now: datetime) -> tuple[Blocker, ...]:
-    """The gates of pods that are closed at an aware instant, at most one for each pod, both sorts in the order given:
-    first ``pod-annotation`` of active pods that ``karpenter.sh/do-not-disrupt`` protects; then, of pods that a drain
-    would evict, ``pdb-several`` where several PodDisruptionBudgets cover one, ``pdb`` where one does that allows no
-    disruption, unless it lets the pod through as unhealthy."""
+    """The gates of pods that are closed at an aware instant, one at most for each, first ``pod-annotation`` of active
+    pods that ``karpenter.sh/do-not-disrupt`` protects, then, of pods that a drain would evict, ``pdb-several`` where
+    several PodDisruptionBudgets cover one, ``pdb`` where one does that allows no disruption, unless it lets the pod
+    through as unhealthy."""
     shielded, held = [], []
     for pod in pods:
         if DO_NOT_DISRUPT in pod.annotations and pod.active:

@@ -23,8 +23,7 @@ PLACES = ("metadata", "spec.template.metadata", "spec.jobTemplate.spec.template.
 def lint_do_not_disrupt(document: t.Any) -> tuple[Lint, ...]:
     """Findings about the value of the annotation in any manifest, or a fragment of one, in the order of ``PLACES``:
     ``wrong-type``, an error, for what is no text, with the quoted form of a boolean; ``do-not-disrupt-unreadable``, a
-    warning, for a text that protects nothing: any but ``true``, and, except on a Node, a duration above 0. Whether it
-    stands where it protects is not judged."""
+    warning, for a text that protects nothing: any but ``true``, and, except on a Node, a duration above 0."""
     on_node = isinstance(document, Mapping) and document.get("kind") == "Node"
     found: list[Lint] = []
     for place in PLACES:

@@ -4,8 +4,8 @@
 """Edits of a NodePool, AKSNodeClass or EC2NodeClass: the fields that change, as Karpenter hashes them (``Hash``), the
 class of each, and which nodes of a cluster become Drifted, or may (``unsure``).
 
-A change of a ``static`` field changes the hash and so drifts every node; a ``special`` one is judged node by node;
-``behaviour`` and ``unhashed`` ones drift none.
+A change of a ``static`` field drifts every node; a ``special`` one is judged node by node; ``behaviour`` and
+``unhashed`` ones drift none.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class _Named:
 
 @dataclass(frozen=True)
 class EditEffect:
-    """What an edit does: the ``changed`` paths as of ``changed_paths``, each with its class, without those of no known
-    class; why nodes will have ``drifted``, by name; and why of others nobody can tell from here (``unsure``)."""
+    """The ``changed`` paths of an edit, each with its class, without those of no known class; why nodes will have
+    ``drifted``, by name; and why of others nobody can tell from here (``unsure``)."""
 
     changed: tuple[tuple[str, str], ...]
     drifted: t.Mapping[str, Drift]
@@ -104,16 +104,15 @@ def field_class(kind: str, path: str) -> str | None:
 
 
 def drifts_pool(path: str) -> bool:
-    """Whether a change at that path of a NodePool, which may have indexes, makes all its nodes Drifted; requirements,
-    which are judged node by node, do not."""
+    """Whether a change at that path of a NodePool, which may have indexes, makes all its nodes Drifted."""
     return field_class(NODE_POOL, path.partition("[")[0]) == STATIC
 
 
 def effect_of_edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: ClusterState) -> EditEffect:
-    """What becomes of the nodes when ``new`` replaces ``old``: manifests of one object, as the server stores them, of
-    which ``spec`` is compared. Nodes are those of ``nodes_made_from``, drifted before or not; a static change drifts
-    all, and special ones are judged only without one. FleetError ``unknown-kind`` for a kind that is not in
-    ``FIELD_CLASSES``, ``undecodable`` where a part that is needed cannot be read."""
+    """What becomes of the nodes when the ``spec`` of ``new`` replaces that of ``old``, manifests of one object as the
+    server stores them. Nodes are those of ``nodes_made_from``, drifted before or not; a static change drifts all, and
+    special ones are judged only without one. FleetError ``unknown-kind`` for a kind that is not in ``FIELD_CLASSES``,
+    ``undecodable`` where a part that is needed cannot be read."""
     if kind not in FIELD_CLASSES:
         raise FleetError("unknown-kind", f"drift is foreseen for {' and '.join(FIELD_CLASSES)}, not for {kind}")
     name = read_as(_Named, old, kind).metadata.name
@@ -136,7 +135,7 @@ def effect_of_edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any]
 def nodes_made_from(kind: str, name: str, state: ClusterState) -> list[StateNode]:
     """The nodes with a NodeClaim that come from the pool of that name (``StateNode.pool``), or, for another ``kind``
     than NodePool, from the node class of that kind and name, in the order of their names; a reference without a kind
-    fits any."""
+    counts."""
     nodes = sorted((each for each in state.nodes if each.claim is not None), key=lambda one: one.name)
     if kind == NODE_POOL:
         return [each for each in nodes if each.pool == name]

@@ -37,8 +37,8 @@ def lint_node_pool(
     nodes: int | None = None,
     policies: Policies = None,
 ) -> tuple[Lint, ...]:
-    """All findings about a NodePool, a patch or a fragment of one: problems, repairs, hazards of the template, then, if
-    nothing is wrong with its budgets, default ones too, what they do in the year after an aware instant.
+    """All findings about a NodePool, a patch or a fragment of one: problems, repairs, hazards of the template, then
+    those of its budgets (default ones too), if nothing is wrong with them, in the year after an aware instant.
 
     ``nodes`` is the pool's size, for ``consent``; ``policies`` are the consolidation policies that the cluster's own
     definition lists; None where they are not known.
@@ -48,7 +48,7 @@ def lint_node_pool(
 
 def lint_examined(examined: Examined, start: datetime, nodes: int | None = None) -> tuple[Lint, ...]:
     """As ``lint_node_pool``, of a manifest that has been examined already. What lacks fields that creation needs, and
-    is no fragment, gets the note ``patch-only`` after the problems."""
+    is no fragment, gets the note ``patch-only``."""
     found = [_problem(each, examined) for each in examined.problems]
     if examined.missing and not examined.fragment:
         text = f"this can change a pool of that name, and not create one, without {' and '.join(examined.missing)}"

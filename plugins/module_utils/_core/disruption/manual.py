@@ -16,8 +16,8 @@ from ..values.listed import number_of
 
 def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...]:
     """The names of Nodes that somebody deletes, sorted and each once. FleetError with all problems: ``empty-name`` for
-    a blank one, and for no name, which is never "all"; ``unknown-node`` where no Node in ``state.nodes`` has one (those
-    that Karpenter overlooks are there only as of ``with_overlooked``)."""
+    a blank one, and for no name, which is never "all"; ``unknown-node`` where no Node in ``state.nodes`` has one (with
+    those that Karpenter overlooks only as of ``with_overlooked``)."""
     wanted = sorted(set(names))
     there = {each.node_name for each in state.nodes if each.node is not None}
     problems = [_empty_name("node") for name in wanted if not name.strip()]

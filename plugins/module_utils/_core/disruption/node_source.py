@@ -39,8 +39,7 @@ class NodeSource:
 class SourceEffect:
     """``changed`` are the paths of fields with their class, for an object that is there before and after; ``drifted``
     the nodes that are replaced or go, ``unsure`` those of which nobody can tell, by name with why. ``count``: how many
-    nodes come from the object, 0 for a class that goes. ``findings`` are about the subnet of an AKSNodeClass, as of
-    ``check_subnet_change``."""
+    nodes come from the object, 0 for a class that goes. ``findings`` are as of ``check_subnet_change``."""
 
     changed: tuple[tuple[str, str], ...] = ()
     drifted: Mapping[str, str] = field(default_factory=dict)
@@ -69,9 +68,8 @@ def effect_of(change: NodeSource, state: ClusterState, network: Network, allow_m
 
 
 def most_nodes_of_class(name: str, state: ClusterState) -> int:
-    """How many nodes an AKSNodeClass may come to have: those that there are, all of which an edit of the subnet
-    replaces, and as many more as ``limits.nodes`` of its pools admits; a pool without a readable limit adds none.
-    References without a kind or group count."""
+    """How many nodes an AKSNodeClass may come to have: those that there are and as many more as ``limits.nodes`` of its
+    pools admits; a pool without a readable limit adds none. References without a kind or group count."""
     limits = {each.name: _limit(each.pool) for each in state.pools.values() if _is_of_class(each.pool, name)}
     more = (limit - len(nodes_made_from(NODE_POOL, pool, state)) for pool, limit in limits.items())
     return len(nodes_made_from(AKS_NODE_CLASS, name, state)) + sum(max(each, 0) for each in more)

@@ -41,8 +41,8 @@ def origin(node: StateNode, now: datetime) -> str:
 
 
 def disruptor(annotations: t.Mapping[str, str]) -> str:
-    """Which rotation has the node with these annotations in hand, by name, or ``by-hand``:
-    ``gitops.fleet/disrupted-by`` up to its first slash, made fit to be shown. Empty if none of our verbs has it."""
+    """Which rotation, by name, has the node with these annotations in hand, or ``by-hand``:
+    ``gitops.fleet/disrupted-by`` up to a slash. Empty if none of our verbs has it."""
     return in_line(annotations.get(DISRUPTED_BY, "").partition("/")[0])
 
 

@@ -19,8 +19,7 @@ Document = dict[str, t.Any]
 
 
 def is_stopped(pool: Mapping[str, t.Any]) -> bool:
-    """Whether we have stopped the pool of this manifest: an annotation keeps its budgets of before, also where others
-    have edited them since."""
+    """Whether we have stopped the pool of this manifest: an annotation keeps its budgets of before."""
     return BEFORE in ((pool.get("metadata") or {}).get("annotations") or {})
 
 
@@ -36,8 +35,8 @@ def stop_patch(pool: Mapping[str, t.Any]) -> Document | None:
 
 
 def budgets_edited_since(pool: Mapping[str, t.Any]) -> str | None:
-    """The budgets that others have written into a pool since it was stopped, which a stop or release overwrites, as
-    JSON (``null`` if they took them out). None if there are none, or it is not stopped."""
+    """The budgets that others have written into a pool since it was stopped, as JSON (``null`` if they took them out).
+    None if there are none, or it is not stopped."""
     return json.dumps(_budgets(pool)) if is_stopped(pool) and _budgets(pool) != STOP else None
 
 

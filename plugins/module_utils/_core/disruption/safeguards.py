@@ -43,8 +43,8 @@ _EXPIRATION = {
 
 
 def safeguard_rows(run_by: str) -> tuple[SafeguardRow, ...]:
-    """What holds back a disruption: rows for Empty, Drifted, Underutilized, Expiration and Manual, in this order.
-    ``run_by`` is ``karpenter``, or ``rotation`` (nodes that our own rotation replaces); KeyError for another."""
+    """The rows for Empty, Drifted, Underutilized, Expiration and Manual. ``run_by`` is ``karpenter``, or ``rotation``
+    (nodes that our own rotation replaces); KeyError for another."""
     return (
         SafeguardRow("Empty", YES, YES, YES, NO),
         SafeguardRow("Drifted", YES, WITHOUT_GRACE, WITHOUT_GRACE, FIRST_IF_NEEDED),

@@ -91,9 +91,9 @@ def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
 
 
 def why_withheld(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, member: str) -> tuple[Problem, ...]:
-    """Why the patch may not be written as things are: what speaks against another subnet, then
-    ``subnet-routes-unconfirmed`` unless ``leave`` says ``routes``, and ``drift-without-consent`` if nodes drift or may
-    do so, unless it says ``drift``. ``member`` names the cluster in them."""
+    """Why the patch may not be written: what speaks against another subnet, then ``subnet-routes-unconfirmed`` unless
+    ``leave`` says ``routes``, and ``drift-without-consent`` if nodes drift or may do so, unless it says ``drift``.
+    ``member`` names the cluster in them."""
     where = f"{member} {patch.kind}/{patch.name}"
     found = [Problem(each.code, each.message, where) for each in effect.findings if each.level == ERROR]
     for text in () if leave.routes else unconfirmed_routes(effect):

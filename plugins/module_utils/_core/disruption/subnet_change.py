@@ -69,7 +69,7 @@ class Network:
     reached: tuple[str, ...] = ()
 
     def find(self, subnet: str) -> Subnet | None:
-        """The subnet of that Azure resource ID, capitals or not; None if it was not found, or nobody looked."""
+        """The subnet of that Azure resource ID, capitals or not; None if unknown."""
         known = self.subnets or {}
         return next((each for name, each in known.items() if name.lower() == subnet.lower()), None)
 
@@ -123,8 +123,8 @@ def _migration(old: str, new: str, override: bool) -> Lint:
 
 
 def range_problem(text: str) -> str:
-    """What is wrong with a range of addresses in CIDR form, IPv4 or IPv6; empty if nothing is. An address alone is a
-    range of one, and bits behind the prefix may be set."""
+    """What is wrong with a range of addresses in CIDR form, IPv4 or IPv6; empty if nothing is. Bits behind the prefix
+    may be set."""
     try:
         _range(text)
     except FleetError as error:

@@ -4,8 +4,7 @@
 """Which nodes of an EC2NodeClass drift when its ``subnetSelectorTerms`` select other subnets, by zone, and of which
 nobody can tell (provider of AWS, ``SubnetDrift``).
 
-A node drifts if the subnet of its instance is none that the class has found. The API server tells the subnets of the
-class and the zone of a node, and not the subnet of a node.
+The API server tells the subnets of the class and the zone of a node, and not the subnet of a node.
 """
 
 from __future__ import annotations

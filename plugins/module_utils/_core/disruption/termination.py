@@ -47,8 +47,7 @@ class Drain:
 
     @property
     def text(self) -> str:
-        """How many pods are left, until when they are waited for, and which of them a step only waits for, in a
-        sentence."""
+        """In a sentence: how many pods are left, until when, and which are only waited for."""
         limit = f"until {write_time(self.deadline)}" if self.deadline else "no deadline"
         held = ", ".join(each.pod for each in self.removals if each.action == WAIT)
         return f"{number_of(len(self.removals), 'pod')} left, {limit}" + (f"; waits for {held}" if held else "")

@@ -169,7 +169,7 @@ def did_you_mean(word: str, known: t.Iterable[str]) -> str:
 
 def most_like(word: str, known: t.Iterable[str], most: int = 1, alike: float = 0.7) -> list[str]:
     """The known words most like the given one, whatever their case, the likest first: at most ``most``, each ``alike``
-    (0 to 1) at least. None for a word of more than ``LONGEST_WORD`` letters."""
+    (0 to 1) at least. Empty for a word of more than ``LONGEST_WORD`` letters."""
     if len(word) > LONGEST_WORD:
         return []
     by_case = {each.lower(): each for each in known}

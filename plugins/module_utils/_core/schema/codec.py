@@ -84,8 +84,8 @@ def with_defaults(cls: type, document: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def default_of(field: Field) -> t.Any:
-    """What an API server fills in for a field that is absent; None if that is nothing, as for required fields, empty
-    defaults, the whole number 0, ``apiVersion`` and ``kind``."""
+    """What an API server fills in for a field that is absent; None if nothing, as for required fields, empty defaults,
+    the whole number 0, ``apiVersion`` and ``kind``."""
     if field.required or is_empty(field.default) or field.json in ("apiVersion", "kind"):
         return None
     if field.shape.form == INTEGER and field.default == 0:

@@ -4,7 +4,7 @@
 """The fields of a manifest, read from the dataclass of its class: shape, name in camelCase, description and default of
 each; which values say as little as an absent field.
 
-Reading, writing, checking and the CRDs all work from these lists.
+Reading, writing, checking and the CRDs work from these.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Shape:
 
 @dataclass(frozen=True)
 class Field:
-    """One field: ``attr`` in Python, ``json`` in manifests. ``default`` is REQUIRED where there is none; ``optional``:
-    its type allows None."""
+    """One field: ``attr`` in Python, ``json`` in manifests. ``default`` may be REQUIRED; ``optional``: its type allows
+    None."""
 
     attr: str
     json: str

@@ -64,8 +64,8 @@ def next_condition(
     old: Condition | None, kind: str, row: tuple[str, str, str], now: datetime, generation: int = 0
 ) -> Condition:
     """The condition of type ``kind`` with its new ``row`` of status, reason and message. Its transition time is that of
-    the ``old`` one (None too) if that has the same status, else ``now``. ``generation`` is the one that was judged, 0
-    if unknown."""
+    the ``old`` one (None too) if that has the same status, else ``now``. ``generation`` is the one judged, 0 if
+    unknown."""
     status, reason, message = row
     since = old.last_transition_time if old and old.status == status else now
     return Condition(

@@ -35,7 +35,7 @@ def name_problem(name: str) -> str:
 
 def check_reference(name: str, path: str) -> t.Iterator[Found]:
     """What is wrong with a name at ``path`` that refers to another object: ``empty-text``, ``invalid-reference`` or
-    nothing. The object need not be there."""
+    nothing."""
     if not name:
         yield Found("empty-text", path, f"{path.rpartition('.')[2]} must not be empty")
     elif name_problem(name):
@@ -49,8 +49,8 @@ def check_metadata(
     ``name-too-long``, ``unexpected-namespace`` or, if its kind is ``namespaced``, ``namespace-missing`` or
     ``invalid-namespace``, and ``invalid-label`` for each bad key or value of a label and each bad key of an annotation.
 
-    ``name_limit`` is in characters, None for no limit of the kind's own; ``pattern``, in words ``form``, is what names
-    of the kind must match besides.
+    ``name_limit`` is in characters, None for no other; ``pattern``, in words ``form``, is what names must match
+    besides.
     """
     problem = name_problem(metadata.name)
     if not problem and pattern and not re.fullmatch(pattern, metadata.name):

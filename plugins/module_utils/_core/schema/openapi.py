@@ -51,8 +51,8 @@ _LEAVES: dict[str, Schema] = {
 
 def schema_of(cls: type) -> Schema:
     """The structural schema (OpenAPI v3) of an object of this dataclass. Limits on the values of a list or a map stand
-    with its items; ``metadata`` is only said to be an object. Label selectors are replaced as a whole, conditions
-    merged by type. ``matches``, ``unique`` and ``digits`` of ``Prop`` are not in it."""
+    with its items; ``metadata`` is only said to be an object. ``matches``, ``unique`` and ``digits`` of ``Prop`` are
+    not in it."""
     fields = fields_of(cls)
     out: Schema = {"type": "object", "properties": {each.json: _field_schema(each) for each in fields}}
     required = [each.json for each in fields if each.required]

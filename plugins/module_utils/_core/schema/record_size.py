@@ -18,8 +18,8 @@ REASON = "TooLarge"
 
 
 def size_of(part: t.Any) -> int:
-    """Bytes of an object of ours, or of a dataclass in one, as canonical JSON of its manifest (``encode``). FleetError
-    and RecursionError as of ``canonical_json``."""
+    """Bytes of an object of ours, or a dataclass in one, as canonical JSON. FleetError and RecursionError as of
+    ``canonical_json``."""
     return size_of_json(encode(part))
 
 

@@ -50,8 +50,7 @@ def not_overlapping(known: t.Iterable[Found], found: t.Iterable[Found]) -> t.Ite
 
 
 def apart_from(known: t.Iterable[Found]) -> t.Callable[[str], bool]:
-    """A function that tells whether a path is none of the ``known`` ones, and neither below nor around one. An empty
-    path is around no other."""
+    """A function that tells whether a path is none of the ``known`` ones, and neither below nor around one."""
     outermost: list[tuple[str, ...]] = []
     for place in sorted({_steps(each.path) for each in known}):
         if not outermost or not _within(place, outermost[-1]):

@@ -62,8 +62,8 @@ _ENGLISH_FIELD = {word: known for known, words in _FIELDS.items() for word in wo
 
 
 def english(word: str, known: t.Collection[str]) -> str:
-    """A hint to write the English word that a French or Spanish one stands for (a state, a day, a level), if it is one
-    of ``known``; else empty. Case does not count."""
+    """A hint with the English word that a French or Spanish one stands for (a state, a day, a level), if it is one of
+    ``known``; else empty."""
     return _hint(_ENGLISH.get(_plain(word), ""), known)
 
 

@@ -20,16 +20,16 @@ def approves(given: str, digest: str) -> bool:
 
 
 def refuse_another(given: str, digest: str, whose: str, where: str, hint: str) -> None:
-    """FleetError ``digest-mismatch`` if a digest is given (the text is not empty) and does not approve this one, as of
-    ``approves``. ``whose`` is for the message, with its verb: ``the run has``."""
+    """FleetError ``digest-mismatch`` if a digest is given and does not approve this one. ``whose`` is for the message,
+    with its verb: ``the run has``."""
     if given and not approves(given, digest):
         message = f"approved was {given}, {whose} {digest}{too_short_words(given)}"
         raise FleetError("digest-mismatch", message, where, hint)
 
 
 def too_short_words(given: str) -> str:
-    """What a message says at its end of a digest with fewer than 12 digits: ``; it has 5 digits and needs 12 at
-    least``; empty for others."""
+    """What a message adds about a digest of fewer than 12 digits: ``; it has 5 digits and needs 12 at least``; empty
+    for others."""
     count = len(_digits(given))
     return f"; it has {count} digits and needs {SHORTEST} at least" if count < SHORTEST else ""
 

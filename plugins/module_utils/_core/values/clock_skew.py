@@ -12,14 +12,13 @@ CLOCK_SKEW = timedelta(minutes=5)
 
 
 def is_ahead(at: datetime, now: datetime) -> bool:
-    """Whether the instant ``at`` is later than ``now`` by more than the 5 minutes that the clocks of two machines may
-    differ. Both are aware."""
+    """Whether ``at`` is later than ``now``, both aware, by more than the 5 minutes that two clocks may differ."""
     return at - now > CLOCK_SKEW
 
 
 def clock_skew_words(ahead: timedelta) -> str:
-    """Why no window, freeze or wait can be judged by our clock: it is more than 5 minutes off. Empty up to that.
-    ``ahead`` is how far the clocks of the clusters are ahead of ours, negative if behind."""
+    """Why no window, freeze or wait can be judged by our clock: those of the clusters are ``ahead`` by more than 5
+    minutes, or behind (negative). Empty up to that."""
     if abs(ahead) <= CLOCK_SKEW:
         return ""
     where = "ahead of" if ahead < timedelta(0) else "behind"
@@ -36,6 +35,6 @@ def is_due_again(since: datetime | None, span: timedelta, now: datetime) -> bool
 
 
 def is_due(at: datetime, span: timedelta, now: datetime) -> bool:
-    """Whether the instant ``at``, which was set a ``span`` ahead, has come, ``now`` included; also where it is more
-    than that ahead, as our clock was set back meanwhile. Both instants are aware."""
+    """Whether the instant ``at``, which was set a ``span`` ahead, has come; also where it is more than that ahead, as
+    our clock was set back meanwhile. Both are aware."""
     return is_due_again(at - span, span, now)

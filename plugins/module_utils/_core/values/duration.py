@@ -4,7 +4,7 @@
 """Durations as Go reads and writes them (``time.ParseDuration``), in whole nanoseconds; whole minutes as in budgets and
 windows (``120h``, ``1h30m``); spans in words for people (``2 h 5 min``).
 
-``metav1.Duration`` reads the same texts; Karpenter's ``NillableDuration`` also takes the word ``Never``.
+Karpenter's ``NillableDuration`` also takes the word ``Never``.
 """
 
 from __future__ import annotations
@@ -50,19 +50,18 @@ def parse_duration(text: str) -> int:
 
 
 def parse_or_never(text: str) -> int | None:
-    """Nanoseconds, as of ``parse_duration``, ValueError included; None for ``Never``, written just so."""
+    """As ``parse_duration``, ValueError included; None for ``Never``."""
     return None if text == NEVER else parse_duration(text)
 
 
 def as_timedelta(nanoseconds: int) -> timedelta:
-    """Nanoseconds as a timedelta, rounded down (negative ones too) to whole microseconds, the finest that Python
-    has."""
+    """Nanoseconds as a timedelta, rounded down (negative ones too) to whole microseconds."""
     return timedelta(microseconds=nanoseconds // MICROSECOND)
 
 
 def format_duration(nanoseconds: int) -> str:
     """Nanoseconds as the text that Go prints: ``1h30m0s``, ``1m0.5s``, ``0s``, and below a second one unit with a
-    fraction: ``1.5ms``; negative ones with a minus in front."""
+    fraction: ``1.5ms``."""
     sign, size = ("-" if nanoseconds < 0 else ""), abs(nanoseconds)
     if size == 0:
         return "0s"
@@ -106,7 +105,7 @@ def _decimal(size: int, unit: int) -> str:
 
 def span_words(span: timedelta) -> str:
     """A span for people, cut to whole seconds, from an hour on to minutes: ``4 s``, ``3 min 20 s``, ``2 h 5 min``. A
-    negative one, as between clocks that differ, is ``0 s``."""
+    negative one is ``0 s``."""
     seconds = max(int(span.total_seconds()), 0)
     minutes, hours = seconds // 60, seconds // 3600
     if hours:

@@ -4,8 +4,7 @@
 """Field paths such as ``spec.budgets[0].nodes`` and ``metadata.labels[example.com/team]``: what stands there in a
 document is read and set.
 
-``field`` and ``with_field`` take plain names of fields, known beforehand; ``value_at`` and ``set_at``, any path of a
-finding.
+``field`` and ``with_field`` take plain names of fields; ``value_at`` and ``set_at``, any path of a finding.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ _NAME = re.compile(r"(?P<key>[^.\[]+)")
 
 
 def below(path: str, key: t.Any) -> str:
-    """The path of the field ``key`` of the object at ``path``, joined with a dot; the key alone if ``path`` is empty,
-    which stands for the whole document."""
+    """The path of the field ``key`` of the object at ``path``, joined with a dot; the key alone if ``path`` is empty
+    (the whole document)."""
     return f"{path}.{key}" if path else str(key)
 
 

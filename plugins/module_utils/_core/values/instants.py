@@ -27,8 +27,8 @@ def parse_time(text: str) -> datetime:
 
 
 def parse_present(text: str) -> datetime:
-    """An instant to stand for the present, from which years ahead and back are looked at: as of ``parse_time``, with
-    ValueError outside the years 1000 to 8999 too."""
+    """As ``parse_time``, for an instant from which years ahead and back are looked at: ValueError outside the years
+    1000 to 8999 too."""
     instant = parse_time(text)
     if not 1000 <= instant.year < 9000:
         raise ValueError(f"{text!r} is too far away")
@@ -36,8 +36,8 @@ def parse_present(text: str) -> datetime:
 
 
 def later(instant: datetime, span: timedelta) -> datetime | None:
-    """The instant so much later (earlier for a negative span) by the clock of its time zone, which over a clock change
-    is not real time. None outside the years 1 to 9999."""
+    """The instant so much later by the clock of its time zone, which over a clock change is not real time. None outside
+    the years 1 to 9999."""
     try:
         return instant + span
     except OverflowError:
@@ -45,8 +45,8 @@ def later(instant: datetime, span: timedelta) -> datetime | None:
 
 
 def write_time(instant: datetime, precision: str = "auto") -> str:
-    """An aware instant in RFC 3339, in UTC with a ``Z``: by default with microseconds only where there are any, with
-    SECONDS without them (``metav1.Time``), with MICROSECONDS always with them (``metav1.MicroTime``)."""
+    """An aware instant in RFC 3339, in UTC with a ``Z``: with microseconds where there are any, by SECONDS never
+    (``metav1.Time``), by MICROSECONDS always (``metav1.MicroTime``)."""
     return instant.astimezone(UTC).isoformat(timespec=precision).replace("+00:00", "Z")
 
 

@@ -25,7 +25,7 @@ def int64(text: str) -> int | None:
 
 
 def is_int_or_text(value: object) -> bool:
-    """Whether a manifest's value fits the type at all: a 32-bit integer, which a truth value is not, or any text."""
+    """Whether a manifest's value fits the type: a 32-bit integer, which a truth value is not, or any text."""
     if isinstance(value, bool):
         return False
     return isinstance(value, str) or (isinstance(value, int) and value in INT32)

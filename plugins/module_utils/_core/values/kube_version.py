@@ -42,7 +42,7 @@ class KubeVersion:
     @classmethod
     def parse(cls, text: str) -> KubeVersion:
         """Reads a version with or without ``v``, the patch and suffixes; ValueError, which names the text, for anything
-        else, such as numbers of more than nine digits or with a zero in front."""
+        else, also for numbers of more than nine digits."""
         found = _VERSION.fullmatch(text)
         if found is None:
             raise ValueError(f"{text!r} is not a Kubernetes version such as v1.34.2")

@@ -14,21 +14,21 @@ ImageOrder = tuple[tuple[int, int, str], ...]
 
 
 def image_order(version: str) -> ImageOrder:
-    """A sort key for versions, or full names, of images of one family, under which newer ones come later: piece by
-    piece as of ``pieces_in_order``, numbers behind words."""
+    """A sort key for versions, or full names, of images of one family, newer ones later: piece by piece as of
+    ``pieces_in_order``, numbers behind words."""
     return tuple(pieces_in_order(version, number=1, word=0))
 
 
 def split_image(name: str) -> tuple[str, str]:
     """Family and version of a full name such as ``AKSUbuntu-2204gen2containerd-202309.26.0``, parted at its last dash;
-    without a dash, the name and an empty version."""
+    without one, the version is empty."""
     family, dash, version = name.rpartition("-")
     return (family, version) if dash else (name, "")
 
 
 def oldest_image(images: t.Iterable[str]) -> str:
     """The oldest of versions of one family of images, any of equally old ones; a single image itself. Empty for none,
-    for several families, and where one of several images has no version."""
+    several families, or one of several without a version."""
     found = set(images)
     if len(found) == 1:
         return found.pop()

@@ -50,14 +50,14 @@ class NodeSelector:
 
 
 def node_selector(manifest: t.Mapping[str, t.Any]) -> NodeSelector:
-    """The selector of a manifest whose types are right, a missing list or term being empty; what it says is judged by
-    ``check_node_selector``."""
+    """The selector of a manifest whose types are right, a missing list or term being empty; ``check_node_selector``
+    judges what it says."""
     return NodeSelector(tuple(_term(each or {}) for each in manifest.get("nodeSelectorTerms") or ()))
 
 
 def requirements(rows: t.Iterable[t.Mapping[str, t.Any]] | None) -> tuple[NodeSelectorRequirement, ...]:
     """The expressions of a node selector in a manifest, such as ``matchExpressions`` or a NodePool's ``requirements``,
-    none for None. Types are right already; a missing key or operator is an empty text."""
+    none for None. Types are right; a missing key or operator is an empty text."""
     return tuple(
         NodeSelectorRequirement(each.get("key", ""), each.get("operator", ""), tuple(each.get("values") or ()))
         for each in rows or ()
@@ -65,8 +65,8 @@ def requirements(rows: t.Iterable[t.Mapping[str, t.Any]] | None) -> tuple[NodeSe
 
 
 def check_node_selector(selector: NodeSelector) -> list[tuple[str, str]]:
-    """The problems of a node selector as (path below the selector, message), the first of each expression; empty if
-    every term can be judged, as where a selector or a term has no parts."""
+    """The problems of a node selector as (path below the selector, message), the first of each expression; a selector
+    or a term without parts has none."""
     return [
         (f"nodeSelectorTerms[{index}].{path}", message)
         for index, term in enumerate(selector.terms)
@@ -89,9 +89,8 @@ def selects(selector: NodeSelector, labels: Labels, name: str) -> bool:
 
 
 def requirement_matches(one: NodeSelectorRequirement, labels: Labels) -> bool:
-    """Whether an expression over labels, in which ``check_node_selector`` finds nothing, holds for the labels of a
-    node. An absent key satisfies NotIn and DoesNotExist only; Gt and Lt exclude the bound, and values that are no
-    64-bit integers."""
+    """Whether a valid expression over labels holds for those of a node. An absent key satisfies NotIn and DoesNotExist
+    only; Gt and Lt exclude the bound, and values that are no 64-bit integers."""
     if one.operator in (NOT_IN, DOES_NOT_EXIST) and one.key not in labels:
         return True
     if one.key not in labels or one.operator == DOES_NOT_EXIST:

@@ -4,7 +4,7 @@
 """Parts of JSON documents that others wrote, each of the type that is wanted: text, name, whole number, map, list; and
 the type of a value in words. ``null`` counts as absent.
 
-ValueError names the part that is something else, and nothing of what it is.
+ValueError names the part, and nothing of its value.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def text(of: Part, key: str) -> str:
 
 
 def name(of: Part, key: str = "name") -> str:
-    """The text under a key of a document that has to be there. ValueError if it is absent, empty or no text."""
+    """The text under a key of a document. ValueError if it is absent, empty or no text."""
     found = text(of, key)
     if not found:
         raise ValueError(f"{key} is missing")
@@ -89,8 +89,7 @@ def rows(of: Part, key: str) -> list[Part]:
 
 
 def type_words(value: t.Any) -> str:
-    """The JSON type of a value in words, such as ``a map``, for where the value itself may be a secret; ``no JSON`` for
-    others."""
+    """The JSON type of a value in words, such as ``a map``, where the value may be a secret; ``no JSON`` for others."""
     for kind, words in _WORDS.items():
         if isinstance(value, kind):
             return words

@@ -5,7 +5,7 @@
 three ways to print them, and the float that upstream sorts by.
 
 The value is a whole number of nano units, because the upstream type rounds everything finer up (away from zero) to
-nano. Binary forms are capped at 2^63-1 where upstream leaves its 64-bit path; decimal forms are not capped.
+nano. Binary forms are capped at 2^63-1 where upstream leaves its 64-bit path.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Quantity:
     """An amount. Equality, order and hash follow the value alone, so ``1`` equals ``1000m``.
 
     ``nanos`` is the exact value in 10^-9; ``format`` is one of the three formats above; ``mantissa`` x 10^``scale`` is
-    the value as ``approximate`` computes it; ``written`` is the text that is printed back, or empty to print the
-    canonical form.
+    the value as ``approximate`` computes it; ``written`` is the text that is printed back, or empty for the canonical
+    form.
     """
 
     nanos: int
@@ -56,8 +56,8 @@ class Quantity:
 
     @property
     def canonical(self) -> str:
-        """The one text for this value in its format; BinarySI of a size below 1024 or with a fraction is printed as
-        DecimalSI, and 0 is ``0`` in all."""
+        """The one text for this value in its format; BinarySI below 1024 in size or with a fraction is printed as
+        DecimalSI."""
         if self.nanos == 0:
             return "0"
         if self.format == BINARY_SI and self.nanos % NANO == 0 and abs(self.nanos) >= 1024 * NANO:
@@ -136,8 +136,8 @@ def parse_quantity(text: str) -> Quantity:
 
 
 def read_quantity(value: object) -> Quantity:
-    """A quantity as it stands in a manifest: a text, with spaces around it ignored, or a number as Python writes it.
-    ValueError for anything else, true and NaN too, and as of ``parse_quantity``."""
+    """A quantity as it stands in a manifest: a text, spaces around it ignored, or a number. ValueError for anything
+    else, true and NaN too, and as of ``parse_quantity``."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return parse_quantity(str(value))
     if not isinstance(value, str):

@@ -59,8 +59,8 @@ class LabelSelector:
 
 
 def label_selector(manifest: Mapping[str, t.Any]) -> LabelSelector:
-    """The selector of a manifest whose types are right, a missing key or operator being an empty text; what it says is
-    judged by ``check_selector``."""
+    """The selector of a manifest whose types are right, a missing key or operator being an empty text;
+    ``check_selector`` judges what it says."""
     return LabelSelector(
         match_labels=dict(manifest.get("matchLabels") or {}),
         match_expressions=tuple(
@@ -123,8 +123,8 @@ def compile_selector(selector: LabelSelector | None) -> Matcher:
 
 
 def matches(selector: LabelSelector | None, labels: Labels) -> bool:
-    """Whether a selector in which ``check_selector`` finds nothing matches the labels; None matches nothing, an empty
-    one everything, as in apimachinery. An absent key satisfies NotIn and DoesNotExist."""
+    """Whether a valid selector matches the labels; None matches nothing, an empty one everything, as in apimachinery.
+    An absent key satisfies NotIn and DoesNotExist."""
     if selector is None:
         return False
     return all(key in labels and labels[key] == value for key, value in selector.match_labels.items()) and all(

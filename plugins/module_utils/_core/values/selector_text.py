@@ -47,9 +47,9 @@ def parse_selector(text: str) -> LabelSelector:
 
 
 def selector_text(selector: LabelSelector) -> str:
-    """The text of a selector that can be used, such as ``tier=gold,region in (eu,us),!canary``: matchLabels by their
-    keys, then expressions in their order. Empty for one that selects everything, which ``parse_selector`` refuses.
-    KeyError for an unknown operator."""
+    """The text of a valid selector, such as ``tier=gold,region in (eu,us),!canary``: matchLabels by their keys, then
+    expressions in their order. Empty for one that selects everything, which ``parse_selector`` refuses. KeyError for an
+    unknown operator."""
     labels = (f"{key}={value}" for key, value in sorted(selector.match_labels.items()))
     return ",".join((*labels, *map(_requirement_text, selector.match_expressions)))
 

@@ -42,7 +42,7 @@ class Amount:
 @dataclass(frozen=True, slots=True)
 class BudgetRule:
     """A budget, read. ``window`` None means always, or, with a ``schedule_problem``, that schedule or duration cannot
-    be read; ``amount`` is None where ``nodes`` cannot. The problems say why, in words, empty where all is well."""
+    be read; ``amount`` is None where ``nodes`` cannot. The problems say why, or are empty."""
 
     budget: Budget
     window: Window | None
@@ -58,8 +58,8 @@ class BudgetRule:
         return None if self.schedule_problem else True
 
     def value(self, active: bool | None, total: int) -> int:
-        """How many of ``total`` nodes may go by this budget alone, reasons left aside: ``UNLIMITED`` where it is not
-        active, 0 where it cannot be evaluated, negative where its amount is."""
+        """How many of ``total`` nodes may go by this budget alone: ``UNLIMITED`` where it is not active, 0 where it
+        cannot be evaluated, negative where its amount is."""
         if active:
             return 0 if self.amount is None else self.amount.of(total)
         return 0 if active is None else UNLIMITED
@@ -135,8 +135,8 @@ class Allowed:
         return max(self.limit - disrupting, 0)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: the fields without ``rules`` and ``active``, with ``binding`` and ``budgets``, each as of
-        ``BudgetAnswer.as_dict``; ``limit`` is None for no limit."""
+        """As results have it: the fields without ``rules`` and ``active``, with ``binding`` and ``budgets``; ``limit``
+        is None for no limit."""
         return {
             "reason": self.reason,
             "total": self.total,
@@ -148,8 +148,8 @@ class Allowed:
 
 
 def allowed(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str) -> Allowed:
-    """How many of ``nodes`` counted nodes may be disrupted at an aware instant for a reason, as of ``decide``, before
-    those that are being disrupted already are subtracted."""
+    """How many of ``nodes`` counted nodes may be disrupted at an aware instant for a reason, as of ``decide``, those
+    not subtracted that are disrupted already."""
     utc = now.astimezone(UTC).replace(tzinfo=None)
     rules = tuple([rule_of(each) for each in budgets])
     return decide(rules, tuple([each.active(utc) for each in rules]), nodes, reason)

@@ -36,7 +36,7 @@ class NodeCensus:
 
 @dataclass(frozen=True)
 class PoolAllowance:
-    """How many nodes a pool may lose at one instant for one reason: its census with the answer of its budgets."""
+    """What a pool may lose at one instant for one reason: its census with the answer of its budgets."""
 
     census: NodeCensus
     answer: Allowed
@@ -54,8 +54,8 @@ class PoolAllowance:
 
     @cached_property
     def text(self) -> str:
-        """The sum in words: nodes that count, the limit with the arithmetic of the budgets that set it, nodes that are
-        disrupted, the first 20 with why, and what remains; without a limit only the total, and that there is none."""
+        """The sum in words: nodes that count, the limit with its arithmetic, nodes that are disrupted, the first 20
+        with why, and what remains; without a limit only the total."""
         limit = budget_limit_or_none(self.answer.limit)
         how = "; ".join(text for index in self.answer.binding if (text := self.answer.budgets[index].arithmetic))
         told = listed([f"{name} {why}" for name, why in self.census.disrupting.items()], NAMED)
@@ -78,7 +78,6 @@ class PoolAllowance:
 
 def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, NodeCensus]:
     """The census of each pool that has nodes, by its name, nodes in the order given; those of no pool are under "".
-    Pools come in the order of their first node that counts, then those in which none does.
 
     Nodes whose NodeClaim is being deleted, that a command has marked, or that are not Ready stay in the total and are
     subtracted from what is allowed, each once. Not counted, but ``excluded``, are those without a NodeClaim or Node,
@@ -105,8 +104,8 @@ def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, NodeCensus]:
 def pool_allowances(
     pools: t.Mapping[str, t.Sequence[Budget]], nodes: t.Iterable[CountedNode], now: datetime, reason: str
 ) -> dict[str, PoolAllowance]:
-    """For each of ``pools`` (its budgets by its name), in this order, what it may lose for a reason at an aware
-    instant, also where it has no nodes; nodes of other pools are left out."""
+    """For each of ``pools`` (its budgets by its name), what it may lose for a reason at an aware instant, also without
+    nodes."""
     census = take_census(nodes)
     out = {}
     for name, budgets in pools.items():

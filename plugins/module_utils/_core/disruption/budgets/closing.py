@@ -25,8 +25,8 @@ NAMED = 3
 
 
 def opens_at(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str) -> datetime | None:
-    """When the limit of ``nodes`` counted nodes is above 0 again, for a reason, in aware UTC, after an aware instant at
-    which it is not (else that instant itself); None if it is not within ``horizons``."""
+    """The first instant from ``now`` on, both aware, at which the limit of ``nodes`` counted nodes for a reason is
+    above 0; None if it is not within ``horizons``."""
     for ahead in horizons(budgets):
         changes = timeline(budgets, now, now + ahead, nodes, reason).changes
         found = next((each.at for each in changes if each.limit > 0), None)

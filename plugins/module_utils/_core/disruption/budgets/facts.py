@@ -42,8 +42,8 @@ class ReasonFacts:
 
 
 def reason_facts(budgets: t.Sequence[Budget], start: datetime, end: datetime) -> tuple[ReasonFacts, ...]:
-    """The facts of each reason (Empty, Drifted, Underutilized, in this order) between two aware instants; without any
-    span if the second is not later. An empty list is unlimited all the time; budgets that cannot be read close."""
+    """The facts of each reason (Empty, Drifted, Underutilized, in this order) between two aware instants. An empty list
+    is unlimited all the time; budgets that cannot be read close."""
     rules = tuple([rule_of(each) for each in budgets])
     begin, until = start.astimezone(UTC), end.astimezone(UTC)
     steps = list(activity(rules, begin.replace(tzinfo=None), until.replace(tzinfo=None)))

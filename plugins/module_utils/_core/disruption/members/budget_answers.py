@@ -63,8 +63,8 @@ class PoolAnswer:
 
     @property
     def openings(self) -> tuple[Opening, ...]:
-        """The spans of the coming week in which the pool's budgets, windows and freezes let our verbs disrupt anything,
-        in order; budgets of the fleet are left aside, and nodes that are disrupted already not subtracted."""
+        """The spans of the coming week in which the pool's budgets, windows and freezes let our verbs disrupt anything;
+        budgets of the fleet are left aside, and nodes that are disrupted already not subtracted."""
         return with_closed_spans(self.week, ((each.start, each.end) for each in self.closures)).openings
 
     @property
@@ -76,8 +76,7 @@ class PoolAnswer:
     @property
     def blocks(self) -> tuple[str, ...]:
         """Why the pool's budgets let nothing be disrupted now, in words: the budgets that decide, counted from 1, then
-        each node that is disrupted already, then that no node counts; empty if something may. Windows and freezes are
-        not told here."""
+        each node that is disrupted already, then that no node counts; empty if something may."""
         if self.allowed is None or self.allowed > 0:
             return ()
         answer, census = self.allowance.answer, self.allowance.census
@@ -134,9 +133,9 @@ def budget_answers(
     reasons: t.Sequence[str] = REASONS,
     fleet: FleetLabels = EMPTY,
 ) -> tuple[PoolAnswer, ...]:
-    """The answers at an aware instant, in the order of ``members``, then of pools as of ``budgeted_pools``, then of
-    ``reasons``; ``fleet`` as of ``fleet_limits``. A member of which nobody knows when it may be worked on is closed.
-    ValueError for a selector, an amount, a zone or a date that is none."""
+    """The answers at an aware instant, by ``members``, then by pools as of ``budgeted_pools``, then by ``reasons``;
+    ``fleet`` as of ``fleet_limits``. A member of which nobody knows when it may be worked on is closed. ValueError for
+    a selector, an amount, a zone or a date that is none."""
     given, windows = tuple(members), tuple(maintenance)
     wanted = tuple(rotations)
     censuses = {each.name: member_census(each) for each in given}
@@ -162,7 +161,7 @@ def fleet_week(answer: PoolAnswer) -> Timeline:
 def half_hours(week: Timeline, zone: tzinfo, day: datetime) -> list[int | None]:
     """The lowest limit of each of the 48 half hours of the day, from midnight on, as clocks of the zone show them
     (``UNLIMITED``: none), those that the clocks repeat in one; None for those outside of ``week``, and for those that
-    the clocks skip. Of ``day`` only the date is read."""
+    the clocks skip."""
     at, end = (_midnight(day, days, zone) for days in (0, 1))
     found: list[int | None] = [None] * 48
     while at < end:

@@ -4,8 +4,7 @@
 """The list of instance types that new nodes could be: read and judged (``catalogue-invalid``), or, without one,
 observed on the nodes that are there; on-demand offerings priced by a price list, and all put into a state.
 
-No API server tells what a provider offers. Nodes tell only what there is already: with what they say, a node can be
-replaced by one of another's type, and nobody knows of a type that no node has yet.
+No API server tells what a provider offers, and nodes tell only what there is already.
 """
 
 from __future__ import annotations

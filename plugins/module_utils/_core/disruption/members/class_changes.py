@@ -53,8 +53,8 @@ class ClassChange:
         return all(each.code != ROUTES for each in self.findings)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``changed`` as class by path, of findings code, level and message alone; with
-        ``refused``, whether anything speaks against it, and ``confirmed``."""
+        """As results have it: ``changed`` as class by path, of findings code, level and message alone; with ``refused``
+        and ``confirmed``."""
         return {
             "member": self.member,
             "kind": self.kind,

@@ -46,8 +46,8 @@ class NodePlan:
     is kept; ``code`` and ``text`` say why.
 
     ``next``: the next pass does it, together with the nodes in ``together``. ``moves`` are where its own pods go.
-    ``saving`` is per hour and that of the whole command, None where a price is not known. ``held`` is what lets it wait
-    although it is worth it. ``needs_catalogue``: with a list of instance types the answer might be another.
+    ``saving`` is per hour and that of the whole command, None where a price is not known. ``held`` is what it waits for
+    although it is worth it. ``needs_catalogue``: a list of instance types might change the answer.
     """
 
     node: str
@@ -78,7 +78,7 @@ class NodePlan:
 @dataclass(frozen=True, kw_only=True)
 class MemberPlan:
     """``unknown``: why there is no plan, in words. ``given``: a list of instance types was. ``again``: what became of
-    each of the commands when the member was looked at once more; empty if it was not."""
+    each command at a later look, if there was one."""
 
     member: str
     given: bool = False

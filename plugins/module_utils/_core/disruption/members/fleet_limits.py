@@ -4,7 +4,7 @@
 """What FleetMaintenance objects say of disruptions of nodes: whether a member's window is open, freezes and closed
 spans, budgets of the whole fleet over members and nodes, and why these cannot be told.
 
-Karpenter knows none of them: they hold back what is done by our own verbs. The windows are those for node images.
+Karpenter knows none of them: they hold back what is done by our own verbs.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class MemberNodes:
     @cached_property
     def state(self) -> ClusterState:
         """The cluster as Karpenter sees it: nodes with their NodeClaims and pods, those that it overlooks aside. What
-        was not read is empty in it, so that callers look at ``missing`` and ``pods_known`` first."""
+        was not read is empty in it: look at ``missing`` and ``pods_known`` first."""
         by_name = {(each.kind, each.name): each for each in self.classes}
         refs = {each.name: class_reference(each) for each in self.pools}
         pools = [StatePool(each, by_name.get((refs[each.name].kind, refs[each.name].name))) for each in self.pools]
@@ -87,8 +87,8 @@ class MemberNodes:
 
     @cached_property
     def whole(self) -> ClusterState:
-        """The cluster as of ``state``, with the nodes that Karpenter overlooks among the others: we do not overlook
-        them, for they hold pods too."""
+        """The cluster as of ``state``, with the nodes that Karpenter overlooks among the others, for they hold pods
+        too."""
         return with_overlooked(self.state)
 
 
@@ -101,7 +101,7 @@ def made_of(kind: str, document: Mapping[str, t.Any]) -> Object:
 
 def member_of(name: str, found: Mapping[str, t.Sequence[Object]], **more: t.Any) -> MemberNodes:
     """A member from objects by kind (of ``KINDS``), in the order given, empty where a kind is absent; ``more`` are
-    other fields of MemberNodes, ``daemons`` among them, for DaemonSets in ``found`` are not looked at."""
+    other fields of MemberNodes, also ``daemons``: DaemonSets in ``found`` are not looked at."""
     parts: dict[str, t.Any] = {attr: tuple(found.get(kind, ())) for attr, kind in _PARTS.items()}
     return MemberNodes(**parts, name=name, **more)
 

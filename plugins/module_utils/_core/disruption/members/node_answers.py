@@ -58,9 +58,8 @@ class NodeAnswer:
     version: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: the three sorts of blockers under ``blockers``; ``candidate``, whether nothing holds
-        emptiness and consolidation back from a managed node; ``expires`` is a text, empty for never; ``managed`` is
-        left out."""
+        """As results have it: the three sorts of blockers under ``blockers``; ``candidate``, whether it is managed and
+        nothing is in ``graceful``; ``expires`` is a text, empty for never."""
         return {
             "member": self.member,
             "node": self.node,

@@ -27,8 +27,8 @@ Holds = t.Callable[[Mapping[str, str]], bool]
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetedPool:
-    """A pool of one member: ``name`` is that of its NodePool, or of the NodeRotation that selects its nodes; ``kind``
-    says which, ``NodePool`` or ``NodeRotation``."""
+    """A pool of one member: ``name`` is that of its NodePool, or of the NodeRotation that selects its nodes, by
+    ``kind``."""
 
     member: str
     name: str
@@ -72,8 +72,8 @@ def budgeted_pools(member: MemberNodes, rotations: t.Iterable[NodeRotation]) -> 
 
 
 def rotation_census(member: MemberNodes, rotation: NodeRotation) -> NodeCensus:
-    """The nodes that a rotation selects on a member, as its budgets count them: each Node is one, whoever made it,
-    those that Karpenter overlooks included. ValueError for a selector that is none."""
+    """The nodes that a rotation selects on a member, as its budgets count them (``member_census``). ValueError for a
+    selector that is none."""
     return member_census(member, compile_node_selector(rotation))
 
 

@@ -45,9 +45,9 @@ NO_POOL = "-"
 
 @dataclass(frozen=True, kw_only=True)
 class RotationGround:
-    """A rotation and what holds it back besides budgets of pools. ``windows`` is the type of update run whose
-    maintenance windows count (``NodeImageOnly``); ``fleet`` are the labels of all recorded members by name, for budgets
-    are over those too that cannot be read."""
+    """A rotation and what holds it back besides budgets of pools. ``windows`` is the type of update run whose windows
+    count; ``fleet`` are the labels of all recorded members by name, for budgets are over those too that cannot be
+    read."""
 
     rotation: NodeRotation
     maintenance: tuple[FleetMaintenance, ...] = ()
@@ -61,14 +61,13 @@ class RotationGround:
         return any(each.spec.budgets for each in self.maintenance)
 
     def takes(self, member: str, labels: Mapping[str, str] | None) -> bool:
-        """Whether the member with these labels takes part in the rotation, as of ``pools.takes``; ValueError for a
-        selector that is none."""
+        """As ``pools.takes``, of this rotation, ValueError included."""
         return takes(self.rotation, member, labels)
 
     def due(self, members: t.Iterable[MemberNodes], now: datetime) -> dict[str, str]:
-        """Why each node that is to be replaced at an aware instant is, in words, by its name (``member/node``), in the
-        order of members and of their Nodes; all that are selected if the rotation asks for nothing else. Members that
-        take no part are left out. ValueError for a selector or a duration that is none."""
+        """Why each node that is to be replaced at an aware instant is, in words, by its name (``member/node``); all
+        that are selected if the rotation asks for nothing else. Members that take no part are left out. ValueError for
+        a selector or a duration that is none."""
         holds = compile_node_selector(self.rotation)
         return {
             f"{member.name}/{node.name}": why

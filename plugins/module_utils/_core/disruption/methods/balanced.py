@@ -74,9 +74,9 @@ class Balance:
                 self.costs[node.pool] = self.costs.get(node.pool, 0.0) + cost
 
     def scores(self, nodes: t.Sequence[NodeCandidate], saving: float) -> dict[str, Score]:
-        """The score of a move in each pool with the policy, by the pool's name and in this order; ``saving`` is per
-        hour. What a move over several pools saves is split by what their nodes cost, and counts whole in each if no
-        price is known. The score is 0 in a pool without a known price."""
+        """The score of a move by name of each pool with the policy; ``saving`` is per hour. What a move over several
+        pools saves is split by what their nodes cost, and counts whole in each if no price is known. The score is 0 in
+        a pool without a known price."""
         by_pool: dict[str, list[NodeCandidate]] = {}
         for each in nodes:
             by_pool.setdefault(each.pool.name, []).append(each)

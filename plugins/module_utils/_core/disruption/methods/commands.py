@@ -141,7 +141,7 @@ class Command:
 
 @dataclass(frozen=True)
 class RefusedCommand:
-    """Why something is not done, as a code and a sentence, with the names of the nodes that it is about."""
+    """Why nodes, by name, are left alone: a code and a sentence."""
 
     nodes: tuple[str, ...]
     code: str
@@ -172,8 +172,8 @@ class MethodCommands:
 def within_budgets(
     nodes: t.Iterable[NodeCandidate], allowed: t.Mapping[str, PoolAllowance]
 ) -> tuple[list[NodeCandidate], list[RefusedCommand]]:
-    """The candidates that their pools' budgets leave room for, and why the others have none (code ``budget``), both in
-    the order given: who comes first takes the room. ``allowed`` is by pool; a pool that is not in it has no room."""
+    """The candidates that their pools' budgets leave room for, and why the others have none (code ``budget``): who
+    comes first takes the room. ``allowed`` is by pool; a pool that is not in it has no room."""
     left = {name: each.allowed for name, each in allowed.items()}
     kept, refused = [], []
     for each in nodes:

@@ -89,9 +89,9 @@ def _longest(work: Consolidation, nodes: list[NodeCandidate], tried: list[Refuse
 
 
 def single_node(look: MethodInput) -> MethodCommands:
-    """The first underused node within the budgets that can go alone, with at most one replacement that is cheaper;
-    pools take turns. At most one command; what does not work is refused as of ``Consolidation.alone``, without an
-    ``error``. Errors as of ``Simulator.simulate`` and ``underused``."""
+    """The first underused node within the budgets that can go alone, with at most one replacement that is cheaper,
+    pools taking turns; what does not work is refused as of ``Consolidation.alone``, without an ``error``. Errors as of
+    ``Simulator.simulate`` and ``underused``."""
     nodes, refused, filtering = underused(look)
     names = tuple(each.name for each in by_saving(nodes))
     allowed, tried = look.allowances(UNDERUTILIZED), list(refused)

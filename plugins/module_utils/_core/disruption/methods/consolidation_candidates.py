@@ -34,8 +34,7 @@ class Exclusion:
 
 
 def never_consolidates(pool: NodePool) -> bool:
-    """Whether the pool consolidates nothing at all, because its ``consolidateAfter`` is Never. ValueError for a text
-    that is no duration."""
+    """Whether the pool's ``consolidateAfter`` is Never. ValueError for a text that is no duration."""
     return parse_or_never(pool.disruption.consolidate_after) is None
 
 

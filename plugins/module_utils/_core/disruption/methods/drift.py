@@ -113,8 +113,7 @@ class DriftedNode:
 
 
 def drifted(state: ClusterState, now: datetime) -> tuple[DriftedNode, ...]:
-    """The nodes that have drifted at an aware instant, as of ``standing_drift``, FleetError included, by name, whether
-    or not they may be disrupted."""
+    """The nodes that have drifted at an aware instant, as of ``standing_drift``, FleetError included, by name."""
     rows = []
     for node in state.nodes:
         found = standing_drift(state, node, now)

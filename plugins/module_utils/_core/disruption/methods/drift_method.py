@@ -68,8 +68,8 @@ def drift_candidates(look: MethodInput, static: bool = False) -> list[DriftCandi
 
 def drift_method(look: MethodInput) -> MethodCommands:
     """One command for the first drifted node, of pools without ``replicas``, whose pods all find a place within the
-    budgets; none if there is no such node. It may need several new nodes. ``error`` with the setting ``upstream``,
-    where no pool may make nodes. Errors as of ``Simulator.simulate`` and ``drift_candidates``."""
+    budgets, with as many new nodes as that needs, or none. ``error`` with the setting ``upstream``, where no pool may
+    make nodes. Errors as of ``Simulator.simulate`` and ``drift_candidates``."""
     allowed, refused, events = look.allowances(DRIFTED), [], list[NodeEvent]()
     due = drift_candidates(look)
     names = tuple(each.name for each in by_saving(each.candidate for each in due))

@@ -41,8 +41,7 @@ _WORDS = {
 
 @dataclass(frozen=True, order=True)
 class NodeEvent:
-    """``kind`` (Node, NodePool or Pod) and ``name`` (of a pod ``namespace/name``) are of the object that the event is
-    about."""
+    """An event about the object of this ``kind`` (Node, NodePool or Pod) and ``name`` (of a pod ``namespace/name``)."""
 
     kind: str
     name: str

@@ -41,8 +41,7 @@ class MethodInput:
 
     @cached_property
     def leaving_events(self) -> list[NodeEvent]:
-        """The events about annotations do-not-disrupt of pods on nodes on their way out, which upstream writes whenever
-        places are looked for."""
+        """The events about annotations do-not-disrupt of pods on nodes on their way out."""
         rows = self.simulator.leaving
         return [event for each in rows for event in words.of_annotations(each.pods, self.now, moving=True)]
 

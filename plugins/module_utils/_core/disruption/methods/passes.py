@@ -37,8 +37,7 @@ _METHODS: t.Mapping[str, t.Callable[[MethodInput], MethodCommands]] = {
 
 @dataclass(frozen=True)
 class Pass:
-    """What one pass of Karpenter's disruption controller does. ``refused`` is by method, of those that were tried;
-    without ``commands`` no method has any."""
+    """What one pass of Karpenter's disruption controller does. ``refused`` is by method, of those that were tried."""
 
     commands: tuple[Command, ...]
     refused: t.Mapping[str, tuple[RefusedCommand, ...]]
@@ -60,8 +59,8 @@ def commands_of(look: MethodInput, method: str) -> MethodCommands:
 
 def pass_of(look: MethodInput) -> Pass:
     """What one pass of the controller does with the cluster that ``look`` is at: the commands of the first method that
-    has any, and why methods up to it leave nodes alone; the ``error`` of a method is not told, and the next is tried.
-    FleetError and ValueError as of ``commands_of``."""
+    has any, and why methods up to it leave nodes alone; after a method's ``error`` the next is tried. FleetError and
+    ValueError as of ``commands_of``."""
     refused: dict[str, tuple[RefusedCommand, ...]] = {}
     for method in METHODS:
         found = commands_of(look, method.name)

@@ -42,8 +42,8 @@ Needs = list[tuple[str, PodDisruptionBudget, int]]
 
 
 class Admission:
-    """Which nodes of a rotation may begin in this step: asked node by node in the order in which they are to be begun;
-    each one that is begun takes its share. ``wave`` is the wave with these counted, ``scopes`` what budgets leave."""
+    """Which nodes of a rotation may begin in this step, asked in their order; each one that is begun takes its share.
+    ``wave`` is the wave with these counted, ``scopes`` what budgets leave."""
 
     def __init__(self, state: RotationState, sight: RotationInput, scopes: list[ScopeLeft], now: datetime) -> None:
         """Takes stock of what nodes in flight take already; ``scopes`` is kept, and what begins is counted in it.

@@ -5,8 +5,7 @@
 growing waves, ``halted`` by failures or its time limit, stopped at once, taken up again late; what is in flight, what
 was let go, and how far it is.
 
-``begin`` makes the state and ``decide`` moves it on: which nodes now, what holds back those that wait, and when to look
-again, in the shape of ``_core.machine``.
+``begin`` makes the state and ``decide`` moves it on, in the shape of ``_core.machine``.
 """
 
 from __future__ import annotations
@@ -166,8 +165,8 @@ def with_overdue_restarted(state: RotationState, at: datetime) -> RotationState:
 
 def stopped_at_once(state: RotationState, now: datetime) -> RotationState | None:
     """The state of a rotation that ends by being stopped at an aware instant: its nodes that wait are given up
-    (``halted``), those that have ended stay, and ``halted`` says so of the whole, even if all have; None if nodes are
-    in flight, or are to be let go, which somebody has to carry on."""
+    (``halted``), those that have ended stay, and ``halted`` says so of the whole; None if nodes are in flight, or are
+    to be let go, which somebody has to carry on."""
     if state.in_hand:
         return None
     halted = state.halted or STOPPED
@@ -248,8 +247,7 @@ def _in_order(nodes: t.Iterable[NodeProgress], sight: RotationInput) -> list[Nod
 
 
 def begins_node(act: RotationAct, settings: RotationSettings) -> bool:
-    """Whether the act is the first for a node that waited, so that one more counts as disrupted; not what follows for a
-    node that counts already: its drain once a new one is there, its release."""
+    """Whether the act is the first for a node that waited, so that one more counts as disrupted."""
     return act.kind == (ADD_NODE if settings.replacement == BEFORE else DRAIN)
 
 

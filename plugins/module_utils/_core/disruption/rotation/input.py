@@ -54,7 +54,7 @@ class RotationNode:
 @dataclass(frozen=True)
 class BudgetScope:
     """Budgets, and the pools whose nodes they are over; None: those of all pools. ``more`` nodes besides count too,
-    ``gone`` of which are disrupted: this rotation has nothing to do with them."""
+    ``gone`` of which are disrupted."""
 
     name: str
     budgets: tuple[Budget, ...]
@@ -70,7 +70,7 @@ class BudgetScope:
 @dataclass(frozen=True)
 class MemberScope:
     """A budget of the fleet over members: at most so many of these clusters have disrupted nodes at once. ``busy`` are
-    those that have some, whoever disrupts them; those of the rotation itself count anyway."""
+    those that have some, whoever disrupts them."""
 
     name: str
     most: int
@@ -161,8 +161,8 @@ class ScopeLeft:
 
     @property
     def left(self) -> int:
-        """How many more nodes may be begun, negative where more were begun than might be; a number near ``UNLIMITED``
-        where nothing limits."""
+        """How many more nodes may be begun, negative where too many were; a number near ``UNLIMITED`` where nothing
+        limits."""
         return self.answer.remaining_after(self.disrupting) - self.taken
 
     def count_begun(self) -> None:
@@ -207,8 +207,8 @@ def rotation_node(
     node: Node, pool: str, cluster: str = "", *, initialized: bool = True, deleting: bool = False
 ) -> RotationNode:
     """What a rotation needs to know of a Node; with a ``cluster`` the names of node and pool begin with that and a
-    slash, so that they are unique in the fleet. ``initialized`` and ``deleting`` are what its NodeClaim, or a mark of
-    Karpenter, says; it is deleting also if the Node itself is."""
+    slash. ``initialized`` and ``deleting`` are what its NodeClaim, or a mark of Karpenter, says; it is deleting also if
+    the Node itself is."""
     before = f"{cluster}/" if cluster else ""
     return RotationNode(
         name=before + node.name,

@@ -29,7 +29,7 @@ class RotationBlockers:
     def of(self, node: RotationNode) -> tuple[Blocker, ...]:
         """What holds the node back: what is its own (``deleting``, ``disrupted``, ``node-annotation``), then, unless
         ``past_pods``, protected pods (``pod-annotation``), then PodDisruptionBudgets (``pdb``, ``pdb-several``), each
-        by their text. Adds to ``until`` the ends of its pods' protections, past ones too, if one holds."""
+        by their text. Adds to ``until`` the ends of its pods' protections, if one holds."""
         found = []
         if node.deleting:
             found.append(Blocker("deleting", f"node {node.name} is deleting or marked for deletion"))

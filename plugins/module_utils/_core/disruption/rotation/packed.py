@@ -37,8 +37,8 @@ def written_state(state: RotationState, packed: bool = False) -> Document:
 
 
 def read_state(document: Mapping[str, t.Any]) -> RotationState:
-    """The state that ``written_state`` wrote, in either form; of an empty document one without nodes, which is done.
-    ValueError, TypeError or AttributeError for what is none."""
+    """The state that ``written_state`` wrote, in either form; of an empty document one without nodes. ValueError,
+    TypeError or AttributeError for what is none."""
     text = document.get("nodes")
     if not isinstance(text, str):
         return decode(RotationState, document)
@@ -51,14 +51,13 @@ def read_state(document: Mapping[str, t.Any]) -> RotationState:
 
 
 def is_packed(document: Mapping[str, t.Any]) -> bool:
-    """Whether the nodes of a state, as ``written_state`` wrote it, are packed: a text, be it one that cannot be
-    read."""
+    """Whether the nodes of a stateare packed, readable or not."""
     return isinstance(document.get("nodes"), str)
 
 
 def written_nodes(document: Mapping[str, t.Any]) -> t.Sequence[t.Any]:
-    """The nodes of a state as JSON data, in either form, in the state's order, for those who look at a few of them;
-    plain ones are given as they are. ValueError for packed ones that cannot be read."""
+    """The nodes of a state as JSON data, in either form, in the state's order; plain ones as they are. ValueError for
+    packed ones that cannot be read."""
     found = document.get("nodes")
     return t.cast(t.Sequence[t.Any], _unpacked(found)["nodes"] if isinstance(found, str) else found or ())
 

@@ -97,8 +97,8 @@ class RotationProgress:
         return found
 
     def after_surging(self, node: NodeProgress) -> NodeProgress:
-        """Drains the old node once a new one is there; until then it stays as it is. If the old node has gone
-        meanwhile, it only awaits its replacement, as of ``after_returning``."""
+        """Drains the old node once a new one is there. If the old node has gone meanwhile, it only awaits its
+        replacement, as of ``after_returning``."""
         if not self._old(node):
             return self.after_returning(self._turn(node, RETURNING))
         new = self._take(node)
@@ -108,8 +108,7 @@ class RotationProgress:
         return dataclasses.replace(self._turn(node, DRAINING), replacement=new.name)
 
     def after_draining(self, node: NodeProgress) -> NodeProgress:
-        """Once the old node is gone: ends, or awaits the replacement if that comes ``after``; until then it stays as it
-        is."""
+        """Once the old node is gone: ends, or awaits the replacement if that comes ``after``."""
         if self._old(node):
             return node
         if self._settings.replacement == AFTER:
@@ -117,8 +116,8 @@ class RotationProgress:
         return self._rotated(node, self._there.get(node.replacement))
 
     def after_returning(self, node: NodeProgress) -> NodeProgress:
-        """Ends once a replacement is there for the node that is gone, which may have the same name, and not the same
-        identity; until then it stays as it is."""
+        """Ends once a replacement is there for the node that is gone: one of the same name is another by its
+        identity."""
         again = None if self._old(node) else self._there.get(node.name)
         new = again if again is not None and _usable(again) else self._take(node)
         if new is None:

@@ -99,7 +99,7 @@ class RotationState:
 
     def failed(self, *phases: str) -> int:
         """How many nodes are in one of the phases, without those given up as their member left the fleet
-        (``member-left``), which is no failure of theirs."""
+        (``member-left``)."""
         return sum(each.phase in phases and each.code != MEMBER_LEFT for each in self.nodes)
 
     @property

@@ -18,8 +18,8 @@ LAUNCH_ORDER = (RESERVED, SPOT, ON_DEMAND)
 
 
 class Offer:
-    """One offering of an instance type: a zone (empty: any) and a capacity type, ``available`` or not. ``price`` is of
-    an hour; infinite where it is not ``known``."""
+    """One offering of an instance type: a zone (empty: any) and a capacity type, ``available`` or not. ``price`` of an
+    hour is infinite where it is not ``known``."""
 
     __slots__ = ("available", "capacity_type", "known", "price", "zone")
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Nodes that are to be made, while pods are put on them in thought (Karpenter, ``scheduling/nodeclaim.go``).
 
-A new node is no one type: it is all types that take its pods, and each further pod narrows them.
+A new node is all types that take its pods, and each further pod narrows them.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ _LARGEST = 2**63 - 1
 
 
 class LabelRequirement:
-    """One demand on one label; never changed once it is made. ``complement``: all values but these. ``gte`` and ``lte``
-    are bounds that may be reached. ``min_values`` is how many different values are asked for."""
+    """One demand on one label, not to be changed. ``complement``: all values but these. ``gte`` and ``lte`` are bounds
+    that may be reached. ``min_values`` is how many different values are asked for."""
 
     __slots__ = ("complement", "gte", "identity", "key", "lte", "min_values", "values")
 

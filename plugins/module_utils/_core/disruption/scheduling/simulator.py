@@ -132,9 +132,9 @@ class Simulator:
 
     def simulate(self, going: t.Sequence[StateNode], consolidation: bool = False) -> Simulation:
         """What becomes of the pods of ``going`` and of nodes on their way out that need room at once
-        (``reschedulable_now``), and of pods that wait (``pending``), if ``going`` were not there; the state stays as it
-        is, also after an error. FleetError ``undecodable``, ``invalid-quantity`` for pools and NodeClaims that cannot
-        be read, ValueError for a ``consolidateAfter`` that is no duration.
+        (``reschedulable_now``), and of pods that wait (``pending``), if ``going`` were not there. FleetError
+        ``undecodable``, ``invalid-quantity`` for pools and NodeClaims that cannot be read, ValueError for a
+        ``consolidateAfter`` that is no duration.
 
         With ``consolidation`` pods that run move to no node whose ``consolidateAfter`` still runs, unless they come
         from a node on its way out; and, without constraints between pods, the first pod of a node that finds no place

@@ -156,8 +156,8 @@ def static_node(pool: StatePool) -> NewNode:
 
 def template(of: MakingPool, daemons: t.Sequence[Pod], known: frozenset[str]) -> tuple[Template | None, bool]:
     """What the pool makes nodes from, None if its demands leave no type that can be had now, or too few for
-    ``minValues``; and whether ``minValues`` is why. ``daemons`` are one pod of each DaemonSet; ``known``, labels about
-    which pods may ask freely."""
+    ``minValues``; and whether ``minValues`` is why. ``daemons`` are one pod of each DaemonSet; ``known``, labels that
+    pods may ask about freely."""
     kept = tuple(each for each in of.kinds if matching(each, of.template) and each.offered(of.template))
     short = types_for_min_values(kept, of.template)[1]
     if not kept or short is not None:

@@ -56,8 +56,8 @@ class Landscape:
 
     @cached_property
     def repelling(self) -> list[tuple[Wishes, PodHost, tuple[TopologyGroup, ...]]]:
-        """Pods that have not ended and require others to stay away (anti-affinity), on nodes that Karpenter looks at:
-        what each asks for, where it is, and a group without counts for each of its terms."""
+        """Pods that have not ended and require anti-affinity, on nodes that Karpenter looks at: what each asks for,
+        where it is, and a group without counts for each of its terms."""
         found = ((pod, each) for each in self.places if each.known for pod in each.pods)
         rows = ((Wishes.of(pod), each) for pod, each in found if pod.anti_affinity and not pod.ended)
         return [(wishes, each, _away_from(wishes)) for wishes, each in rows]

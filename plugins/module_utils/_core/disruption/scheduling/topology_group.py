@@ -63,8 +63,8 @@ class NodeFilter:
 
     @property
     def identity(self) -> tuple[t.Any, ...]:
-        """What filters are compared by: two whose alternatives ask about the same labels are one, whatever the values,
-        as upstream, whose hash does not see these."""
+        """What filters are compared by: the labels that alternatives ask about and not their values, as upstream's
+        hash."""
         asked = [frozenset((key, one.min_values) for key, one in each.items()) for each in self.alternatives]
         return self.taints, self.affinity, _odd(asked), _odd(self.tolerations)
 
@@ -158,15 +158,14 @@ class TopologyGroup:
             self.used += 1
 
     def selects(self, pod: Pod) -> bool:
-        """Whether the constraint is about the pod, by namespace and labels; it is about none without a selector, or
-        with a wrong one."""
+        """Whether the constraint is about the pod, by namespace and labels; none without a selector, or with a wrong
+        one."""
         if self.namespaces is not None and pod.namespace not in self.namespaces:
             return False
         return self._matcher is not None and self._matcher(pod.labels)
 
     def counts_running(self, pod: Pod) -> bool:
-        """As ``selects``, where pods that run are counted: there a constraint without a selector counts all of its
-        namespaces."""
+        """As ``selects``, for pods that run: without a selector all of its namespaces count."""
         if self.selector is None:
             return self.namespaces is None or pod.namespace in self.namespaces
         return self.selects(pod)

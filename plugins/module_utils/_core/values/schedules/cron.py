@@ -90,7 +90,7 @@ class CronSchedule:
 
     def next(self, after: datetime) -> datetime | None:
         """The first hit strictly after an aware instant, in UTC; None if none comes by the end of the fifth year after
-        it, or of the calendar. Years, days and hours are those of the zone's clock."""
+        it, or of the calendar. Years are those of the zone's clock."""
         if self.zone is not None:
             return next_by_clock(self._matches, after, self.zone, HORIZON_YEARS)
         return (
@@ -131,8 +131,8 @@ class CronSchedule:
         return self._days_by_first[first] & ((2 << length) - 2)
 
     def each_day(self, first: date, last: date) -> t.Iterator[datetime]:
-        """The days from ``first`` to ``last``, both included, on which the schedule fires by its own clock, in order,
-        as naive midnights."""
+        """The days from ``first`` to ``last``, both included, on which the schedule fires by its own clock, as naive
+        midnights."""
         year, month = first.year, first.month
         while (year, month) <= (last.year, last.month):
             days = self.days(year, month)
@@ -207,7 +207,7 @@ class Every:
 @lru_cache(maxsize=4096)
 def parse_cron(text: str) -> CronSchedule | Every:
     """The cron schedule of a text, by the clocks of the zone that it names in front (``CRON_TZ=`` or ``TZ=``), else in
-    UTC; ValueError, which says why, where the upstream parser refuses or crashes."""
+    UTC; ValueError where the upstream parser refuses or crashes."""
     return _parse(*_zone(text))
 
 
@@ -250,7 +250,7 @@ def _zone(text: str) -> tuple[ZoneInfo | None, str]:
 
 @cache
 def load_zone(name: str) -> ZoneInfo:
-    """An IANA time zone by its name; ValueError if there is none of that name on this machine, or it is empty."""
+    """An IANA time zone by its name; ValueError if this machine has none of that name."""
     try:
         return ZoneInfo(name)
     except (OSError, ValueError, KeyError):  # a folder, a path that leads out, no such file
