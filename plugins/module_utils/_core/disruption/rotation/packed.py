@@ -51,7 +51,7 @@ def read_state(document: Mapping[str, t.Any]) -> RotationState:
 
 
 def is_packed(document: Mapping[str, t.Any]) -> bool:
-    """Whether the nodes of a stateare packed, readable or not."""
+    """Whether the nodes of a state are packed, readable or not."""
     return isinstance(document.get("nodes"), str)
 
 

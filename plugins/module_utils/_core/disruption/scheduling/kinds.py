@@ -28,7 +28,7 @@ class Offer:
         self.price, self.known = (math.inf if price is None else price), price is not None
 
     def admitted(self, by: Requirements) -> bool:
-        """Whether zone and capacity type meet the demands; an offer without a zone meets any."""
+        """Whether zone and capacity type meet the demands; an offer without a zone meets any demand on that."""
         zone, capacity_type = by.get(ZONE), by.get(CAPACITY_TYPE)
         if zone is not None and self.zone and not zone.has(self.zone):
             return False

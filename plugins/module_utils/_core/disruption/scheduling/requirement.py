@@ -138,8 +138,8 @@ def requirement(
 
 
 def of_labels(labels: t.Mapping[str, str]) -> Requirements:
-    """Each label with its one value, old names of labels under their new ones; a label with two values by that has
-    none."""
+    """Each label with its one value, old names of labels under their new ones; a label with two different values by
+    that has none."""
     return intersection_of(
         LabelRequirement(ALIASES.get(key, key), frozenset((value,))) for key, value in labels.items()
     )
@@ -200,7 +200,7 @@ def intersects(have: Requirements, want: Requirements) -> bool:
 
 
 def has_min_values(of: Requirements) -> bool:
-    """Whether one of the demands asks for several different values (``minValues``)."""
+    """Whether one of the demands has ``min_values``."""
     return any(each.min_values is not None for each in of.values())
 
 

@@ -63,8 +63,8 @@ class NodeFilter:
 
     @property
     def identity(self) -> tuple[t.Any, ...]:
-        """What filters are compared by: the labels that alternatives ask about and not their values, as upstream's
-        hash."""
+        """What filters are compared by; of alternatives the labels that they ask about and not the values, as
+        upstream's hash."""
         asked = [frozenset((key, one.min_values) for key, one in each.items()) for each in self.alternatives]
         return self.taints, self.affinity, _odd(asked), _odd(self.tolerations)
 
