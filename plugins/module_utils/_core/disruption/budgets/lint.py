@@ -5,7 +5,7 @@
 ``nodes-overflow``, ``schedule-never-fires``, ``reasons-empty``, ``window-empty``, ``windows-overlap``; proved over a
 year: ``no-budget``, ``budget-never-permits``, ``unlimited-outside-windows``, ``budget-never-binds``.
 
-API servers admit all that is found here.
+API servers can admit such lists: the schema is weaker than what Karpenter evaluates.
 """
 
 from __future__ import annotations
