@@ -111,7 +111,7 @@ def drifts_pool(path: str) -> bool:
 def effect_of_edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: ClusterState) -> EditEffect:
     """What becomes of the nodes when the ``spec`` of ``new`` replaces that of ``old``, manifests of one object as the
     server stores them. Nodes are those of ``nodes_made_from``, drifted before or not; a static change drifts all, and
-    special ones are judged only without one. FleetError ``unknown-kind`` for a kind that is not in ``FIELD_CLASSES``,
+    special ones are judged only without one. FleetError ``unknown-kind`` for one not in ``FIELD_CLASSES``,
     ``undecodable`` where a part that is needed cannot be read."""
     if kind not in FIELD_CLASSES:
         raise FleetError("unknown-kind", f"drift is foreseen for {' and '.join(FIELD_CLASSES)}, not for {kind}")

@@ -49,9 +49,9 @@ class SourceEffect:
 
 
 def effect_of(change: NodeSource, state: ClusterState, network: Network, allow_move: bool = False) -> SourceEffect:
-    """What writing or deleting the object does to the nodes that there are: one that is new replaces none, a class that
-    goes takes none with it. The subnet of an AKSNodeClass is judged by ``network``; ``allow_move`` lets a move between
-    good ones through, with a warning. FleetError as of ``effect_of_edit``, for an edit alone."""
+    """What writing or deleting the object does to nodes: one that is new replaces none, a class that goes takes none
+    with it. The subnet of an AKSNodeClass is judged by ``network``; ``allow_move`` lets a move between good ones
+    through, with a warning. FleetError as of ``effect_of_edit``, for an edit alone."""
     if change.after is None:
         return _of_deletion(change, state)
     findings = _of_subnet(change, state, network, allow_move)

@@ -35,7 +35,7 @@ def plan_changes(
 ) -> NodesPlan:
     """What changes of one member, which ``where`` names, do to its nodes. ``network`` and ``allow_move`` are as of
     ``effect_of``; a subnet needs room for what the pools may become by these very changes. Nodes of which nobody can
-    tell are only named in ``notes``, once for each change. FleetError as of ``effect_of_edit``."""
+    tell are only named in ``notes``. FleetError as of ``effect_of_edit``."""
     changes = tuple(changes)
     state = replace(state, pools=_pools(changes, state))
     nodes: dict[str, str] = {}

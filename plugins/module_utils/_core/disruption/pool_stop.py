@@ -25,8 +25,7 @@ def is_stopped(pool: Mapping[str, t.Any]) -> bool:
 
 def stop_patch(pool: Mapping[str, t.Any]) -> Document | None:
     """The merge patch that stops a pool; None if it is stopped and its budgets are still the one of 0. A pool whose own
-    budget is that is marked all the same. Where others have changed the budgets since, those of before the first stop
-    are kept."""
+    budget is that is marked all the same. The budgets that are kept are those of before the first stop."""
     if is_stopped(pool) and _budgets(pool) == STOP:
         return None
     before = {} if is_stopped(pool) else {BEFORE: json.dumps(_budgets(pool), sort_keys=True)}

@@ -55,10 +55,10 @@ class Subnet:
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """What is known of the cluster's network. ``subnets`` are by Azure resource ID; None: nobody looked; one that is
-    missing was not found. ``reached`` are subnets whose routes somebody has probed. ``nodes`` are the most that may
-    come to stand in the subnet; ``addresses_per_node`` is 1 where pods have addresses of an overlay, else 1 and the
-    pods of a node. An empty ``docker_bridge`` is none."""
+    """What is known of the cluster's network. ``subnets`` are those found, by Azure resource ID; None: nobody looked.
+    ``reached`` are subnets whose routes somebody has probed. ``nodes`` are the most that may come to stand in the
+    subnet; ``addresses_per_node`` is 1 where pods have addresses of an overlay, else 1 and the pods of a node. An empty
+    ``docker_bridge`` is none."""
 
     subnets: t.Mapping[str, Subnet] | None = None
     pod_cidrs: tuple[str, ...] = ()

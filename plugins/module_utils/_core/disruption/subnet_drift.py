@@ -23,9 +23,9 @@ def subnet_drift(
     before: t.Sequence[NodeSubnet], terms: t.Any, nodes: t.Iterable[StateNode]
 ) -> tuple[dict[str, Drift], dict[str, str]]:
     """By name, in the order of ``nodes``: why a node drifts, and of others why nobody can tell from here. A node drifts
-    if no subnet of its zone is left, and stays, in neither, if all are. Nobody can tell if some are, if the class tells
-    none of its zone, or if a term without an ``id`` may still select those that are gone. ``before`` are the subnets
-    that the class has found, ``terms`` the new selector terms; what is no list selects nothing."""
+    if no subnet of its zone is left; if all are, it stays. Nobody can tell if some are, if the class tells none of its
+    zone, or if a term without an ``id`` may still select those that are gone. ``before`` are the subnets that the class
+    has found, ``terms`` the new selector terms; what is no list selects nothing."""
     rows = [each for each in terms if isinstance(each, Mapping)] if isinstance(terms, (list, tuple)) else []
     named = {str(each["id"]) for each in rows if each.get("id")}
     looked_up = any(not each.get("id") for each in rows)

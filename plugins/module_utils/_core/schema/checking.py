@@ -109,8 +109,8 @@ def no_written_text(_path: str) -> str | None:
 class Check:
     """Collects what is found; ``strict`` makes problems of repairs.
 
-    ``enums`` are the values that the cluster's own definition lists, by field path, instead of those of the class; an
-    empty tuple takes any. ``written`` gives the text at a field path where YAML reads another value, else None.
+    ``enums`` are the values that the cluster's own definition lists, by field path (an empty tuple: any), instead of
+    those of the class. ``written`` gives the text at a field path where YAML reads another value, else None.
     """
 
     strict: bool = False

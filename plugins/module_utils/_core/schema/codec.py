@@ -70,8 +70,8 @@ def encode(obj: t.Any) -> dict[str, t.Any]:
 
 def with_defaults(cls: type, document: Mapping[str, t.Any]) -> dict[str, t.Any]:
     """What an API server stores for a manifest that ``check_object`` has returned: a copy with the defaults of the
-    class where a field is absent, in its parts too. A field that was left out as wrong gets its default as well; fields
-    that the class does not name stay. An absent object without a default is not made for the defaults in it."""
+    class where a field is absent, in its parts too. A field that was left out as wrong gets its default as well. An
+    absent object without a default is not made for the defaults in it."""
     out = dict(document)
     for field in fields_of(cls):
         if field.json not in out:

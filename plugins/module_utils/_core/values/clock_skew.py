@@ -29,8 +29,7 @@ def clock_skew_words(ahead: timedelta) -> str:
 
 def is_due_again(since: datetime | None, span: timedelta, now: datetime) -> bool:
     """Whether what was last done at ``since`` is due again: a ``span`` or more has gone by, or ``since`` is later than
-    ``now`` (our clock was set back, which is to delay nothing), or is None (never). Both are aware, and of one
-    clock."""
+    ``now`` (our clock was set back), or is None (never). Both are aware, and of one clock."""
     return since is None or not timedelta(0) <= now - since < span
 
 

@@ -30,7 +30,7 @@ class KubeVersion:
 
     Order: alpha, beta and rc come before their release, as Kubernetes publishes them. Any other suffix is a vendor's
     build *of* the release (``-gke.1234``, ``+k3s1``) and comes after it, so that an upgrade from ``v1.33.5`` to
-    ``v1.33.5-gke.1234`` is never taken for a downgrade, as it would be in Semantic Versioning.
+    ``v1.33.5-gke.1234`` is no downgrade, as it would be in Semantic Versioning.
     """
 
     major: int

@@ -27,8 +27,7 @@ _WORDS = {operator: word for word, operator in _SETS.items()}
 
 
 def parse_selector(text: str) -> LabelSelector:
-    """The selector of a text such as ``tier=gold,region in (eu,us),!canary``; its parts, which must all hold, are
-    ``match_expressions``, ``=`` too.
+    """The selector of a text such as ``tier=gold,region in (eu,us),!canary``; all its parts are ``match_expressions``.
 
     ``!=`` and ``notin`` also match where the label is absent. ValueError for anything else: malformed keys and values,
     the operators ``<`` and ``>``, and an empty text, which would select everything.

@@ -72,10 +72,9 @@ class BudgetRule:
 
 @dataclass(frozen=True)
 class BudgetAnswer:
-    """What one budget says, and why. ``active`` is None if its schedule cannot be read; ``value`` is how many nodes may
-    go by this budget alone, whatever the reason, ``UNLIMITED`` where it is not active. ``error`` says why it cannot be
-    evaluated, ``arithmetic`` how the value came about, or are empty; ``why`` says whether and why it counts for the
-    reason."""
+    """What one budget says, and why. ``active`` is None if its schedule cannot be read; ``value`` is as of
+    ``BudgetRule.value``. ``error`` says why it cannot be evaluated, ``arithmetic`` how the value came about, or are
+    empty; ``why`` says whether and why it counts for the reason."""
 
     budget: Budget
     active: bool | None
@@ -182,9 +181,8 @@ def rule_of(budget: Budget) -> BudgetRule:
 
 
 def read_amount(text: str) -> Amount | None:
-    """``nodes`` of a budget as upstream evaluates it, which is more than admission lets through, negative ones too;
-    None if it cannot be read. Numbers are read in 64 bits, and those without ``%`` then cut to 32: 3000000000 comes out
-    negative."""
+    """``nodes`` of a budget as upstream evaluates it, negative ones too; None if it cannot be read. Numbers are read in
+    64 bits, and those without ``%`` then cut to 32: 3000000000 comes out negative."""
     number = int64(text.removesuffix("%"))
     if number is None:
         return None

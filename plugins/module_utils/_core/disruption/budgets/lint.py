@@ -74,8 +74,8 @@ def lint_budgets(
     ``no-budget``, ``budget-never-permits``, ``reason-without-budget``, ``unlimited-outside-windows``,
     ``budget-never-binds`` and ``reason-never-binds``.
 
-    ``possible`` are the reasons for which the pool's policy lets nodes be disrupted at all: only for these it is told
-    that nothing limits, an empty list aside. What is found is kept for the next time.
+    ``possible`` are the reasons that the pool's policy has: only for these it is told that nothing limits, an empty
+    list aside. What is found is kept for the next time.
     """
     single = [each for place, budget in enumerate(budgets) for each in _alone(budget, f"{path}[{place}]")]
     if any(each.level == ERROR for each in single):

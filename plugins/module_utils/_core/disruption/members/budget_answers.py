@@ -44,8 +44,7 @@ class PoolAnswer:
     """One pool of a member and one reason. ``change`` is the next one of the limit, or of ``error``; None if none comes
     within its ``horizons``. ``held`` is what keeps our own verbs back besides the pool's budgets, in words: window or
     freeze, kinds that could not be read, budgets of the fleet; ``week`` are the limits of the coming seven days by the
-    budgets, all that Karpenter knows, and ``closures`` when windows and freezes of the fleet close them to our own
-    verbs."""
+    budgets alone, ``closures`` when windows and freezes of the fleet close them to our own verbs."""
 
     pool: BudgetedPool
     reason: str

@@ -70,8 +70,8 @@ NO_CATALOGUE = Catalogue()
 
 def read_catalogue(document: t.Any, where: str) -> tuple[InstanceType, ...]:
     """The instance types of a list, or of an object with the list as ``instanceTypes``, in its order; ``where`` names
-    the file in problems. FleetError ``catalogue-invalid`` with all problems, such as an empty list, a type that stands
-    there twice, one without name, allocatable or offerings, and a price that is none."""
+    the file. FleetError ``catalogue-invalid`` with all problems: also for an empty list, a type that stands there twice
+    or lacks name, allocatable or offerings, and a price that is none."""
     listed = document.get("instanceTypes") if isinstance(document, Mapping) else document
     if not isinstance(listed, list) or not listed:
         raise FleetError("catalogue-invalid", "this is no list of instance types", where, FORM)

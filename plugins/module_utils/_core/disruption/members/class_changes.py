@@ -27,10 +27,9 @@ KINDS = tuple(FIELD_CLASSES)
 
 @dataclass(frozen=True, kw_only=True)
 class ClassChange:
-    """One object on one member. ``changed`` are the paths of fields with their class (``static``, ``special``,
-    ``behaviour``, ``unhashed``); ``drifted`` the nodes that are replaced by it, ``unsure`` those of which nobody can
-    tell, each with why. ``count``: how many nodes come from the object. ``findings`` are about its subnet, and
-    ``unread-field``."""
+    """One object on one member. ``changed`` are the paths of fields with their class; ``drifted`` the nodes that are
+    replaced by it, ``unsure`` those of which nobody can tell, each with why. ``count``: how many nodes come from the
+    object. ``findings`` are about its subnet, and ``unread-field``."""
 
     member: str
     kind: str

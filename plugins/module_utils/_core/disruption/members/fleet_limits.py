@@ -69,8 +69,8 @@ def fleet_limits(
 ) -> tuple[FleetLimit, ...]:
     """Every budget of these objects, by name of the object and then as written there, with the members that it is over:
     those that its selector holds for, without one all, of those that were read (``members``), and else of those that
-    are recorded (``fleet``, labels by name); a member whose labels are not known counts as one without labels
-    (``unknown_limits`` tells of it). ValueError for a selector that is none."""
+    are recorded (``fleet``, labels by name); unknown labels count as none (``unknown_limits`` tells of it). ValueError
+    for a selector that is none."""
     labels = {**fleet, **{each.name: each.labels for each in members}}
     found = []
     for each in sorted(objects, key=lambda one: one.name):

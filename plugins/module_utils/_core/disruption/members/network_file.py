@@ -24,8 +24,8 @@ _FIELDS = ("subnets", "dockerBridgeCIDR", _REACHED, *_LISTS, *_NUMBERS)
 
 
 def read_network(document: t.Any, where: str) -> Network:
-    """The network that a document of the form in ``FORM`` describes; ``dockerBridgeCIDR`` and ``reached`` may stand
-    there too, other fields not. ``where`` names the file. ``subnets`` is None if it has none: nobody looked. FleetError
+    """The network that a document of the form in ``FORM`` describes; only ``dockerBridgeCIDR`` and ``reached`` may
+    stand there too. ``where`` names the file. ``subnets`` is None if it has none: nobody looked. FleetError
     ``network-invalid`` with all problems, ranges being judged once all else is well; an empty one of the bridge is
     none."""
     if not isinstance(document, Mapping):

@@ -37,7 +37,7 @@ SCHEMA = 1
 @dataclass(frozen=True, kw_only=True)
 class NodesSnapshot:
     """``members`` are those that were read at ``captured_at``, an aware instant; ``failed`` says by name why others
-    could not be. ``documents`` are the manifests as of ``kept``, by member and kind, for who wants a file."""
+    could not be. ``documents`` are the manifests as of ``kept``, by member and kind, for a file."""
 
     captured_at: datetime
     members: tuple[MemberNodes, ...]

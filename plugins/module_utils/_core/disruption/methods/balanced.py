@@ -51,9 +51,9 @@ class Score:
 
 
 class Balance:
-    """By name of the pool: ``prices``, what its NodeClaims cost an hour (only of pools with candidates, and what these
-    cost where NodeClaims do not tell), and ``costs``, what it would cost to disrupt all its nodes. Both are empty where
-    no pool has the policy."""
+    """By name of the pool: ``prices``, what its NodeClaims cost an hour (of pools with candidates; what these cost
+    where NodeClaims do not tell), and ``costs``, what it would cost to disrupt all its nodes. Both are empty where no
+    pool has the policy."""
 
     def __init__(self, look: MethodInput) -> None:
         """Sums prices and costs up from the candidates and nodes of ``look``; of nothing if no pool has the policy.

@@ -162,7 +162,7 @@ def node_verdicts(state: ClusterState, now: datetime) -> tuple[NodeVerdict, ...]
 
 
 def candidate_verdict(state: ClusterState, node: StateNode, now: datetime, kind: str) -> CandidateVerdict:
-    """Whether one node is a candidate for one class of methods(``graceful`` or ``eventual``) at an aware instant; if
+    """Whether one node is a candidate for one class of methods (``graceful`` or ``eventual``) at an aware instant; if
     not, the gates that are closed, the first in upstream's words. Pods hold back no eventual method where the node has
     a grace period. Events are about annotations of its pods, which are asked only if the node's own gates are open,
     then about the first gate, unless upstream is silent about that."""

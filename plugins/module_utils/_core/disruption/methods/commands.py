@@ -100,9 +100,8 @@ class Replacement:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """Nodes to be deleted together once the replacements, if any, are initialized. ``method`` is the name of one of
-    ``METHODS``, ``reason`` the one that budgets know, ``motive`` is ``empty``, ``fits-elsewhere``, ``cheaper`` or
-    ``drifted``.
+    """Nodes to be deleted together once the replacements, if any, are initialized. ``method`` names one of ``METHODS``,
+    ``reason`` is as budgets know it, ``motive`` is ``empty``, ``fits-elsewhere``, ``cheaper`` or ``drifted``.
 
     ``saving`` and ``source_cost`` are per hour, None where a price is not known. ``moves`` are where the nodes' pods
     would go; ``others`` those of pods that wait, and of nodes on their way out.

@@ -51,8 +51,7 @@ class DriftCandidate:
 
 def drift_candidates(look: MethodInput, static: bool = False) -> list[DriftCandidate]:
     """The drifted nodes that may go, of pools with ``replicas`` if ``static``, else of the others: those without pods
-    to move before the others, of each those first that have had the condition ``Drifted`` longest, without it as if
-    since now; ties by name.
+    to move first, of each the longest ``Drifted``, without that condition as if since now, then by name.
 
     Pods that block are overruled where the NodeClaim has a ``terminationGracePeriod``. FleetError as of ``drift``,
     ValueError as of ``MethodInput.candidates``.

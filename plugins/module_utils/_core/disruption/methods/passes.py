@@ -51,16 +51,14 @@ class Pass:
 
 
 def commands_of(look: MethodInput, method: str) -> MethodCommands:
-    """What one method, by its name in ``METHODS``, does with the cluster that ``look`` is at. KeyError for another
-    name; FleetError ``undecodable``, ``invalid-quantity`` and, for durations, ValueError where pools or NodeClaims
-    cannot be read."""
+    """What one method, by its name in ``METHODS``, does. KeyError for another name; FleetError ``undecodable``,
+    ``invalid-quantity`` and, for durations, ValueError where pools or NodeClaims cannot be read."""
     return _METHODS[method](look)
 
 
 def pass_of(look: MethodInput) -> Pass:
-    """What one pass of the controller does with the cluster that ``look`` is at: the commands of the first method that
-    has any, and why methods up to it leave nodes alone; after a method's ``error`` the next is tried. FleetError and
-    ValueError as of ``commands_of``."""
+    """What one pass of the controller does: the commands of the first method that has any, and why methods up to it
+    leave nodes alone; after a method's ``error`` the next is tried. FleetError and ValueError as of ``commands_of``."""
     refused: dict[str, tuple[RefusedCommand, ...]] = {}
     for method in METHODS:
         found = commands_of(look, method.name)

@@ -86,11 +86,11 @@ class Admission:
         return why or self._shared(self._needs(seen))
 
     def begin(self, node: NodeProgress, seen: RotationNode) -> NodeProgress:
-        """Begins the waiting node, which nothing refuses (that is not asked again), and gives it as it is then:
-        ``Surging`` if its replacement comes before, else ``Draining``; what it takes of wave, surge, budgets, members
-        and PodDisruptionBudgets is no longer there for others. Of budgets it takes one also where it is disrupted
-        already (not Ready), and so twice in this step. What is left of its last try (reason, pause, time of being
-        blocked, ``release``) is forgotten."""
+        """Begins the waiting node, which nothing refuses (not asked again), and gives it as it is then: ``Surging`` if
+        its replacement comes before, else ``Draining``; what it takes of wave, surge, budgets, members and
+        PodDisruptionBudgets is no longer there for others. Of budgets it takes one also where it is disrupted already
+        (not Ready), and so twice in this step. What is left of its last try (reason, pause, time of being blocked,
+        ``release``) is forgotten."""
         first = SURGING if self._settings.replacement == BEFORE else DRAINING
         self._surging += first == SURGING
         self._flying += 1

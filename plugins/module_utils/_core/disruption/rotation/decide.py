@@ -127,9 +127,9 @@ def outcome(state: RotationState) -> str:
 
 def acts_in_flight(state: RotationState) -> tuple[RotationAct, ...]:
     """What a rotation has begun and not ended: releases first, then ``add-node`` and ``drain`` of nodes that await or
-    are drained, each by the name of the node; one that is gone and awaits its replacement has none. A release ends once
-    it was carried out (``released``). While there are some the conductor stays (with what
-    ``RotationSteering.acts_in_flight`` adds or leaves out), and the record is deleted only by force."""
+    are drained, each by the name of the node. A release ends once it was carried out (``released``). While there are
+    some the conductor stays (with what ``RotationSteering.acts_in_flight`` adds or leaves out), and the record is
+    deleted only by force."""
     releases = (
         RotationAct(RELEASE, each.name, each.pool, each.attempts, each.release) for each in state.nodes if each.release
     )
@@ -166,7 +166,7 @@ def with_overdue_restarted(state: RotationState, at: datetime) -> RotationState:
 def stopped_at_once(state: RotationState, now: datetime) -> RotationState | None:
     """The state of a rotation that ends by being stopped at an aware instant: its nodes that wait are given up
     (``halted``), those that have ended stay, and ``halted`` says so of the whole; None if nodes are in flight, or are
-    to be let go, which somebody has to carry on."""
+    to be let go."""
     if state.in_hand:
         return None
     halted = state.halted or STOPPED

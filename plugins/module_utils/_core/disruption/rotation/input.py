@@ -207,8 +207,7 @@ def rotation_node(
     node: Node, pool: str, cluster: str = "", *, initialized: bool = True, deleting: bool = False
 ) -> RotationNode:
     """What a rotation needs to know of a Node; with a ``cluster`` the names of node and pool begin with that and a
-    slash. ``initialized`` and ``deleting`` are what its NodeClaim, or a mark of Karpenter, says; it is deleting also if
-    the Node itself is."""
+    slash. It is ``deleting`` also if the Node itself is."""
     before = f"{cluster}/" if cluster else ""
     return RotationNode(
         name=before + node.name,

@@ -49,10 +49,10 @@ class Misfit:
 
 @dataclass(frozen=True)
 class Simulation:
-    """``moves`` are of all pods that find a place, those to nodes that are not initialized included: first to nodes
-    that are there, in the order of the search, then to ``new_nodes`` in theirs. ``misfits`` leave out pods that had no
-    node before: they may go on waiting. Those without any place come first, in the order in which that was found, then
-    those that only a node which is not initialized would take, then those of new nodes that cannot be had."""
+    """``moves`` are of all pods that find a place, on nodes that are not initialized too: first to nodes that are
+    there, in the order of the search, then to ``new_nodes`` in theirs. ``misfits`` leave out pods that had no node
+    before: they may go on waiting. Those without any place come first, in the order in which that was found, then those
+    that only a node which is not initialized would take, then those of new nodes that cannot be had."""
 
     moves: tuple[Move, ...] = ()
     new_nodes: tuple[NewNode, ...] = ()

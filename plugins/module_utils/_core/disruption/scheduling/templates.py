@@ -127,9 +127,8 @@ class Template:
 def making_pools(pools: t.Iterable[StatePool]) -> list[MakingPool]:
     """The pools that may make nodes, those with more weight first, then by name from the end of the alphabet.
 
-    Left out are static ones, those of other providers, those on their way out, and those whose conditions do not say
-    that they are Ready; a pool without any condition is not left out. FleetError ``undecodable``, also for a pool that
-    is left out unless its provider is another; ``invalid-quantity``.
+    Left out are static ones, those of other providers, on their way out, or with conditions that do not say Ready.
+    FleetError ``undecodable``, also for a pool that is left out unless its provider is another; ``invalid-quantity``.
     """
     rows = [(read_as(_Pool, each.pool.manifest, f"NodePool {each.name}"), each) for each in pools if each.managed]
     found = [

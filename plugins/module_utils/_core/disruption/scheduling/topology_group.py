@@ -71,8 +71,8 @@ class NodeFilter:
 
 class TopologyGroup:
     """One constraint (``spread``, ``affinity`` or ``anti-affinity``) that many pods may share; ``owners`` are the keys
-    of these. ``counts`` has every domain that is known, with 0 where no pod is. ``namespaces`` None: all. ``used`` is
-    the number of domains with a pod; ``first`` are domains that are taken first among equals."""
+    of these. ``counts`` has every known domain, 0 without a pod. ``namespaces`` None: all. ``used`` is the number of
+    domains with a pod; ``first`` are domains that are taken first among equals."""
 
     __slots__ = (
         "_matcher", "counts", "filter", "first", "identity", "key", "kind", "max_skew", "min_domains", "namespaces",

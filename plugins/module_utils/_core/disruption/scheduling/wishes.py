@@ -103,7 +103,7 @@ class PodDemands:
     if they are respected. ``shape`` is equal for pods that ask the same of a node alone; ``plain`` ones mind no other
     pods, host ports and volumes; ``amounts`` are CPU, memory and pods, in 10^-9 of their units.
 
-    A pod whose volumes are claims stays in the ``zone`` of its node, because its disks may be bound to it.
+    A pod whose volumes are claims stays in the ``zone`` of its node: disks may be bound to it.
     """
 
     __slots__ = (
