@@ -54,8 +54,9 @@ class Drain:
 
 
 def deadline(claim: NodeClaim) -> datetime | None:
-    """When the drain ends by force, an aware instant: its annotation, if it can be read, else deletion plus the grace
-    period; None where either of these is missing, or no calendar has it. ValueError if the period cannot be read."""
+    """When the drain ends by force, an aware instant: the NodeClaim's annotation, if it can be read, else deletion plus
+    the grace period; None where either of these is missing, or no calendar has it. ValueError if the period cannot be
+    read."""
     written = claim.metadata.annotations.get(DEADLINE)
     if written:
         try:
