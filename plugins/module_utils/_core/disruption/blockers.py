@@ -1,12 +1,11 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every gate that keeps Karpenter from disrupting a node (``NewCandidate``), in words, for graceful and eventual
-methods, rotations, expiry and deletions by hand: ``in-command``, ``not-managed``, ``no-node``, ``not-initialized``,
-``deleting``, ``nominated``, ``node-annotation``, ``no-pool-label``, ``no-pool``, of its pods ``pod-annotation``,
-``pdb``, ``pdb-several``.
+"""Gates that keep Karpenter from disrupting a node (``NewCandidate``), in words: of the node (``in-command``,
+``not-managed``, ``no-node``, ``not-initialized``, ``deleting``, ``nominated``, ``node-annotation``, ``no-pool-label``,
+``no-pool``) and of its pods (``pod-annotation``, ``pdb``, ``pdb-several``).
 
-Upstream stops at the first gate that is closed; here all are told, in the order in which upstream asks.
+Upstream stops at the first gate that is closed.
 """
 
 from __future__ import annotations
@@ -28,33 +27,30 @@ GRACEFUL, EVENTUAL = "graceful", "eventual"
 
 
 def blockers(state: ClusterState, node: StateNode, now: datetime, kind: str = GRACEFUL) -> tuple[Blocker, ...]:
-    """Every gate that keeps a node from being disrupted by graceful or eventual methods (``kind``; another text counts
-    as graceful), at an aware instant: those of the node as of ``node_blockers``, then those of its pods as of
-    ``pod_blockers``, which are left out as of ``without_overruled`` for eventual ones. Empty: it is a candidate."""
+    """The gates that keep a node from being disrupted by graceful or eventual methods (``kind``) at an aware instant:
+    as of ``node_blockers``, then ``pod_blockers``, for eventual ones as of ``without_overruled``."""
     found = (*node_blockers(state, node, now), *pod_blockers(node.pods, state.pod_budgets, now))
     return without_overruled(found, node) if kind == EVENTUAL else found
 
 
 def without_overruled(found: tuple[Blocker, ...], node: StateNode) -> tuple[Blocker, ...]:
-    """Those of the blockers of a node that hold for eventual methods too, in the same order: where its NodeClaim has a
-    terminationGracePeriod, which no pod outlasts, all that are not by a pod; elsewhere all."""
+    """The blockers of a node that hold for eventual methods too: without those by pods where its NodeClaim has a
+    terminationGracePeriod, which no pod outlasts."""
     return tuple(each for each in found if not each.by_pod) if node.grace else found
 
 
 def node_blockers(state: ClusterState, node: StateNode, now: datetime) -> tuple[Blocker, ...]:
-    """The gates of the node itself that are closed at an aware instant, in upstream's order: ``in-command``,
-    ``not-managed``, ``no-node``, ``not-initialized``, ``deleting``, ``nominated``, ``node-annotation``,
-    ``no-pool-label``, ``no-pool`` (not there, of another provider, or known to have no instance types); empty if none
-    is. What follows from another is not told: ``deleting`` in a running command, ``not-initialized`` without a Node,
-    ``no-pool`` without the label."""
+    """The gates of the node itself that are closed at an aware instant, in upstream's order. What follows from another
+    is not told: ``deleting`` in a running command, ``not-initialized`` without a Node, ``no-pool`` without the
+    label."""
     return tuple(found for gate in _GATES if (found := gate(state, node, now)) is not None)
 
 
 def pod_blockers(pods: t.Iterable[Pod], limits: PodDisruptionBudgets, now: datetime) -> tuple[Blocker, ...]:
-    """Active pods that ``karpenter.sh/do-not-disrupt`` protects at an aware instant (``pod-annotation``), then of the
-    others those that a drain would evict and that several PodDisruptionBudgets cover (``pdb-several``), or one with
-    nothing left that does not let them through as unhealthy (``pdb``), both in the order given; at most one blocker for
-    each pod."""
+    """The gates of pods that are closed at an aware instant, one at most for each, first ``pod-annotation`` of active
+    pods that ``karpenter.sh/do-not-disrupt`` protects, then, of pods that a drain would evict, ``pdb-several`` where
+    several PodDisruptionBudgets cover one, ``pdb`` where one does that allows no disruption, unless it lets the pod
+    through as unhealthy."""
     shielded, held = [], []
     for pod in pods:
         if DO_NOT_DISRUPT in pod.annotations and pod.active:

@@ -21,10 +21,9 @@ PLACES = ("metadata", "spec.template.metadata", "spec.jobTemplate.spec.template.
 
 
 def lint_do_not_disrupt(document: t.Any) -> tuple[Lint, ...]:
-    """Findings about the value of the annotation, whether or not that stands where it protects, in any manifest, or a
-    fragment of one, in the order of ``PLACES``: ``wrong-type``, an error, with the quoted form of a boolean;
-    ``do-not-disrupt-unreadable``, a warning that it protects nothing, on a Node for all but ``true``, elsewhere for all
-    but that and a duration above 0. Empty without the annotation, and for what is no object."""
+    """Findings about the value of the annotation in any manifest, or a fragment of one, in the order of ``PLACES``:
+    ``wrong-type``, an error, for what is no text, with the quoted form of a boolean; ``do-not-disrupt-unreadable``, a
+    warning, for a text that protects nothing: any but ``true``, and, except on a Node, a duration above 0."""
     on_node = isinstance(document, Mapping) and document.get("kind") == "Node"
     found: list[Lint] = []
     for place in PLACES:

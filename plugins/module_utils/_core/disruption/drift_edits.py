@@ -1,12 +1,11 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which fields two manifests of a NodePool, AKSNodeClass or EC2NodeClass differ in (their paths, durations and
-quantities as hashed), of which class each field is, and which nodes of one cluster such an edit makes Drifted, or
-leaves ``unsure`` (Karpenter, ``Hash``).
+"""Edits of a NodePool, AKSNodeClass or EC2NodeClass: the fields that change, as Karpenter hashes them (``Hash``), the
+class of each, and which nodes of a cluster become Drifted, or may (``unsure``).
 
-Fields are of four classes. A change of a ``static`` field changes the hash and so drifts every node; a ``special`` one
-is judged node by node; ``behaviour`` drifts nothing; ``unhashed`` neither.
+A change of a ``static`` field drifts every node; a ``special`` one is judged node by node; ``behaviour`` and
+``unhashed`` ones drift none.
 """
 
 from __future__ import annotations
@@ -86,9 +85,8 @@ class _Named:
 
 @dataclass(frozen=True)
 class EditEffect:
-    """What an edit does: the ``changed`` paths, as of ``changed_paths``, each with its class, without those of no known
-    class; by name of the node why it will have ``drifted``. ``unsure`` are nodes of which nobody can tell from here,
-    each with why."""
+    """The ``changed`` paths of an edit, each with its class, without those of no known class; why nodes will have
+    ``drifted``, by name; and why of others nobody can tell from here (``unsure``)."""
 
     changed: tuple[tuple[str, str], ...]
     drifted: t.Mapping[str, Drift]
@@ -96,9 +94,9 @@ class EditEffect:
 
 
 def field_class(kind: str, path: str) -> str | None:
-    """The class of a field of a NodePool or node class (``static``, ``special``, ``behaviour`` or ``unhashed``), by its
-    path with dots and without indexes: that of the first prefix in ``FIELD_CLASSES`` that it begins with; None if the
-    field, or the kind, is not known."""
+    """The class of a field of a NodePool or node class (``static``, ``special``, ``behaviour`` or ``unhashed``) by its
+    path, without indexes: that of the first prefix in ``FIELD_CLASSES``. None if the field, or the kind, is not
+    known."""
     for prefix, found in FIELD_CLASSES.get(kind, ()):
         if path == prefix or path.startswith(f"{prefix}."):
             return found
@@ -106,17 +104,15 @@ def field_class(kind: str, path: str) -> str | None:
 
 
 def drifts_pool(path: str) -> bool:
-    """Whether a change at that path of a NodePool, which may have indexes, makes all its nodes Drifted; False for
-    requirements, which are judged node by node, and for a field that is not known."""
+    """Whether a change at that path of a NodePool, which may have indexes, makes all its nodes Drifted."""
     return field_class(NODE_POOL, path.partition("[")[0]) == STATIC
 
 
 def effect_of_edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: ClusterState) -> EditEffect:
-    """Which nodes drift when ``new`` replaces ``old``: manifests of one object, as the server stores them, of which
-    ``spec`` is compared. Nodes are those with a NodeClaim that come from it, by name, whether or not they have drifted
-    before; a static change drifts all, and special ones are judged only where there is none. FleetError
-    ``unknown-kind`` for another kind than NodePool, AKSNodeClass and EC2NodeClass, ``undecodable`` for manifests that
-    cannot be read."""
+    """What becomes of the nodes when the ``spec`` of ``new`` replaces that of ``old``, manifests of one object as the
+    server stores them. Nodes are those of ``nodes_made_from``, drifted before or not; a static change drifts all, and
+    special ones are judged only without one. FleetError ``unknown-kind`` for one not in ``FIELD_CLASSES``,
+    ``undecodable`` where a part that is needed cannot be read."""
     if kind not in FIELD_CLASSES:
         raise FleetError("unknown-kind", f"drift is foreseen for {' and '.join(FIELD_CLASSES)}, not for {kind}")
     name = read_as(_Named, old, kind).metadata.name
@@ -137,9 +133,9 @@ def effect_of_edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any]
 
 
 def nodes_made_from(kind: str, name: str, state: ClusterState) -> list[StateNode]:
-    """The nodes with a NodeClaim that come from the pool of that name, as their labels tell (``StateNode.pool``), or,
-    for another ``kind`` than NodePool, from the node class of that kind and name, by name; a reference without a kind
-    means any."""
+    """The nodes with a NodeClaim that come from the pool of that name (``StateNode.pool``), or, for another ``kind``
+    than NodePool, from the node class of that kind and name, in the order of their names; a reference without a kind
+    counts."""
     nodes = sorted((each for each in state.nodes if each.claim is not None), key=lambda one: one.name)
     if kind == NODE_POOL:
         return [each for each in nodes if each.pool == name]
@@ -147,11 +143,10 @@ def nodes_made_from(kind: str, name: str, state: ClusterState) -> list[StateNode
 
 
 def changed_paths(old: t.Any, new: t.Any, path: str) -> list[str]:
-    """The paths of the fields that differ as the hash sees them between two values that stand at ``path``, such as two
-    specs at ``spec``; they begin with it, with dots, keys sorted; a list is one field, and the order of its items makes
-    no difference. Of two spellings of one duration or quantity nothing differs in the fields that upstream reads as
-    such. ``path`` itself where one of the two is no object, None being an empty one, or only whether it is there
-    differs; empty if nothing does."""
+    """The paths of the fields that differ, as the hash sees them, between two values at ``path``: with dots, keys
+    sorted. A list is one field, in any order; two spellings of a duration or quantity are one where upstream reads
+    such. ``path`` itself where one of the values is no object (None is an empty one), or they differ only in being
+    there."""
     if _significant(old, path) == _significant(new, path):
         return []
     if not (isinstance(old, Mapping) or old is None) or not (isinstance(new, Mapping) or new is None):

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lint of a NodePool, a patch or a fragment, with mended forms and what an edit would disrupt (``consent``): its
-problems and repairs, ``patch-only``, and hazards of its template (``template-change-drifts``,
-``expiry-ignores-budgets``, ``expiry-without-deadline``, ``do-not-disrupt-in-template``)."""
+"""Lint of a NodePool, a patch or a fragment, with mended forms and what an edit would disrupt (``consent``): problems,
+repairs, ``patch-only``, and hazards of its template (``template-change-drifts``, ``expiry-ignores-budgets``,
+``expiry-without-deadline``, ``do-not-disrupt-in-template``)."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def lint_node_pool(
     policies: Policies = None,
 ) -> tuple[Lint, ...]:
     """All findings about a NodePool, a patch or a fragment of one: problems, repairs, hazards of the template, then
-    those of its budgets, if they are written and can be read, proved over the year after an aware instant.
+    those of its budgets (default ones too), if nothing is wrong with them, in the year after an aware instant.
 
-    ``nodes`` is the pool's size, for ``consent``, ``policies`` are the consolidation policies that the cluster's own
-    definition lists; None where they are not known. Nothing is raised: a document that is no object is a problem, too.
+    ``nodes`` is the pool's size, for ``consent``; ``policies`` are the consolidation policies that the cluster's own
+    definition lists; None where they are not known.
     """
     return lint_examined(examine(document, policies=policies), start, nodes)
 
 
 def lint_examined(examined: Examined, start: datetime, nodes: int | None = None) -> tuple[Lint, ...]:
-    """As ``lint_node_pool``, of a manifest that has been examined already, in the same order. What lacks fields that
-    creation needs, and is no fragment, gets the note ``patch-only`` after the problems."""
+    """As ``lint_node_pool``, of a manifest that has been examined already. What lacks fields that creation needs, and
+    is no fragment, gets the note ``patch-only``."""
     found = [_problem(each, examined) for each in examined.problems]
     if examined.missing and not examined.fragment:
         text = f"this can change a pool of that name, and not create one, without {' and '.join(examined.missing)}"

@@ -2,10 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which nodes somebody deletes by hand: by their names (``unknown-node``, ``empty-name``), all of a pool, or what goes
-with its NodePool, whose number has to be confirmed (``count-not-confirmed``).
-
-No budget holds such a deletion back, so that nobody deletes all nodes of a pool without saying how many these are.
-"""
+with its NodePool; how many has to be confirmed (``count-not-confirmed``), as no budget holds such a deletion back."""
 
 from __future__ import annotations
 
@@ -19,8 +16,8 @@ from ..values.listed import number_of
 
 def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...]:
     """The names of Nodes that somebody deletes, sorted and each once. FleetError with all problems: ``empty-name`` for
-    a blank one, and for no name, which is never "all"; ``unknown-node`` where no Node in ``state.nodes`` has one: those
-    that Karpenter overlooks are there only as of ``with_overlooked``."""
+    a blank one, and for no name, which is never "all"; ``unknown-node`` where no Node in ``state.nodes`` has one (with
+    those that Karpenter overlooks only as of ``with_overlooked``)."""
     wanted = sorted(set(names))
     there = {each.node_name for each in state.nodes if each.node is not None}
     problems = [_empty_name("node") for name in wanted if not name.strip()]
@@ -37,16 +34,16 @@ def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...
 
 
 def nodes_of_pool(state: ClusterState, pool: str, confirmed: int | None) -> tuple[str, ...]:
-    """The names of the Nodes in ``state.nodes`` that belong to a pool (``StateNode.pool``), sorted, those without a
-    NodeClaim and those on their way out too; none for a pool that there is not. FleetError ``empty-name`` for a blank
-    pool, ``count-not-confirmed`` unless ``confirmed`` is how many they are, 0 included."""
+    """The names of the Nodes in ``state.nodes`` that belong to a pool, sorted, those without a NodeClaim and those on
+    their way out too. FleetError ``empty-name`` for a blank pool, ``count-not-confirmed`` unless ``confirmed`` is their
+    number, 0 too."""
     found = [each.node_name for each in _of_pool(state, pool) if each.node is not None]
     return _confirmed(found, f"pool {pool}", confirmed)
 
 
 def gone_with_pool(state: ClusterState, pool: str, confirmed: int | None) -> tuple[str, ...]:
     """The names of what goes with a NodePool that is deleted, sorted: its NodeClaims, each under the name of its Node,
-    or its own where it has none, those on their way out too. FleetError as of ``nodes_of_pool``."""
+    or its own without one, those on their way out too. FleetError as of ``nodes_of_pool``."""
     found = [each.node_name or each.name for each in _of_pool(state, pool) if each.claim is not None]
     return _confirmed(found, f"pool {pool}", confirmed)
 

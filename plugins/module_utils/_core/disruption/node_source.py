@@ -1,12 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What writing or deleting one NodePool or node class does to the nodes of a cluster: fields changed, nodes ``drifted``
-or ``unsure``, the ``count`` of nodes that come from it, findings about the subnet of an AKSNodeClass, and how many
-nodes that class may come to have (``limits.nodes``).
-
-One judgement for all who ask before they write: files held against members, and programs.
-"""
+"""What writing or deleting one NodePool or node class does to the nodes of a cluster (``drifted``, ``unsure``), fields
+changed, findings about the subnet of an AKSNodeClass, and how many nodes that class may come to have."""
 
 from __future__ import annotations
 
@@ -30,8 +26,8 @@ Document = Mapping[str, t.Any]
 
 @dataclass(frozen=True)
 class NodeSource:
-    """A NodePool or node class that is written, as the server stores it. ``before`` is None of one that is not there,
-    ``after`` of one that is deleted."""
+    """A NodePool or node class that is written, as the server stores it. ``before`` is None if it is not there yet,
+    ``after`` if it is deleted."""
 
     kind: str
     name: str
@@ -41,10 +37,9 @@ class NodeSource:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceEffect:
-    """``changed`` are the paths of fields with their class, empty unless the object is there before and after;
-    ``drifted`` the nodes that are replaced or go, ``unsure`` those of which nobody can tell, by name with why.
-    ``count``: how many nodes come from the object, 0 for one that is new and for a class that goes. ``findings`` are
-    about the subnet of an AKSNodeClass, errors, warnings and notes, as of ``check_subnet_change``."""
+    """``changed`` are the paths of fields with their class, for an object that is there before and after; ``drifted``
+    the nodes that are replaced or go, ``unsure`` those of which nobody can tell, by name with why. ``count``: how many
+    nodes come from the object, 0 for a class that goes. ``findings`` are as of ``check_subnet_change``."""
 
     changed: tuple[tuple[str, str], ...] = ()
     drifted: Mapping[str, str] = field(default_factory=dict)
@@ -54,10 +49,9 @@ class SourceEffect:
 
 
 def effect_of(change: NodeSource, state: ClusterState, network: Network, allow_move: bool = False) -> SourceEffect:
-    """What writing or deleting the object does to the nodes that there are: one that is new replaces none, a class that
-    goes takes none with it. ``network`` is what the subnet of an AKSNodeClass is judged by, where errors are findings;
-    ``allow_move`` lets a move between good subnets through, with a warning. FleetError as of ``effect_of_edit``, for an
-    edit alone."""
+    """What writing or deleting the object does to nodes: one that is new replaces none, a class that goes takes none
+    with it. The subnet of an AKSNodeClass is judged by ``network``; ``allow_move`` lets a move between good ones
+    through, with a warning. FleetError as of ``effect_of_edit``, for an edit alone."""
     if change.after is None:
         return _of_deletion(change, state)
     findings = _of_subnet(change, state, network, allow_move)
@@ -74,9 +68,8 @@ def effect_of(change: NodeSource, state: ClusterState, network: Network, allow_m
 
 
 def most_nodes_of_class(name: str, state: ClusterState) -> int:
-    """How many nodes an AKSNodeClass may come to have: those that there are, all of which an edit of the subnet
-    replaces, and as many more as ``limits.nodes`` of the pools that name it admits; a pool without that limit, or with
-    one that cannot be read, adds none. A reference without a kind or group means this one."""
+    """How many nodes an AKSNodeClass may come to have: those that there are and as many more as ``limits.nodes`` of its
+    pools admits; a pool without a readable limit adds none. References without a kind or group count."""
     limits = {each.name: _limit(each.pool) for each in state.pools.values() if _is_of_class(each.pool, name)}
     more = (limit - len(nodes_made_from(NODE_POOL, pool, state)) for pool, limit in limits.items())
     return len(nodes_made_from(AKS_NODE_CLASS, name, state)) + sum(max(each, 0) for each in more)

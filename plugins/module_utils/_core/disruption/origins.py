@@ -26,10 +26,10 @@ _BY_REASON = {DRIFTED: DRIFT, EMPTY_REASON: CONSOLIDATION, UNDERUTILIZED: CONSOL
 
 def origin(node: StateNode, now: datetime) -> str:
     """Who disrupts the node at an aware instant: ``manual``, if one of our verbs has marked it; by the NodeClaim's
-    condition DisruptionReason, if that is True, ``Drift``, ``Consolidation`` or that reason itself, ``external`` if it
-    is empty; else ``Expiration``, if it was deleted at the end of its lifetime or later; else ``external``. Empty if
-    nobody does: it is neither marked by us nor on its way out (``StateNode.deleting``). ValueError for an
-    ``expireAfter`` that is no duration."""
+    condition DisruptionReason, if that is True, ``Drift``, ``Consolidation``, another reason itself, or ``external``
+    without one; else ``Expiration``, if its lifetime had ended when it was deleted; else ``external``. Empty if it is
+    neither marked by us nor on its way out (``StateNode.deleting``). ValueError for an ``expireAfter`` that is no
+    duration."""
     if node.node is not None and node.node.annotations.get(DISRUPTED_BY):
         return MANUAL
     if not node.deleting:
@@ -41,9 +41,8 @@ def origin(node: StateNode, now: datetime) -> str:
 
 
 def disruptor(annotations: t.Mapping[str, str]) -> str:
-    """Which rotation has the node with these annotations in hand, by name, or ``by-hand``: what stands before the first
-    slash of ``gitops.fleet/disrupted-by``, all of it without one, made fit to be shown. Empty if none of our verbs has
-    it."""
+    """Which rotation, by name, has the node with these annotations in hand, or ``by-hand``:
+    ``gitops.fleet/disrupted-by`` up to a slash. Empty if none of our verbs has it."""
     return in_line(annotations.get(DISRUPTED_BY, "").partition("/")[0])
 
 

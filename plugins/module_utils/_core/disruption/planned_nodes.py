@@ -22,9 +22,8 @@ from .subnet_change import MIGRATION, Network
 
 @dataclass(frozen=True, kw_only=True)
 class NodesPlan:
-    """``nodes`` are those that are replaced or go, by name with the reason, of several the last one; ``problems`` are
-    refusals; ``notes`` are for people: nodes that go or may go, and findings that refuse nothing; each begins with the
-    member."""
+    """``nodes`` are replaced or go, by name with the reason, of several the last one; ``problems`` are refusals;
+    ``notes`` are for people: nodes that go or may go, and other findings; each begins with the member."""
 
     nodes: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
@@ -34,10 +33,9 @@ class NodesPlan:
 def plan_changes(
     changes: t.Iterable[NodeSource], state: ClusterState, network: Network, where: str, allow_move: bool = False
 ) -> NodesPlan:
-    """What all changes of one member, which ``where`` names, do to its nodes, in their order; no cluster is asked.
-    ``allow_move`` lets a move between good subnets through, ``network`` is as of ``effect_of``. A subnet needs room for
-    what the pools may become by these very changes. Nodes of which nobody can tell are only named in ``notes``, where a
-    node may come once for each change. FleetError as of ``effect_of_edit``."""
+    """What changes of one member, which ``where`` names, do to its nodes. ``network`` and ``allow_move`` are as of
+    ``effect_of``; a subnet needs room for what the pools may become by these very changes. Nodes of which nobody can
+    tell are only named in ``notes``. FleetError as of ``effect_of_edit``."""
     changes = tuple(changes)
     state = replace(state, pools=_pools(changes, state))
     nodes: dict[str, str] = {}

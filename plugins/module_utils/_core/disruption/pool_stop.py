@@ -19,15 +19,13 @@ Document = dict[str, t.Any]
 
 
 def is_stopped(pool: Mapping[str, t.Any]) -> bool:
-    """Whether we have stopped the pool, a manifest: its budgets of before are kept in an annotation, also where others
-    have edited them since."""
+    """Whether we have stopped the pool of this manifest: an annotation keeps its budgets of before."""
     return BEFORE in ((pool.get("metadata") or {}).get("annotations") or {})
 
 
 def stop_patch(pool: Mapping[str, t.Any]) -> Document | None:
-    """The merge patch that stops a pool; None if it is stopped, its one budget being 0; one whose own budget is that is
-    marked as stopped all the same. Where others have changed its budgets since it was, it is stopped again, and what is
-    kept are the budgets of before the first time."""
+    """The merge patch that stops a pool; None if it is stopped and its budgets are still the one of 0. A pool whose own
+    budget is that is marked all the same. The budgets that are kept are those of before the first stop."""
     if is_stopped(pool) and _budgets(pool) == STOP:
         return None
     before = {} if is_stopped(pool) else {BEFORE: json.dumps(_budgets(pool), sort_keys=True)}
@@ -36,17 +34,15 @@ def stop_patch(pool: Mapping[str, t.Any]) -> Document | None:
 
 
 def budgets_edited_since(pool: Mapping[str, t.Any]) -> str | None:
-    """The budgets that others have written into a pool since it was stopped, as JSON, ``null`` if they took them out:
-    stopped again or released, it has them no more. None if there are none, or it is not stopped."""
+    """The budgets that others have written into a pool since it was stopped, as JSON (``null`` if they took them out).
+    None if there are none, or it is not stopped."""
     return json.dumps(_budgets(pool)) if is_stopped(pool) and _budgets(pool) != STOP else None
 
 
 def release_patch(pool: Mapping[str, t.Any]) -> Document | None:
-    """The merge patch that gives a pool its budgets back, or takes them out if it had none, whatever others have
-    written since (``budgets_edited_since``); None if it is not stopped.
-
-    FleetError ``budgets-unknown`` if what they were is no list and not null; what is in the list is left to the server.
-    """
+    """The merge patch that gives a pool its budgets of before back, or takes them out if it had none, whatever others
+    have written since; None if it is not stopped. FleetError ``budgets-unknown`` if the annotation is no JSON list and
+    not null."""
     if not is_stopped(pool):
         return None
     name = str((pool.get("metadata") or {}).get("name", ""))

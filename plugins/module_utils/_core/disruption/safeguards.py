@@ -16,8 +16,8 @@ FIRST_IF_NEEDED = "if its pods need one"
 
 @dataclass(frozen=True)
 class SafeguardRow:
-    """Of a disruption for one reason, whether budgets, PodDisruptionBudgets and do-not-disrupt (``annotation``) hold it
-    back, and whether a replacement comes first: ``yes``, ``no``, or in words when."""
+    """Whether budgets, PodDisruptionBudgets and do-not-disrupt (``annotation``) hold back a disruption for one reason,
+    and whether a replacement comes first: ``yes``, ``no``, or in words when."""
 
     reason: str
     budgets: str
@@ -43,9 +43,8 @@ _EXPIRATION = {
 
 
 def safeguard_rows(run_by: str) -> tuple[SafeguardRow, ...]:
-    """What holds back a disruption: rows for Empty, Drifted, Underutilized, Expiration and Manual, in this order.
-    ``run_by`` is ``karpenter`` (its pools) or ``rotation`` (nodes that our own rotation replaces), KeyError for
-    another."""
+    """The rows for Empty, Drifted, Underutilized, Expiration and Manual. ``run_by`` is ``karpenter``, or ``rotation``
+    (nodes that our own rotation replaces); KeyError for another."""
     return (
         SafeguardRow("Empty", YES, YES, YES, NO),
         SafeguardRow("Drifted", YES, WITHOUT_GRACE, WITHOUT_GRACE, FIRST_IF_NEEDED),

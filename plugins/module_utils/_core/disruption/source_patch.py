@@ -38,8 +38,7 @@ _NAMELESS = Problem("missing-field", "apiVersion, kind and metadata.name are nee
 
 @dataclass(frozen=True)
 class SourcePatch:
-    """A merge patch of one NodePool, AKSNodeClass or EC2NodeClass; ``patch`` has its ``spec`` and ``metadata``
-    alone."""
+    """A merge patch of one NodePool, AKSNodeClass or EC2NodeClass; ``patch`` has ``spec`` and ``metadata`` alone."""
 
     kind: str
     name: str
@@ -53,16 +52,15 @@ class SourcePatch:
 
     @property
     def shown(self) -> Document:
-        """The patch with ``(not shown)`` in place of whole fields of ``spec`` that may hold secrets (``UNWANTED``), and
-        of annotations that do not begin as one of ``OUR_ANNOTATIONS``; what is to be taken away (None) in ``spec``
-        stays told."""
+        """The patch with ``(not shown)`` in place of fields of ``spec`` that may hold secrets (``UNWANTED``), unless
+        they are taken away (None), and of annotations that do not begin as one of ``OUR_ANNOTATIONS``."""
         return {key: _SHOWN[key](each) if key in _SHOWN else each for key, each in self.patch.items()}
 
 
 @dataclass(frozen=True)
 class PatchLeave:
-    """What somebody has said: ``drift``: nodes may be replaced by it; ``routes``: nodes of the new subnet reach what
-    they need, and are reached."""
+    """What somebody has said: nodes may be replaced by the patch (``drift``); nodes of the new subnet reach what they
+    need, and are reached (``routes``)."""
 
     drift: bool = False
     routes: bool = False
@@ -70,13 +68,12 @@ class PatchLeave:
 
 def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
     """NodePools, AKSNodeClasses and EC2NodeClasses, or the parts of them that are to change, as patches in the order
-    given; another kind is refused as no NodePool.
+    given: spec, labels and annotations, without kubectl's last-applied. The spec of a NodePool is as it is repaired;
+    that of a class is left to the server.
 
-    Of each its spec, labels and annotations are kept, without kubectl's last-applied, and all else is dropped. The spec
-    of a NodePool is as it is repaired, and the repairs are not told. FleetError with all problems: those of a NodePool,
-    ``missing-field``, ``invalid-name``, ``unsupported-version``, ``wrong-type``, also for labels or annotations that
-    are null, and ``named-twice`` for an object that two of them patch, be it in two API versions. The spec of a class
-    is left to the server.
+    FleetError with all problems: those of a NodePool, which another kind is judged as, ``missing-field``,
+    ``invalid-name``, ``unsupported-version``, ``wrong-type`` (also for labels or annotations that are null),
+    ``named-twice`` for two patches of one object, in two API versions too.
     """
     found: list[SourcePatch] = []
     problems: list[Problem] = []
@@ -94,9 +91,9 @@ def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
 
 
 def why_withheld(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, member: str) -> tuple[Problem, ...]:
-    """Why the patch may not be written as things are: whatever speaks against another subnet, then
-    ``subnet-routes-unconfirmed`` unless ``leave`` says ``routes``, and ``drift-without-consent`` if nodes drift or may
-    do so, unless it says ``drift``; empty if it may. ``member`` names the cluster in them."""
+    """Why the patch may not be written: what speaks against another subnet, then ``subnet-routes-unconfirmed`` unless
+    ``leave`` says ``routes``, and ``drift-without-consent`` if nodes drift or may do so, unless it says ``drift``.
+    ``member`` names the cluster in them."""
     where = f"{member} {patch.kind}/{patch.name}"
     found = [Problem(each.code, each.message, where) for each in effect.findings if each.level == ERROR]
     for text in () if leave.routes else unconfirmed_routes(effect):
@@ -115,8 +112,7 @@ def why_withheld(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, me
 
 
 def unconfirmed_routes(effect: SourceEffect) -> tuple[str, ...]:
-    """What is to be confirmed of the routes of another subnet, in words: only a person can see it, or a probe. Empty if
-    there is nothing."""
+    """What is to be confirmed of the routes of another subnet, in words, as only a person or a probe can see it."""
     return tuple(each.message for each in effect.findings if each.code == ROUTES)
 
 

@@ -5,8 +5,8 @@
 routes): ``subnet-malformed``, ``subnet-migration-unsupported``, ``subnet-missing``, ``subnet-overlap``,
 ``subnet-too-small``, ``subnet-routes-unconfirmed``, ``invalid-cidr``.
 
-Azure supports no move from one good subnet to another; the field can be changed to get away from one that is
-malformed or does not exist. The server checks none of what follows.
+Azure supports no move from one good subnet to another; the field can be changed to get away from one that is malformed
+or does not exist.
 """
 
 from __future__ import annotations
@@ -48,20 +48,17 @@ class Subnet:
 
     @property
     def free(self) -> int:
-        """How many addresses nodes can still have: those of all prefixes without the five that Azure keeps of each, 0
-        for a prefix of fewer, less those in use; negative if more are used. FleetError ``invalid-cidr``."""
+        """How many addresses nodes can still have: those of all prefixes without the five that Azure keeps of each (0
+        for a smaller one), less those in use; negative if more are used. FleetError ``invalid-cidr``."""
         return sum(max(_range(each).num_addresses - RESERVED_ADDRESSES, 0) for each in self.prefixes) - self.used
 
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """What is known of the cluster's network. ``subnets`` are by Azure resource ID; None: nobody looked; a subnet that
-    is missing was not found.
-
+    """What is known of the cluster's network. ``subnets`` are those found, by Azure resource ID; None: nobody looked.
     ``reached`` are subnets whose routes somebody has probed. ``nodes`` are the most that may come to stand in the
     subnet; ``addresses_per_node`` is 1 where pods have addresses of an overlay, else 1 and the pods of a node. An empty
-    ``docker_bridge`` is none.
-    """
+    ``docker_bridge`` is none."""
 
     subnets: t.Mapping[str, Subnet] | None = None
     pod_cidrs: tuple[str, ...] = ()
@@ -72,22 +69,17 @@ class Network:
     reached: tuple[str, ...] = ()
 
     def find(self, subnet: str) -> Subnet | None:
-        """The subnet of that Azure resource ID, in capitals or small letters; None if it was not found, or nobody
-        looked."""
+        """The subnet of that Azure resource ID, capitals or not; None if unknown."""
         known = self.subnets or {}
         return next((each for name, each in known.items() if name.lower() == subnet.lower()), None)
 
 
 def check_subnet_change(old: str, new: str, network: Network, override: bool = False) -> tuple[Lint, ...]:
     """Findings about an edit of ``vnetSubnetID`` from ``old`` to ``new``, an empty text for the cluster's own subnet;
-    none if both are one, capitals or not. No Azure is asked: ranges and room are judged only of a subnet that
-    ``network`` has. Errors are ``subnet-malformed``, which stands alone, ``subnet-migration-unsupported`` (unless
-    ``old`` is malformed, or known to be missing), ``subnet-missing`` (if somebody looked), ``subnet-overlap`` for each
-    pair of ranges, and ``subnet-too-small``, in this order; ``subnet-routes-unconfirmed``, last, is a note. FleetError
-    ``invalid-cidr``.
-
-    ``override`` lets an unsupported move through, with a warning for the report.
-    """
+    none if both are one, capitals or not. Errors are ``subnet-malformed``, which stands alone,
+    ``subnet-migration-unsupported`` (unless ``old`` is malformed, or known to be missing; with ``override`` a warning),
+    ``subnet-missing``, and, of a subnet that ``network`` has, ``subnet-overlap`` for each two ranges and
+    ``subnet-too-small``, in this order; ``subnet-routes-unconfirmed``, last, is a note. FleetError ``invalid-cidr``."""
     if old.lower() == new.lower():
         return ()
     if new and not _is_subnet_id(new):
@@ -131,8 +123,8 @@ def _migration(old: str, new: str, override: bool) -> Lint:
 
 
 def range_problem(text: str) -> str:
-    """What is wrong with a range of addresses in CIDR form, IPv4 or IPv6; empty if nothing is. An address alone is a
-    range of one, and bits behind the prefix may be set."""
+    """What is wrong with a range of addresses in CIDR form, IPv4 or IPv6; empty if nothing is. Bits behind the prefix
+    may be set."""
     try:
         _range(text)
     except FleetError as error:

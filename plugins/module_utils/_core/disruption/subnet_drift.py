@@ -4,8 +4,7 @@
 """Which nodes of an EC2NodeClass drift when its ``subnetSelectorTerms`` select other subnets, by zone, and of which
 nobody can tell (provider of AWS, ``SubnetDrift``).
 
-A node drifts if the subnet of its instance is none that the class has found. The API server tells the subnets of the
-class (``status.subnets``) and the zone of a node, and not the subnet of a node.
+The API server tells the subnets of the class and the zone of a node, and not the subnet of a node.
 """
 
 from __future__ import annotations
@@ -23,11 +22,10 @@ SUBNET_DRIFT = "SubnetDrift"
 def subnet_drift(
     before: t.Sequence[NodeSubnet], terms: t.Any, nodes: t.Iterable[StateNode]
 ) -> tuple[dict[str, Drift], dict[str, str]]:
-    """By name of the node, in the order of ``nodes``: why it drifts; and of others why nobody can tell from here. A
-    node drifts if no subnet of its zone is left, stays, and is in neither, if all are; between, or where the class
-    tells none of its zone, nobody can tell. ``before`` are the subnets that the class has found, ``terms`` the new
-    selector terms: those with an ``id`` are compared, one without (by tags) may select anything; what is no list, or an
-    empty one, selects nothing."""
+    """By name, in the order of ``nodes``: why a node drifts, and of others why nobody can tell from here. A node drifts
+    if no subnet of its zone is left; if all are, it stays. Nobody can tell if some are, if the class tells none of its
+    zone, or if a term without an ``id`` may still select those that are gone. ``before`` are the subnets that the class
+    has found, ``terms`` the new selector terms; what is no list selects nothing."""
     rows = [each for each in terms if isinstance(each, Mapping)] if isinstance(terms, (list, tuple)) else []
     named = {str(each["id"]) for each in rows if each.get("id")}
     looked_up = any(not each.get("id") for each in rows)

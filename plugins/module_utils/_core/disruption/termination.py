@@ -26,7 +26,7 @@ STUCK = timedelta(minutes=1)
 @dataclass(frozen=True)
 class Removal:
     """What is to be done with a pod (``namespace/name``) now: ``evict``, ``delete`` or ``wait``. ``grace_seconds`` is
-    for deletions, which nothing holds back, 1 at least; None else."""
+    for deletions, 1 at least; None else."""
 
     pod: str
     action: str
@@ -35,8 +35,7 @@ class Removal:
 
 @dataclass(frozen=True)
 class Drain:
-    """``removals`` of one step; the drain is ``done`` when no pod is left to wait for. ``deadline`` is when it ends by
-    force, an aware instant; None: never."""
+    """``removals`` of one step; ``deadline`` is when the drain ends by force, an aware instant; None: never."""
 
     removals: tuple[Removal, ...]
     deadline: datetime | None
@@ -48,19 +47,16 @@ class Drain:
 
     @property
     def text(self) -> str:
-        """How many pods are left, until when they are waited for, and which of them a step only waits for, in a
-        sentence."""
+        """In a sentence: how many pods are left, until when, and which are only waited for."""
         limit = f"until {write_time(self.deadline)}" if self.deadline else "no deadline"
         held = ", ".join(each.pod for each in self.removals if each.action == WAIT)
         return f"{number_of(len(self.removals), 'pod')} left, {limit}" + (f"; waits for {held}" if held else "")
 
 
 def deadline(claim: NodeClaim) -> datetime | None:
-    """When the drain ends by force, an aware instant: the annotation that is written once, if it can be read, else
-    deletion plus the grace period.
-
-    None: never, or not in any calendar. ValueError if the period cannot be read.
-    """
+    """When the drain ends by force, an aware instant: the NodeClaim's annotation, if it can be read, else deletion plus
+    the grace period; None where either of these is missing, or no calendar has it. ValueError if the period cannot be
+    read."""
     written = claim.metadata.annotations.get(DEADLINE)
     if written:
         try:
@@ -74,14 +70,12 @@ def deadline(claim: NodeClaim) -> datetime | None:
 
 
 def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> Drain:
-    """What is to be done with a node's pods at an aware instant, in the order of their keys; nothing is carried out,
-    and no PodDisruptionBudget asked. Those past their time are deleted, those of the first tier that has pods are
-    evicted unless they are protected or ending, others wait. Tiers are plain pods, plain daemons, critical pods,
-    critical daemons. Pods that have ended, stuck ones (that should have been gone for more than a minute), and those
-    that a drain leaves where they are, are not in it.
+    """What is to be done with a node's pods at an aware instant, in the order of their keys; no PodDisruptionBudget is
+    asked. Pods past their time are deleted, those of the first tier that has any are evicted unless they are protected
+    or ending, others wait. Tiers are plain pods, plain daemons, critical pods, critical daemons. Left out are pods that
+    have ended, should have been gone for more than a minute, or that a drain leaves where they are.
 
-    A pod is past its time once less is left until the deadline than it asks for, one that is ending if it would end
-    after that; without ``until`` none ever is.
+    A pod is past its time once less is left until ``until`` than it asks for, one that is ending if it would end later.
     """
     left = sorted((each for each in pods if _waited_for(each, now)), key=lambda one: one.key)
     first = min((_tier(each) for each in left), default=0)

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A manifest against the fields of its class, all problems at once (``unknown-field``, ``missing-field``,
-``wrong-type``, ``not-one-of``, ``out-of-range``, ``placeholder`` and so on); which known word a wrong one is like."""
+"""A manifest checked against the fields of its class, all problems at once (``unknown-field``, ``missing-field``,
+``wrong-type``, ``not-one-of``, ``out-of-range``, ``placeholder``); which known word a wrong one is like."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ _BAD: t.Any = object()
 
 
 def no_written_text(_path: str) -> str | None:
-    """None for every path: for documents that nobody has the text of."""
+    """None for every path: for documents whose text nobody has."""
     return None
 
 
@@ -109,8 +109,8 @@ def no_written_text(_path: str) -> str | None:
 class Check:
     """Collects what is found; ``strict`` makes problems of repairs.
 
-    ``enums`` are the values that the cluster's own definition lists, by field path, instead of those of the class; an
-    empty tuple stands for any. ``written`` gives the text at a field path where YAML reads another value, else None.
+    ``enums`` are the values that the cluster's own definition lists, by field path (an empty tuple: any), instead of
+    those of the class. ``written`` gives the text at a field path where YAML reads another value, else None.
     """
 
     strict: bool = False
@@ -120,12 +120,12 @@ class Check:
     findings: list[Finding] = field(default_factory=list)
 
     def problem(self, code: str, path: str, message: str, hint: str = "", meant: t.Any = None) -> t.Any:
-        """Adds a problem (fields of ``Found``). Returns ``_BAD``, which marks a wrong value within this module."""
+        """Adds a problem (fields of ``Found``); returns the mark of a wrong value within this module."""
         self.problems.append(Found(code, path, message, hint, meant))
         return _BAD
 
     def repair(self, finding: Finding, hint: str) -> None:
-        """Adds what was repaired; if ``strict``, a problem instead, with ``hint``, which tells how to write it."""
+        """Adds what was repaired, or if ``strict`` a problem, with ``hint``, which tells how to write it."""
         if self.strict:
             self.problem(finding.code, finding.old_path, finding.reason, hint)
         else:
@@ -133,11 +133,11 @@ class Check:
 
 
 def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop: Prop = _PLAIN) -> t.Any:
-    """A copy of the document without what cannot be used of it, so that rules over several fields can still be judged;
-    what is wrong is added to ``check``. Left out are unknown fields, null, and, unless text is wanted, what is ``...``,
-    of a wrong type, or no valid number, instant or quantity. Texts and lists that break another rule stay, a text that
-    is ``...`` or of a wrong type is empty, wrong items of a list are ``{}`` or 0. Quantities, whole numbers and truth
-    values of labels, and whole numbers where ``digits`` are taken become text, 2.0 is 2. No mapping if it was none."""
+    """A copy of the document without what cannot be used, so that rules over several fields can still be judged; what
+    is wrong is added to ``check``. Left out are unknown fields, null, and what is ``...``, of a wrong type, or no valid
+    number, instant or quantity; but where text is wanted it is empty, and a wrong item of a list is ``{}`` or 0, so
+    that indexes hold. What breaks another rule stays. Quantities, whole numbers and truth values of labels, and whole
+    numbers where ``digits`` are taken become text; 2.0 is 2 as a whole number. No mapping if it was none."""
     if not isinstance(document, Mapping):
         return _wrong_type(check, OBJECT, document, path, prop)
     fields = fields_by_name(cls)
@@ -168,8 +168,8 @@ def did_you_mean(word: str, known: t.Iterable[str]) -> str:
 
 
 def most_like(word: str, known: t.Iterable[str], most: int = 1, alike: float = 0.7) -> list[str]:
-    """The known words that are most like the given one, whatever their case, the likest first: at most ``most``, each
-    ``alike`` (0 to 1) at least. An empty list for a word of more than ``LONGEST_WORD`` letters."""
+    """The known words most like the given one, whatever their case, the likest first: at most ``most``, each ``alike``
+    (0 to 1) at least. Empty for a word of more than ``LONGEST_WORD`` letters."""
     if len(word) > LONGEST_WORD:
         return []
     by_case = {each.lower(): each for each in known}

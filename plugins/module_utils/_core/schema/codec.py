@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Manifests to frozen dataclasses and back, and the defaults that an API server fills in. What people write is checked
-first, by ``reading``."""
+first, by ``checking``."""
 
 from __future__ import annotations
 
@@ -39,25 +39,22 @@ _OBJECTS = (dict, Mapping)
 
 
 def decode(cls: type[T], document: t.Any) -> T:
-    """The object of the dataclass ``cls`` that a manifest, or a part of one, describes: for records, live objects and
-    recorded data.
+    """The object of the dataclass ``cls`` that a manifest, or a part of one, describes.
 
-    Unknown fields are ignored, ``null`` is absent, in maps too, while in lists it is an item as any other, defaults are
-    filled in, and required fields that are missing are empty or None. Nothing is judged here: where text is wanted,
-    numbers and truth values become text; a boolean is true for true and ``"true"`` only; whole numbers are read as
-    ``int`` does, and may be out of range; other leaves stay as they are, shared with the document. Instants become
-    aware UTC; those that cannot be read are None.
-    ValueError where the structure is another (an object where a list or a text is wanted), and for a whole number that
-    cannot be read.
+    Unknown fields are ignored, ``null`` is absent (but not as an item of a list), defaults are filled in, and required
+    fields that are missing are empty or None. Where text is wanted, numbers and truth values become text; a boolean is
+    true for true and ``"true"`` only; whole numbers are read as ``int`` does; instants become aware UTC, None if
+    unreadable; other leaves are shared with the document. ValueError for another structure (an object where a list or a
+    text is wanted), and for a whole number that cannot be read.
     """
     kind: type = cls
     return t.cast(T, _decoder(kind)(document))
 
 
 def encode(obj: t.Any) -> dict[str, t.Any]:
-    """The manifest of an object, equal to what an API server with our CRDs stores for it: defaults are written out;
-    None, empty optional fields other than those of any value, zeros that are defaults, and optional objects that come
-    out empty, unless they may be None, are not. Parts of any form are shared with the object."""
+    """The manifest of an object as an API server with our CRDs stores it, defaults written out. Left out are None,
+    zeros that are defaults, and of fields that are not required empty ones (but not of any value) and objects that come
+    out empty (unless they may be None). Parts of any form are shared with the object."""
     out: dict[str, t.Any] = {}
     kind: type = type(obj)
     for attr, json, always, zero, write in _writers(kind):
@@ -73,11 +70,8 @@ def encode(obj: t.Any) -> dict[str, t.Any]:
 
 def with_defaults(cls: type, document: Mapping[str, t.Any]) -> dict[str, t.Any]:
     """What an API server stores for a manifest that ``check_object`` has returned: a copy with the defaults of the
-    class where a field is absent, in its parts too.
-
-    A field that was left out as wrong gets its default as well; fields that the class does not name stay. No object is
-    made for the defaults in it where the field has none.
-    """
+    class where a field is absent, in its parts too. A field that was left out as wrong gets its default as well. An
+    absent object without a default is not made for the defaults in it."""
     out = dict(document)
     for field in fields_of(cls):
         if field.json not in out:
@@ -90,8 +84,8 @@ def with_defaults(cls: type, document: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def default_of(field: Field) -> t.Any:
-    """What an API server fills in for a field that is absent, which is what ``encode`` writes then; None if that is
-    nothing, as for required fields, empty defaults, a default of 0, ``apiVersion`` and ``kind``."""
+    """What an API server fills in for a field that is absent; None if nothing, as for required fields, empty defaults,
+    the whole number 0, ``apiVersion`` and ``kind``."""
     if field.required or is_empty(field.default) or field.json in ("apiVersion", "kind"):
         return None
     if field.shape.form == INTEGER and field.default == 0:

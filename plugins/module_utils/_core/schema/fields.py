@@ -1,10 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the dataclasses of ``objects`` say about manifests: one list of fields per class, with the shape and the
-camelCase name of each; and which values say as little as an absent field.
+"""The fields of a manifest, read from the dataclass of its class: shape, name in camelCase, description and default of
+each; which values say as little as an absent field.
 
-Reading, writing, checking and the CRDs all work from these lists; nothing about a field is said twice.
+Reading, writing, checking and the CRDs work from these.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _UNDESCRIBED: dict[type, dict[str, Prop]] = {
 
 @dataclass(frozen=True)
 class Shape:
-    """The form of a value in a manifest: a leaf (``form`` is one of the constants of this module), an object of class
-    ``cls``, or a list or map of ``item``; a tuple of the dataclass is a list."""
+    """The form of a value in a manifest: ``form`` is one of the constants of this module; an object is of class
+    ``cls``, a list (a tuple in the dataclass) or map of ``item``."""
 
     form: str
     item: Shape | None = None
@@ -66,8 +66,8 @@ class Shape:
 
 @dataclass(frozen=True)
 class Field:
-    """One field: ``attr`` in Python, ``json`` in manifests. ``default`` is REQUIRED where there is none; ``optional``:
-    its type allows None."""
+    """One field: ``attr`` in Python, ``json`` in manifests. ``default`` may be REQUIRED; ``optional``: its type allows
+    None."""
 
     attr: str
     json: str
@@ -78,27 +78,27 @@ class Field:
 
     @property
     def required(self) -> bool:
-        """Whether a manifest must have it: there is no default. One whose type allows None may be required too."""
+        """Whether a manifest must have it: there is no default."""
         return self.default is REQUIRED
 
 
 @cache
 def fields_of(cls: type) -> tuple[Field, ...]:
-    """The fields of a dataclass in the order of their declaration, those of its bases first. KeyError for a field that
-    has no description, TypeError for another class."""
+    """The fields of a dataclass as declared, those of its bases first. KeyError for a field without a description,
+    TypeError for another class."""
     hints = t.get_type_hints(cls)
     return tuple(_field(cls, each, hints[each.name]) for each in dataclasses.fields(cls))
 
 
 @cache
 def fields_by_name(cls: type) -> Mapping[str, Field]:
-    """The same by their names in manifests, in the same order. Errors as of ``fields_of``."""
+    """The fields of a dataclass by their names in manifests, otherwise as of ``fields_of``."""
     return {each.json: each for each in fields_of(cls)}
 
 
 def camel(name: str) -> str:
-    """The name of an attribute as manifests have it: ``max_skew`` is ``maxSkew``. Names with capitals of their own
-    (``clusterUID``) are given by ``json`` of ``prop``."""
+    """The name of an attribute as manifests have it: ``max_skew`` is ``maxSkew``. Others (``clusterUID``) are given by
+    ``json`` of ``prop``."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 

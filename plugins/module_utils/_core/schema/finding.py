@@ -13,8 +13,8 @@ from dataclasses import dataclass
 class Finding:
     """A repair or a warning, with its ``code`` in ``schema.rules`` or among those of NodePools.
 
-    ``old_path`` and ``new_path`` are field paths, ``printed`` and ``correct`` what stands at the first, and what should
-    stand at the second; both pairs are equal in a warning. ``reason`` says why. ``where`` is as in a Problem.
+    ``printed``, at the field path ``old_path``, is read as ``correct``, or as if it stood at ``new_path``; in a mere
+    warning both pairs are equal. ``where`` is as in a Problem.
     """
 
     code: str
@@ -28,7 +28,7 @@ class Finding:
     @property
     def message(self) -> str:
         """What is read in place of what, and why: the two paths if they differ, else the two values, each cut to 120
-        characters; for a warning the reason alone."""
+        characters; else the reason alone."""
         if self.old_path != self.new_path:
             return f"{self.old_path} is read as {self.new_path}: {self.reason}"
         if self.printed != self.correct:

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Object metadata, and conditions as every Kubernetes object carries them: found by type, renewed with their transition
+"""Object metadata, and conditions as Kubernetes objects carry them: found by type, renewed with their transition
 time."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ EMPTY: t.Mapping[str, t.Any] = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectMeta:
-    """The part of ``metadata`` that decisions read; the API server keeps the rest."""
+    """The part of ``metadata`` that decisions read."""
 
     name: str = prop("Name of the object.")
     namespace: str = prop("Namespace, empty for cluster-scoped kinds.", default="")
@@ -53,7 +53,7 @@ class Condition:
 
 
 def find_condition(conditions: t.Iterable[Condition], kind: str) -> Condition | None:
-    """The first condition of that type (``kind``), of whatever status, or None."""
+    """The first condition of the type ``kind``, of whatever status, or None."""
     for each in conditions:
         if each.type == kind:
             return each
@@ -63,9 +63,9 @@ def find_condition(conditions: t.Iterable[Condition], kind: str) -> Condition | 
 def next_condition(
     old: Condition | None, kind: str, row: tuple[str, str, str], now: datetime, generation: int = 0
 ) -> Condition:
-    """The condition of type ``kind`` with its new ``row`` of status, reason and message; its transition time is ``now``
-    where there is no ``old`` one or that has another status, and else the old one's, None too. ``generation`` is that
-    which was judged, 0 where that is not known."""
+    """The condition of type ``kind`` with its new ``row`` of status, reason and message. Its transition time is that of
+    the ``old`` one (None too) if that has the same status, else ``now``. ``generation`` is the one judged, 0 if
+    unknown."""
     status, reason, message = row
     since = old.last_transition_time if old and old.status == status else now
     return Condition(

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules on ``metadata`` (``invalid-name``, ``name-too-long``, ``invalid-label``, ``namespace-missing``), on names and
-on references to objects (``invalid-reference``), as every API server has them for custom resources (apimachinery
-``ValidateObjectMeta``); a name cut to fit with an ending."""
+"""Rules on ``metadata`` of custom resources (``invalid-name``, ``name-too-long``, ``invalid-label``,
+``namespace-missing``; apimachinery ``ValidateObjectMeta``), on names and on references to objects
+(``invalid-reference``); a name cut to fit with an ending."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ NAME_LIMIT = 63
 
 
 def with_ending(name: str, ending: str, limit: int = NAME_LIMIT) -> str:
-    """The name with the ``ending`` behind it, in at most ``limit`` characters: of a longer one as much as fits, so that
-    two names can come to be one. ``-`` and ``.`` right before the ending are dropped. The ending is to be shorter than
-    the limit."""
+    """The name with the ending behind it, in at most ``limit`` characters: a longer name is cut, so that two can come
+    to be one. ``-`` and ``.`` right before the ending are dropped. The ending must be shorter than the limit."""
     return name[: limit - len(ending)].rstrip("-.") + ending
 
 
 def name_problem(name: str) -> str:
-    """Why this cannot be the name of an object, in words, or an empty text (RFC 1123 subdomain of 1 to 253
-    characters)."""
+    """Why this cannot be the name of an object (RFC 1123 subdomain of 1 to 253 characters), in words, or an empty
+    text."""
     if len(name) <= 253 and re.fullmatch(DNS_SUBDOMAIN, name):
         return ""
     wanted = "1 to 253 lower-case letters, digits, '-' and '.' are wanted, a letter or digit at each end"
@@ -35,8 +34,8 @@ def name_problem(name: str) -> str:
 
 
 def check_reference(name: str, path: str) -> t.Iterator[Found]:
-    """What is wrong with a name at ``path`` that refers to another object: one of ``empty-text`` and
-    ``invalid-reference``, or nothing. The object need not be there."""
+    """What is wrong with a name at ``path`` that refers to another object: ``empty-text``, ``invalid-reference`` or
+    nothing."""
     if not name:
         yield Found("empty-text", path, f"{path.rpartition('.')[2]} must not be empty")
     elif name_problem(name):
@@ -47,11 +46,11 @@ def check_metadata(
     metadata: ObjectMeta, name_limit: int | None, pattern: str = "", form: str = "", namespaced: bool = False
 ) -> t.Iterator[Found]:
     """What is wrong with the metadata of an object, in this order: ``invalid-name`` (an empty one too),
-    ``name-too-long``, by whether its kind is ``namespaced`` one of ``unexpected-namespace``, ``namespace-missing`` and
+    ``name-too-long``, ``unexpected-namespace`` or, if its kind is ``namespaced``, ``namespace-missing`` or
     ``invalid-namespace``, and ``invalid-label`` for each bad key or value of a label and each bad key of an annotation.
 
-    ``name_limit`` is the number of characters that the kind allows, None for no limit of its own; names are also of the
-    form ``pattern``, in words ``form``, where the kind has one.
+    ``name_limit`` is in characters, None for no other; ``pattern``, in words ``form``, is what names must match
+    besides.
     """
     problem = name_problem(metadata.name)
     if not problem and pattern and not re.fullmatch(pattern, metadata.name):

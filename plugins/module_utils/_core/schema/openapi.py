@@ -50,10 +50,9 @@ _LEAVES: dict[str, Schema] = {
 
 
 def schema_of(cls: type) -> Schema:
-    """The structural schema (OpenAPI v3) of an object of this dataclass. What limits the values of a list or a map
-    stands with its items; of ``metadata`` it says only that it is an object. A label selector is replaced as a whole,
-    conditions are merged by their type. ``matches``, ``unique`` and ``digits`` of ``Prop`` do not stand in it: an API
-    server does not judge them."""
+    """The structural schema (OpenAPI v3) of an object of this dataclass. Limits on the values of a list or a map stand
+    with its items; ``metadata`` is only said to be an object. ``matches``, ``unique`` and ``digits`` of ``Prop`` are
+    not in it."""
     fields = fields_of(cls)
     out: Schema = {"type": "object", "properties": {each.json: _field_schema(each) for each in fields}}
     required = [each.json for each in fields if each.required]

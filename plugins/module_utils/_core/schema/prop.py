@@ -1,8 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a field of a manifest is described where it is declared: one declaration serves reading, writing, checking and
-the CRD."""
+"""How a field of a manifest is described where it is declared: for reading, writing, checking and the CRD at once."""
 
 from __future__ import annotations
 
@@ -19,14 +18,13 @@ MAX_INT32 = 2**31 - 1  # the published types hold such counts in 32 bits
 class Prop:
     """What the type annotation of a field does not say.
 
-    ``doc`` stands in the CRD, and as the hint where the field is missing or of a wrong type. ``json`` is the name in
-    manifests (camelCase of the attribute if empty). ``required`` follows from the lack of a default. Limits are
-    inclusive; None is no limit. ``rules`` are CEL rules ``(expression, message)`` for the API server. An empty ``enum``
-    takes any text. All of a text has the form ``pattern`` (in what RE2 and Python have in common; anchored in kinds
-    that we install), which ``form`` puts in words and ``code`` names where it does not fit; ``matches`` gives what is
-    true for a text of that form, instead of a pattern that would take too long, in kinds that we never install.
-    ``digits`` takes a whole number for its digits, as a repair. The values of a ``quantity`` map are quantities; a
-    ``raw`` one is an object of any form. A list that is ``unique`` holds each value once.
+    ``doc`` stands in the CRD, and as a hint where the field is missing or of a wrong type and no better one is known.
+    ``json`` is the name in manifests (camelCase of the attribute if empty). Limits are inclusive; None leaves those of
+    the type. ``rules`` are CEL rules ``(expression, message)`` for the API server. An empty ``enum`` takes any text.
+    All of a text has the form ``pattern`` (in what RE2 and Python have in common; anchored in kinds that we install),
+    in words ``form``, with the problem ``code``; ``matches``, a function, stands for a pattern that would take too
+    long, in kinds that we never install. ``digits`` takes a whole number for its digits, as a repair. A ``quantity``
+    map holds quantities; a ``raw`` one is an object of any form. A ``unique`` list holds each value once.
     """
 
     doc: str
@@ -50,8 +48,8 @@ class Prop:
 
 
 def prop(doc: str, default: t.Any = REQUIRED, **details: t.Any) -> t.Any:
-    """A dataclass field with its description, ``details`` being the other fields of ``Prop``; without a default the
-    field is required in manifests. TypeError for a detail that ``Prop`` does not have."""
+    """A dataclass field with its description, ``details`` being the other fields of ``Prop``; without a default it is
+    required in manifests. TypeError for a detail that ``Prop`` does not have."""
     metadata = {"prop": Prop(doc=doc, **details)}
     if isinstance(default, Mapping):
         # Python 3.11 takes any default without a hash for a mutable one; the empty mapping is shared all the same.

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The size of a status as JSON, the largest that an API server takes (1.2 MiB), and what says that something was left
-out of it (``StatusTrimmed``)."""
+"""The size of an object or status as JSON, the most that is written (1.2 MiB), and the condition that tells that
+something was left out (``StatusTrimmed``)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ REASON = "TooLarge"
 
 
 def size_of(part: t.Any) -> int:
-    """Bytes of an object of ours, or a part of one that is a dataclass, as canonical JSON of its manifest (``encode``).
-    FleetError and RecursionError as of ``canonical_json``."""
+    """Bytes of an object of ours, or a dataclass in one, as canonical JSON. FleetError and RecursionError as of
+    ``canonical_json``."""
     return size_of_json(encode(part))
 
 

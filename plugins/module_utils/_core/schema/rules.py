@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every rule that a manifest can break, one row each with its problem code and class (``python -m ...schema.rules``
-prints them); which broken ones have a cause of their own, and which items of a list they lead to."""
+"""Every rule that a manifest can break, with its problem code and class (``python -m ...schema.rules`` prints them);
+which broken ones have a cause of their own, and which items of a list they lead to."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Rule:
     """``code`` is that of the problem or finding; ``text`` says what is wrong. ``kinds`` are those that it is for, with
     commas, or ``all``.
 
-    ``rule_class``: SCHEMA, the API server with our CRDs refuses it and so do we; CORE, only we do; REPAIR, the server
-    refuses what was written and accepts what we make of it; WARNING, accepted with a finding.
+    ``rule_class``: SCHEMA, the API server with our CRDs refuses it and so do we; CORE, only we do; REPAIR, we accept
+    what we make of it, with a finding (``strict``: a problem); WARNING, accepted with a finding.
     """
 
     code: str
@@ -31,9 +31,9 @@ class Rule:
 
 @dataclass(frozen=True)
 class Found:
-    """A broken rule (``code``: of ``RULES``, or of those of NodePools) at a field path, which is empty for the whole
-    document. ``hint`` says how to mend it, empty if there is none; ``meant`` is what should stand there, None unless
-    only one thing can be meant."""
+    """A broken rule (``code``: of ``RULES``, or of those of NodePools) at a field path, empty for the whole document.
+    ``hint`` says how to mend it, or is empty; ``meant`` is what should stand there, None unless only one thing can be
+    meant."""
 
     code: str
     path: str
@@ -44,15 +44,13 @@ class Found:
 
 def not_overlapping(known: t.Iterable[Found], found: t.Iterable[Found]) -> t.Iterator[Found]:
     """Those of ``found``, in their order, whose path is none of the ``known`` ones, and neither below nor around one:
-    one cause, one problem. Rules over several fields say nothing where a field itself is wrong already. Among
-    themselves they are not compared."""
+    rules over several fields say nothing where a field itself is wrong already."""
     apart = apart_from(known)
     return (each for each in found if apart(each.path))
 
 
 def apart_from(known: t.Iterable[Found]) -> t.Callable[[str], bool]:
-    """A function that tells of a path whether it is none of the ``known`` ones, and neither below nor around one. An
-    empty path is around no other."""
+    """A function that tells whether a path is none of the ``known`` ones, and neither below nor around one."""
     outermost: list[tuple[str, ...]] = []
     for place in sorted({_steps(each.path) for each in known}):
         if not outermost or not _within(place, outermost[-1]):
@@ -71,7 +69,7 @@ def apart_from(known: t.Iterable[Found]) -> t.Callable[[str], bool]:
 
 
 def indexes_at(paths: t.Iterable[str], path: str) -> frozenset[str]:
-    """Indexes, as text, of the items of the list at ``path`` that one of ``paths`` leads to or into; keys, of a map."""
+    """The indexes, as text, of the items of the list at ``path`` that ``paths`` lead to or into; of a map, the keys."""
     start = f"{path}["
     return frozenset(each[len(start) :].partition("]")[0] for each in paths if each.startswith(start))
 
@@ -304,7 +302,7 @@ RULE_OF: t.Mapping[str, Rule] = {rule.code: rule for rule in RULES}
 
 
 def as_markdown() -> str:
-    """All rules as the table in ``docs/objects.md``, in Markdown, in the order of ``RULES``."""
+    """All rules as the table in ``docs/objects.md``, in the order of ``RULES``."""
     rows = [f"| `{rule.code}` | {rule.rule_class} | {rule.kinds} | {rule.text} |" for rule in RULES]
     return "\n".join(["| code | class | kinds | what is wrong |", "|---|---|---|---|", *rows]) + "\n"
 

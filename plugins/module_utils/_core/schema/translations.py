@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Words of translated pages about update runs, for hints: states and fields have English names in every language."""
+"""French and Spanish words for states, days and fields of update runs, for hints: manifests have English ones."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ _ENGLISH_FIELD = {word: known for known, words in _FIELDS.items() for word in wo
 
 
 def english(word: str, known: t.Collection[str]) -> str:
-    """A hint to write the English word that a French or Spanish one stands for (a state, a day, a level), if it is one
-    of ``known``; else an empty text. Case and spaces around do not count."""
+    """A hint with the English word that a French or Spanish one stands for (a state, a day, a level), if it is one of
+    ``known``; else empty."""
     return _hint(_ENGLISH.get(_plain(word), ""), known)
 
 
 def english_field(word: str, fields: t.Iterable[str]) -> str:
-    """A hint with the name of the field that a French or Spanish word stands for, if it is one of ``fields``; else an
-    empty text. Case and spaces around do not count."""
+    """A hint with the name of the field that a French or Spanish word stands for, if it is one of ``fields``; else
+    empty."""
     return _hint(_ENGLISH_FIELD.get(_plain(word), ""), tuple(fields))
 
 

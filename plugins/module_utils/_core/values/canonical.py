@@ -1,10 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""JSON: one text for one value, canonical (``not-json``) or by lines that compare well, its SHA-256 digest, whether two
-values are the same; the value of a text, strictly read; and halves of surrogate pairs.
+"""JSON: one text for one value, canonical (``not-json``) or by lines that compare well; its SHA-256 digest; whether two
+values are the same; a text strictly read; halves of surrogate pairs.
 
-The digest is of our own form; upstream's are not matched. A text is read as strictly as the standard has it.
+The digest is of our own form, not upstream's.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c
 
 
 def canonical_json(value: t.Any) -> bytes:
-    """The one JSON text of a value: UTF-8, sorted keys, no spaces; 1 and 1.0 differ, and keys that are numbers, true or
-    null become texts. FleetError ``not-json`` for YAML dates, .nan, halves of surrogate pairs, keys of mixed types and
-    the like; RecursionError for what is too deep."""
+    """The canonical JSON text of a value, in UTF-8, with sorted keys. FleetError ``not-json`` for what JSON does not
+    have, such as dates, .nan and halves of surrogate pairs, and for keys that cannot be sorted; RecursionError for what
+    is nested too deep."""
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return text.encode()
@@ -33,14 +33,14 @@ def canonical_json(value: t.Any) -> bytes:
 
 
 def strict_json(text: str | bytes, pairs: t.Callable[[list[tuple[str, t.Any]]], t.Any] | None = None) -> t.Any:
-    """The value of a JSON text, as ``json.loads`` reads it, ``pairs`` being its ``object_pairs_hook``; without one the
-    last of equal keys counts. ValueError for anything else, and for NaN, Infinity and numbers without end such as
-    1e999, which the standard does not have; RecursionError for what is too deep. Halves of surrogate pairs pass."""
+    """The value of a JSON text, as ``json.loads`` reads it with ``pairs`` as its ``object_pairs_hook``; without one the
+    last of equal keys counts. ValueError for anything else, for NaN, Infinity and floats that are too large (1e999),
+    which pass there; RecursionError for what is nested too deep. Halves of surrogate pairs pass."""
     return json.loads(text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=pairs)
 
 
 def is_unicode(text: str) -> bool:
-    """Whether there is no half of a surrogate pair in it: readers of JSON and YAML give such, and it is no text."""
+    """Whether the text holds no half of a surrogate pair, which readers of JSON and YAML can give."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -60,9 +60,9 @@ def _finite(text: str) -> float:
 
 
 def comparable_text(value: t.Any) -> str:
-    """A text that is the same for the same value of JSON, and for no other: 1, 1.0 and true, which are equal in Python,
-    differ. Of what JSON has not, such as a date or a map with dates as keys, what Python writes for it, and nothing is
-    refused; RecursionError for what is too deep."""
+    """A text by which values of JSON are compared: the same for the same value, else another; 1, 1.0 and true, equal in
+    Python, differ. What JSON does not have, such as a date, is written as Python does. ValueError for a value that
+    holds itself, RecursionError for what is nested too deep."""
     try:
         return json.dumps(value, sort_keys=True, default=repr)
     except TypeError:
@@ -70,22 +70,21 @@ def comparable_text(value: t.Any) -> str:
 
 
 def is_same(one: t.Any, other: t.Any) -> bool:
-    """Whether these are the same value of JSON, as of ``comparable_text``, which is asked only where Python calls the
-    two equal. Lists are compared in order, maps whatever theirs."""
+    """Whether two values of JSON are the same: the order of keys does not count, 1, 1.0 and true differ, as do a list
+    and a tuple. Errors as of ``comparable_text``."""
     return bool(one == other) and comparable_text(one) == comparable_text(other)
 
 
 def digest_of(value: t.Any) -> str:
-    """SHA-256 of the canonical JSON, 64 hexadecimal digits in lower case without ``sha256:``. FleetError and
-    RecursionError as of ``canonical_json``."""
+    """SHA-256 of the canonical JSON: 64 hexadecimal digits in lower case, without ``sha256:``. Errors as of
+    ``canonical_json``."""
     return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
 def json_by_lines(document: t.Mapping[str, t.Any]) -> str:
-    """JSON text with a line for each entry of each list or map right in the document, keys, which are to be texts,
-    sorted, with a newline at its end, all in ASCII. TypeError for a value that JSON does not have, such as a date; NaN
-    and Infinity are written as such. Made several times faster than with indentation, and still to be compared by
-    lines."""
+    """JSON text that compares well by lines, in ASCII, with sorted keys, which must be texts: each entry of the
+    document begins a line, as does each entry of a list or map right in it. TypeError for what JSON does not have, such
+    as a date, but NaN and Infinity are written. Python's own indentation is several times slower."""
     parts = ",\n".join(f"{json.dumps(key)}: {_part(document[key])}" for key in sorted(document))
     return f"{{\n{parts}\n}}\n"
 
@@ -101,5 +100,6 @@ def _part(value: t.Any) -> str:
 
 
 def joined_pairs(text: str) -> str:
-    """The text of JSON with each escaped surrogate pair as its character: YAML is read with the character alone."""
+    """The JSON text with each escaped surrogate pair replaced by its character: a YAML reader leaves them two
+    halves."""
     return _PAIR.sub(lambda found: found[1] + bytes.fromhex(found[2] + found[3]).decode("utf-16-be"), text)

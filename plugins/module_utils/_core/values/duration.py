@@ -1,11 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Durations as Go reads and writes them (``time.ParseDuration``, ``time.Duration.String``), in whole nanoseconds; whole
-minutes as Karpenter's budgets take them and windows are told (``120h``, ``1h30m``); and spans in words for people (``2
-h 5 min``).
+"""Durations as Go reads and writes them (``time.ParseDuration``), in whole nanoseconds; whole minutes as in budgets and
+windows (``120h``, ``1h30m``); spans in words for people (``2 h 5 min``).
 
-``metav1.Duration`` reads the same texts; Karpenter's ``NillableDuration`` also takes the word ``Never``.
+Karpenter's ``NillableDuration`` also takes the word ``Never``.
 """
 
 from __future__ import annotations
@@ -51,20 +50,18 @@ def parse_duration(text: str) -> int:
 
 
 def parse_or_never(text: str) -> int | None:
-    """Nanoseconds, as of ``parse_duration``, ValueError included; None for ``Never``, written just so."""
+    """As ``parse_duration``, ValueError included; None for ``Never``."""
     return None if text == NEVER else parse_duration(text)
 
 
 def as_timedelta(nanoseconds: int) -> timedelta:
-    """Nanoseconds as a timedelta, rounded down (towards the past) to whole microseconds, the finest that Python
-    has."""
+    """Nanoseconds as a timedelta, rounded down (negative ones too) to whole microseconds."""
     return timedelta(microseconds=nanoseconds // MICROSECOND)
 
 
 def format_duration(nanoseconds: int) -> str:
-    """Nanoseconds as the text that Go prints: ``1h30m0s``, ``1m0.5s``, and below a second one unit with a fraction:
-    ``1.5ms``. ``0s`` for 0; a minus in front of a negative one. A number beyond 64 bits, which Go does not have, is
-    written all the same."""
+    """Nanoseconds as the text that Go prints: ``1h30m0s``, ``1m0.5s``, ``0s``, and below a second one unit with a
+    fraction: ``1.5ms``."""
     sign, size = ("-" if nanoseconds < 0 else ""), abs(nanoseconds)
     if size == 0:
         return "0s"
@@ -80,8 +77,8 @@ def format_duration(nanoseconds: int) -> str:
 
 
 def duration_text(minutes: int) -> str:
-    """A duration of whole minutes, 0 or more, written as the schema of Karpenter's budgets takes them: ``120h``,
-    ``30m``, ``1h30m``, and ``0m`` for 0."""
+    """A duration of whole minutes, 0 or more, as the schema of Karpenter's budgets takes it: ``120h``, ``1h30m``, and
+    ``0m`` for 0."""
     hours, rest = divmod(minutes, 60)
     return (f"{hours}h" if hours else "") + (f"{rest}m" if rest or not hours else "")
 
@@ -108,7 +105,7 @@ def _decimal(size: int, unit: int) -> str:
 
 def span_words(span: timedelta) -> str:
     """A span for people, cut to whole seconds, from an hour on to minutes: ``4 s``, ``3 min 20 s``, ``2 h 5 min``. A
-    negative one is ``0 s``, for another machine's clock may be ahead."""
+    negative one is ``0 s``."""
     seconds = max(int(span.total_seconds()), 0)
     minutes, hours = seconds // 60, seconds // 3600
     if hours:

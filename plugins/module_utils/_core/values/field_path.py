@@ -1,11 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Field paths such as ``spec.budgets[0].nodes`` and ``metadata.labels[example.com/team]``: written, and followed in
-documents, whose values are read and set by them, here and nowhere else.
+"""Field paths such as ``spec.budgets[0].nodes`` and ``metadata.labels[example.com/team]``: what stands there in a
+document is read and set.
 
-``field`` and ``with_field`` take plain names of fields, known beforehand; ``value_at`` and ``set_at``, any path of a
-finding.
+``field`` and ``with_field`` take plain names of fields; ``value_at`` and ``set_at``, any path of a finding.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ _NAME = re.compile(r"(?P<key>[^.\[]+)")
 
 
 def below(path: str, key: t.Any) -> str:
-    """The path of the field ``key`` of the object at ``path``, which is empty for the whole document: with a dot. A key
-    that itself has dots is for brackets, which are not written here."""
+    """The path of the field ``key`` of the object at ``path``, joined with a dot; the key alone if ``path`` is empty
+    (the whole document)."""
     return f"{path}.{key}" if path else str(key)
 
 
@@ -36,19 +35,19 @@ def field(document: t.Any, path: str) -> t.Any:
 
 
 def with_field(document: Mapping[str, t.Any], path: str, value: t.Any) -> dict[str, t.Any]:
-    """A copy in which ``value`` stands at a path of names, or nothing for None; what is there on the way must be
-    mappings (TypeError or AttributeError), and where nothing or an empty value is there, one is made. Only what stands
-    on the way is copied, the rest is shared."""
+    """A copy of the document, sharing the rest, in which ``value`` stands at a path of names, or nothing for None.
+    Where nothing, or an empty value, stands on the way, a mapping is made, for None too; where another value does,
+    TypeError or AttributeError."""
     name, _dot, rest = path.partition(".")
     inner = with_field(document.get(name) or {}, rest, value) if rest else value
     return {key: each for key, each in {**document, name: inner}.items() if key != name or inner is not None}
 
 
 def step(value: t.Any, path: str) -> tuple[str | int, str] | None:
-    """The key or index that ``path`` goes through first, and the rest, without a dot in front; None if the document
-    does not have it, or is neither a dict nor a list; ``path`` is not empty.
+    """The key or index that ``path``, which is not empty, goes through first, and the rest, without a dot in front;
+    None if the document does not have it, or is neither a dict nor a list.
 
-    Keys may hold dots, brackets and quotes, and one in brackets may be in quotes: the longest one that fits wins.
+    Keys may hold dots and brackets: the longest one that fits wins. If none does, quotes in brackets are taken off.
     """
     if isinstance(value, list):
         index = _INDEX.match(path)
@@ -93,12 +92,9 @@ def value_at(document: t.Any, path: str) -> t.Any:
 
 def set_at(document: t.Any, path: str, value: t.Any) -> None:
     """Sets what stands at ``path``, which is not empty, in the document itself, or takes it away for None (an item of a
-    list becomes null).
-    Mappings that are not there on the way are made, but for None, lists never: an index into nothing becomes a key.
-
-    Nothing happens where the way goes through something else than mappings and lists, or through or to an item of a
-    list that is not there or null.
-    """
+    list becomes null). Mappings that are missing on the way are made, but for None; an index into nothing becomes a
+    key. Nothing happens where the way goes through something else than dicts and lists, or to an item that is not there
+    or null."""
     while True:
         key, path = step(document, path) or _first_step(path)
         there = document.get(key) if isinstance(document, dict) else _item(document, key)

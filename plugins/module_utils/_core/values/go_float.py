@@ -19,8 +19,8 @@ _WORD = re.compile(r"([+-]?)(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
 
 
 def parse_float(text: str) -> float | None:
-    """The floating-point number of a text, in decimal or hexadecimal, with ``_`` between digits or not, infinite and
-    NaN in words too; None where Go reports an error, which includes spaces around and numbers too large for 64 bits."""
+    """The floating-point number of a text, in decimal or hexadecimal, also with ``_`` between digits, or in words
+    (infinite, NaN); None where Go reports an error, as for numbers too large for 64 bits."""
     word = _WORD.fullmatch(text)
     if word is not None:
         return float(text)

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instants read, and written as Kubernetes has them (RFC 3339 in UTC), for names, and for people by the clock of a
-zone, or taken out of a text; and one that is a span later, as far as a calendar has it. Nobody else writes them."""
+"""Instants read, and written as Kubernetes has them (RFC 3339 in UTC), for names, or for people in a time zone; taken
+out of a text; and moved by a span."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _WRITTEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z|\b[A-Z][a-z]{2
 
 
 def parse_time(text: str) -> datetime:
-    """An instant as aware UTC, in RFC 3339 or another form of ISO 8601 that Python reads, finer than microseconds cut;
-    ValueError otherwise. An instant without a zone is none, nor is one outside the years 1 to 9999 of UTC."""
+    """An instant as aware UTC, in RFC 3339 or another form of ISO 8601 that Python reads, finer than microseconds cut.
+    ValueError for others, without a time zone, and outside the years 1 to 9999 of UTC."""
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone")
@@ -27,8 +27,8 @@ def parse_time(text: str) -> datetime:
 
 
 def parse_present(text: str) -> datetime:
-    """An instant that is to stand for the present, from which it is looked years ahead and back: as of ``parse_time``,
-    and ValueError outside the years 1000 to 8999 too."""
+    """As ``parse_time``, for an instant from which years ahead and back are looked at: ValueError outside the years
+    1000 to 8999 too."""
     instant = parse_time(text)
     if not 1000 <= instant.year < 9000:
         raise ValueError(f"{text!r} is too far away")
@@ -36,8 +36,8 @@ def parse_present(text: str) -> datetime:
 
 
 def later(instant: datetime, span: timedelta) -> datetime | None:
-    """The instant so much later, or earlier for a negative span, by the clock of its time zone: real time for one in
-    UTC, and not over a clock change. None where no calendar has it, outside the years 1 to 9999."""
+    """The instant so much later by the clock of its time zone, which over a clock change is not real time. None outside
+    the years 1 to 9999."""
     try:
         return instant + span
     except OverflowError:
@@ -45,8 +45,8 @@ def later(instant: datetime, span: timedelta) -> datetime | None:
 
 
 def write_time(instant: datetime, precision: str = "auto") -> str:
-    """An aware instant in RFC 3339, in UTC with a ``Z``: by default with microseconds only where there are any, or cut
-    to whole SECONDS (``metav1.Time``), or always with MICROSECONDS (``metav1.MicroTime``)."""
+    """An aware instant in RFC 3339, in UTC with a ``Z``: with microseconds where there are any, by SECONDS never
+    (``metav1.Time``), by MICROSECONDS always (``metav1.MicroTime``)."""
     return instant.astimezone(UTC).isoformat(timespec=precision).replace("+00:00", "Z")
 
 
@@ -66,8 +66,8 @@ def write_local(instant: datetime, zone: tzinfo) -> str:
 
 
 def without_instants(text: str) -> str:
-    """The text with ``...`` in place of each instant that ``write_time`` or ``write_local`` has written into it: it
-    stays the same when they move."""
+    """The text with ``...`` in place of instants as ``write_time`` and ``write_local`` write them: it stays the same
+    when they move."""
     return _WRITTEN.sub("...", text)
 
 

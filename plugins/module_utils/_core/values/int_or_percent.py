@@ -17,28 +17,24 @@ _INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
 
 
 def int64(text: str) -> int | None:
-    """A signed 64-bit integer in decimal digits (Go's ``strconv.ParseInt``), a sign and any number of zeros in front
-    allowed; None for anything else, one beyond 64 bits or with spaces around too."""
+    """A signed 64-bit integer in decimal digits (Go's ``strconv.ParseInt``), with or without a sign and zeros in front;
+    None for anything else, with spaces around too."""
     found = _INTEGER.fullmatch(text)
     number = int(found[1] + found[2]) if found else INT64.stop
     return number if number in INT64 else None
 
 
 def is_int_or_text(value: object) -> bool:
-    """Whether the manifest's value fits the type at all: a 32-bit integer, which a truth value is not, or any text."""
+    """Whether a manifest's value fits the type: a 32-bit integer, which a truth value is not, or any text."""
     if isinstance(value, bool):
         return False
     return isinstance(value, str) or (isinstance(value, int) and value in INT32)
 
 
 def scaled(value: int | str, total: int, round_up: bool) -> int:
-    """The number that ``value`` stands for: an integer of 32 bits is itself, even above ``total``, a percentage is
-    taken of ``total`` and rounded up, or without ``round_up`` down, to a whole number. Negative ones and those above
-    100% are taken as they are.
-
-    ValueError for anything else; plain numbers in quotes are refused too, as upstream does. Percentages are computed in
-    64-bit floats like upstream's, which is exact while percentage x total stays below 2^53.
-    """
+    """The number that ``value`` stands for: a 32-bit integer itself, even above ``total``; a percentage of ``total``,
+    in 64-bit floats like upstream's, rounded up, or without ``round_up`` down. Negative ones and those above 100% count
+    too. ValueError for anything else, plain numbers in quotes too, as upstream has it."""
     if not is_int_or_text(value):
         raise ValueError(f"{value!r:.60} is neither a 32-bit integer nor a percentage")
     if isinstance(value, int):

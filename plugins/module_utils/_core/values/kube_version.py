@@ -25,12 +25,12 @@ _Rank = tuple[int, tuple[tuple[int, int, str], ...]]
 @total_ordering
 @dataclass(frozen=True)
 class KubeVersion:
-    """One version. ``pre`` is what follows the first ``-``, ``build`` what follows ``+``; a missing patch is 0, so that
+    """One version. ``pre`` is its suffix after ``-``, ``build`` that after ``+``; a missing patch is 0, so that
     ``v1.34`` equals ``v1.34.0``.
 
     Order: alpha, beta and rc come before their release, as Kubernetes publishes them. Any other suffix is a vendor's
     build *of* the release (``-gke.1234``, ``+k3s1``) and comes after it, so that an upgrade from ``v1.33.5`` to
-    ``v1.33.5-gke.1234`` is never taken for a downgrade. Semantic Versioning would order those the other way round.
+    ``v1.33.5-gke.1234`` is no downgrade, as it would be in Semantic Versioning.
     """
 
     major: int
@@ -42,7 +42,7 @@ class KubeVersion:
     @classmethod
     def parse(cls, text: str) -> KubeVersion:
         """Reads a version with or without ``v``, the patch and suffixes; ValueError, which names the text, for anything
-        else, and for numbers of more than nine digits or with a zero in front."""
+        else, also for numbers of more than nine digits."""
         found = _VERSION.fullmatch(text)
         if found is None:
             raise ValueError(f"{text!r} is not a Kubernetes version such as v1.34.2")
@@ -52,11 +52,11 @@ class KubeVersion:
 
     @property
     def is_prerelease(self) -> bool:
-        """Whether ``pre`` begins with alpha, beta or rc; a vendor's suffix (``-gke.1234``) makes none."""
+        """Whether ``pre`` begins with alpha, beta or rc; a vendor's suffix (``-gke.1234``) does not."""
         return self.pre.startswith(_BEFORE_RELEASE)
 
     def minor_distance(self, other: KubeVersion) -> int:
-        """Minors from this version up to ``other``; negative if ``other`` is older; patch levels and suffixes do not
+        """Minors from this version up to ``other``, negative if that has a lower one; patches and suffixes do not
         count. ValueError across majors."""
         if self.major != other.major:
             raise ValueError(f"{self} and {other} differ in the major version")
@@ -82,9 +82,9 @@ def _rank(suffix: str) -> _Rank:
 
 
 def pieces_in_order(text: str, number: int, word: int) -> t.Iterator[tuple[int, int, str]]:
-    """The numbers and words of a text as a sort key: (``number``, digits, text) and (``word``, 0, text), so that the
-    lesser of ``number`` and ``word`` comes first; what is between them is left out. Numbers go by their size, however
-    many digits they have, and zeros in front do not count."""
+    """The numbers and words of a text, in parts of a sort key: (``number``, digits, text) and (``word``, 0, text), so
+    that the lesser of ``number`` and ``word`` comes first. Numbers of any length go by their size; zeros in front, and
+    what is between the pieces, do not count."""
     for piece in _PIECES.findall(text):
         digits = piece.lstrip("0")
         yield (number, len(digits), digits) if piece.isdigit() else (word, 0, piece)

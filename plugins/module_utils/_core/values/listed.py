@@ -10,9 +10,8 @@ import typing as t
 
 
 def listed(names: t.Sequence[str], most: int = 6, between: str = ", ") -> str:
-    """``a, b and 3 more``: the first ``most`` names in the order given, and how many more there are; all of them,
-    without "and", if there are no more than that, and an empty text for none; a name that is there twice counts twice.
-    What holds commas itself is parted by ``between="; "``."""
+    """``a, b and 3 more``: the first ``most`` names, and how many more there are; all, without "and", if there are no
+    more. Names that hold commas are parted by ``between="; "``."""
     if len(names) <= most:
         return between.join(names)
     comma = between.strip() if between != ", " else ""
@@ -20,7 +19,7 @@ def listed(names: t.Sequence[str], most: int = 6, between: str = ", ") -> str:
 
 
 def number_of(count: int, noun: str, one: str = "", many: str = "") -> str:
-    """``1 object``, ``2,000 objects``, ``0 objects``: for nouns that take an s. With verbs, of one and of many, the one
-    that fits stands behind it: ``1 object is``, ``2 objects are``."""
+    """``1 object``, ``2,000 objects``, ``0 objects``: for nouns that take an s; with verbs of one and of many, the one
+    that fits behind it: ``1 object is``, ``2 objects are``."""
     verb = one if count == 1 else many
     return f"{count:,} {noun}{'' if count == 1 else 's'}{f' {verb}' if verb else ''}"

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 
 def merge_patched(target: t.Any, patch: t.Any) -> t.Any:
-    """``target`` after the patch: objects key by key, where null takes a key away and is in no new object, and anything
-    else, lists too, as the patch has it. The arguments are not changed; the result shares parts with them."""
+    """``target`` after the patch: objects key by key, where null takes a key away; anything else, lists too, as the
+    patch has it. The result shares parts with both, which stay as they are."""
     if not isinstance(patch, Mapping):
         return patch
     out = dict(target) if isinstance(target, Mapping) else {}

@@ -14,22 +14,21 @@ ImageOrder = tuple[tuple[int, int, str], ...]
 
 
 def image_order(version: str) -> ImageOrder:
-    """A sort key of versions, or of full names, of images of one family, under which newer ones come later: piece by
-    piece, numbers by their size and behind words; what is neither letter nor digit, and zeros in front, do not
-    count."""
+    """A sort key for versions, or full names, of images of one family, newer ones later: piece by piece as of
+    ``pieces_in_order``, numbers behind words."""
     return tuple(pieces_in_order(version, number=1, word=0))
 
 
 def split_image(name: str) -> tuple[str, str]:
     """Family and version of a full name such as ``AKSUbuntu-2204gen2containerd-202309.26.0``, parted at its last dash;
-    without a dash, the name and an empty version."""
+    without one, the version is empty."""
     family, dash, version = name.rpartition("-")
     return (family, version) if dash else (name, "")
 
 
 def oldest_image(images: t.Iterable[str]) -> str:
-    """The one image of all, or the oldest if they are versions of one family; of equally old ones any; empty for none,
-    for images of several families, and where one of several has no version."""
+    """The oldest of versions of one family of images, any of equally old ones; a single image itself. Empty for none,
+    several families, or one of several without a version."""
     found = set(images)
     if len(found) == 1:
         return found.pop()

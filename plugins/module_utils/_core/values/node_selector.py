@@ -27,7 +27,7 @@ NAME_FIELD = "metadata.name"
 
 @dataclass(frozen=True)
 class NodeSelectorRequirement:
-    """One expression; ``operator`` is In, NotIn, Exists, DoesNotExist, Gt or Lt."""
+    """One expression; ``operator`` is to be In, NotIn, Exists, DoesNotExist, Gt or Lt."""
 
     key: str
     operator: str
@@ -50,14 +50,14 @@ class NodeSelector:
 
 
 def node_selector(manifest: t.Mapping[str, t.Any]) -> NodeSelector:
-    """The selector of a manifest whose types are right already, a missing list or term being empty; what it says is
-    judged by ``check_node_selector``."""
+    """The selector of a manifest whose types are right, a missing list or term being empty; ``check_node_selector``
+    judges what it says."""
     return NodeSelector(tuple(_term(each or {}) for each in manifest.get("nodeSelectorTerms") or ()))
 
 
 def requirements(rows: t.Iterable[t.Mapping[str, t.Any]] | None) -> tuple[NodeSelectorRequirement, ...]:
-    """The expressions of a node selector in a manifest, such as ``matchExpressions`` or a NodePool's ``requirements``;
-    types are right already, None stands for no expressions, and a missing key or operator is an empty text."""
+    """The expressions of a node selector in a manifest, such as ``matchExpressions`` or a NodePool's ``requirements``,
+    none for None. Types are right; a missing key or operator is an empty text."""
     return tuple(
         NodeSelectorRequirement(each.get("key", ""), each.get("operator", ""), tuple(each.get("values") or ()))
         for each in rows or ()
@@ -65,8 +65,8 @@ def requirements(rows: t.Iterable[t.Mapping[str, t.Any]] | None) -> tuple[NodeSe
 
 
 def check_node_selector(selector: NodeSelector) -> list[tuple[str, str]]:
-    """The problems of a node selector as (path below the selector, message), of each expression the first, in order; an
-    empty list means that every term can be judged. A selector or a term without parts has none."""
+    """The problems of a node selector as (path below the selector, message), the first of each expression; a selector
+    or a term without parts has none."""
     return [
         (f"nodeSelectorTerms[{index}].{path}", message)
         for index, term in enumerate(selector.terms)
@@ -75,11 +75,8 @@ def check_node_selector(selector: NodeSelector) -> list[tuple[str, str]]:
 
 
 def selects(selector: NodeSelector, labels: Labels, name: str) -> bool:
-    """Whether any term matches the node of these labels and this ``metadata.name``; a selector or a term without any
-    parts matches none. ValueError if no term matches and one of them is malformed.
-
-    Terms behind the first that matches are not looked at, malformed or not.
-    """
+    """Whether any term matches the node of these labels and this ``metadata.name`` (without a name, expressions over
+    fields hold); a term without any parts does not. ValueError if no term matches and one is malformed."""
     problems = []
     for term in selector.terms:
         found = _check_term(term)
@@ -92,9 +89,8 @@ def selects(selector: NodeSelector, labels: Labels, name: str) -> bool:
 
 
 def requirement_matches(one: NodeSelectorRequirement, labels: Labels) -> bool:
-    """Whether an expression of a node selector over labels, in which ``check_node_selector`` finds nothing, holds for
-    the labels of a node; an absent key satisfies NotIn and DoesNotExist only, and Gt and Lt, which exclude the bound,
-    do not hold for a value that is no 64-bit whole number."""
+    """Whether a valid expression over labels holds for those of a node. An absent key satisfies NotIn and DoesNotExist
+    only; Gt and Lt exclude the bound, and values that are no 64-bit integers."""
     if one.operator in (NOT_IN, DOES_NOT_EXIST) and one.key not in labels:
         return True
     if one.key not in labels or one.operator == DOES_NOT_EXIST:

@@ -4,7 +4,7 @@
 """Parts of JSON documents that others wrote, each of the type that is wanted: text, name, whole number, map, list; and
 the type of a value in words. ``null`` counts as absent.
 
-ValueError names the part that is something else, and nothing of what it is.
+ValueError names the part, and nothing of its value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WORDS: t.Mapping[type, str] = {  # true is an int, too
 
 
 def text(of: Part, key: str) -> str:
-    """The text under a key of a document; empty where it is absent or null. ValueError for anything else."""
+    """The text under a key of a document; empty where it is absent. ValueError for anything else."""
     found = of.get(key)
     if isinstance(found, str):
         return found
@@ -38,7 +38,7 @@ def text(of: Part, key: str) -> str:
 
 
 def name(of: Part, key: str = "name") -> str:
-    """The text under a key of a document that has to be there. ValueError if it is absent, empty or no text."""
+    """The text under a key of a document. ValueError if it is absent, empty or no text."""
     found = text(of, key)
     if not found:
         raise ValueError(f"{key} is missing")
@@ -46,8 +46,8 @@ def name(of: Part, key: str = "name") -> str:
 
 
 def number(of: Part, key: str) -> int:
-    """The whole number under a key of a document, of any size and sign; 0 where it is absent or null. ValueError for
-    anything else, 2.0 and true too."""
+    """The whole number under a key of a document, of any size and sign; 0 where it is absent. ValueError for anything
+    else, 2.0 and true too."""
     found = _typed(of, key, int, "whole number", 0)
     if isinstance(found, bool):
         raise ValueError(f"{key} is no whole number")
@@ -60,8 +60,7 @@ def is_whole_number(value: t.Any, least: int) -> t.TypeGuard[int]:
 
 
 def mapping(of: Part, key: str) -> Part:
-    """The map under a key of a document, itself and no copy; empty where it is absent or null. ValueError for anything
-    else."""
+    """The map under a key of a document, no copy; empty where it is absent. ValueError for anything else."""
     found = of.get(key)
     if found is None:
         return {}
@@ -72,7 +71,7 @@ def mapping(of: Part, key: str) -> Part:
 
 def texts(of: Part, key: str) -> t.Mapping[str, str]:
     """The map of texts under a key of a document; empty where it is absent. ValueError for anything else, and where a
-    value in it is null or no text; its keys are not looked at."""
+    value in it is null or no text."""
     found = mapping(of, key)
     if not all(isinstance(each, str) for each in found.values()):
         raise ValueError(f"{key} is no map of texts")
@@ -90,8 +89,7 @@ def rows(of: Part, key: str) -> list[Part]:
 
 
 def type_words(value: t.Any) -> str:
-    """The JSON type of a value in words, such as ``a map``, where the value itself may be a secret; ``no JSON`` for
-    others."""
+    """The JSON type of a value in words, such as ``a map``, where the value may be a secret; ``no JSON`` for others."""
     for kind, words in _WORDS.items():
         if isinstance(value, kind):
             return words

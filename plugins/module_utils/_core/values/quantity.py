@@ -5,7 +5,7 @@
 three ways to print them, and the float that upstream sorts by.
 
 The value is a whole number of nano units, because the upstream type rounds everything finer up (away from zero) to
-nano. Binary forms are capped at 2^63-1 where upstream leaves its 64-bit path; decimal forms are not capped.
+nano. Binary forms are capped at 2^63-1 where upstream leaves its 64-bit path.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Quantity:
     """An amount. Equality, order and hash follow the value alone, so ``1`` equals ``1000m``.
 
     ``nanos`` is the exact value in 10^-9; ``format`` is one of the three formats above; ``mantissa`` x 10^``scale`` is
-    the value as it was written; ``written`` is the text that is printed back, or empty to print the canonical form.
+    the value as ``approximate`` computes it; ``written`` is the text that is printed back, or empty for the canonical
+    form.
     """
 
     nanos: int
@@ -50,13 +51,13 @@ class Quantity:
 
     @classmethod
     def of_nanos(cls, nanos: int, format: str = DECIMAL_SI) -> Quantity:
-        """The amount of so many 10^-9, printed in its canonical form; ``format`` is one of the three formats."""
+        """The amount of so many 10^-9, printed in the canonical form of ``format``, one of the three formats."""
         return cls(nanos, format, nanos, -9)
 
     @property
     def canonical(self) -> str:
-        """The one text for this value in its format; BinarySI of a size below 1024 or with a fraction is printed as
-        DecimalSI, and 0 is ``0`` in all."""
+        """The one text for this value in its format; BinarySI below 1024 in size or with a fraction is printed as
+        DecimalSI."""
         if self.nanos == 0:
             return "0"
         if self.format == BINARY_SI and self.nanos % NANO == 0 and abs(self.nanos) >= 1024 * NANO:
@@ -65,21 +66,20 @@ class Quantity:
 
     @property
     def as_text(self) -> str:
-        """What the upstream type prints: the input where it was kept, else the canonical form."""
+        """The text to print: the input where it was kept, else the canonical form."""
         return self.written or self.canonical
 
     @property
     def value(self) -> str:
-        """The exact value as text: a plain decimal without suffix, exponent and trailing zeros, such as ``1536`` or
-        ``0.1``."""
+        """The exact value as text, a plain decimal without suffix or exponent, such as ``1536`` or ``0.1``."""
         whole, fraction = divmod(abs(self.nanos), NANO)
         text = f"{whole}.{fraction:09d}".rstrip("0").rstrip(".")
         return f"-{text}" if self.nanos < 0 else text
 
     @property
     def approximate(self) -> float:
-        """The float that upstream sorts by, mantissa x 10^scale as written (``AsApproximateFloat64``): equal quantities
-        of other spellings may differ in the last digit, and too large ones are infinite. Zero is 0."""
+        """The float that upstream sorts by (``AsApproximateFloat64``), infinite for one that is too large: other
+        spellings of a quantity may differ in the last digit."""
         if not self.nanos:
             return 0.0
         try:
@@ -110,8 +110,8 @@ class Quantity:
 
 @lru_cache(maxsize=16384)
 def parse_quantity(text: str) -> Quantity:
-    """Reads one quantity exactly as ``resource.ParseQuantity`` does; ValueError, which names the text, where that
-    refuses it, and for more than 999 digits or an exponent beyond 999."""
+    """Reads one quantity as ``resource.ParseQuantity`` does; ValueError where that refuses it, and for more than 999
+    digits or an exponent beyond 999."""
     found = _NUMBER.match(text)
     if not text or found is None:
         raise ValueError(f"{text!r:.60} is not a quantity")
@@ -136,8 +136,8 @@ def parse_quantity(text: str) -> Quantity:
 
 
 def read_quantity(value: object) -> Quantity:
-    """A quantity as it stands in a manifest: a text, with spaces around it ignored, or a number as Python writes it.
-    ValueError for anything else, true and NaN too, and as of ``parse_quantity``."""
+    """A quantity as it stands in a manifest: a text, spaces around it ignored, or a number. ValueError for anything
+    else, true and NaN too, and as of ``parse_quantity``."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return parse_quantity(str(value))
     if not isinstance(value, str):
@@ -146,7 +146,7 @@ def read_quantity(value: object) -> Quantity:
 
 
 def approximate(text: str) -> float:
-    """The float that property sorters work with; it may depend on the spelling (``0.3`` is not ``300m``), and may be
+    """The float that property sorters work with; it may depend on the spelling (``0.3`` is not ``300m``), and be
     infinite. ValueError as of ``parse_quantity``."""
     return parse_quantity(text).approximate
 

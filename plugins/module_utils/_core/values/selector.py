@@ -30,7 +30,7 @@ _DNS_SUBDOMAIN = re.compile(DNS_SUBDOMAIN)
 
 @dataclass(frozen=True)
 class LabelSelectorRequirement:
-    """One expression: ``operator`` is In, NotIn, Exists or DoesNotExist."""
+    """One expression; ``operator`` is to be In, NotIn, Exists or DoesNotExist."""
 
     key: str
     operator: str
@@ -39,8 +39,8 @@ class LabelSelectorRequirement:
 
 @dataclass(frozen=True)
 class LabelSelector:
-    """All of ``match_labels`` and ``match_expressions`` must hold; an empty selector matches everything, and None in
-    its place nothing."""
+    """All of ``match_labels`` and ``match_expressions`` must hold; an empty selector matches everything, None in its
+    place nothing."""
 
     match_labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
@@ -59,8 +59,8 @@ class LabelSelector:
 
 
 def label_selector(manifest: Mapping[str, t.Any]) -> LabelSelector:
-    """The selector of a manifest whose types are right already, with empty texts for a missing key or operator; what it
-    says is judged by ``check_selector``."""
+    """The selector of a manifest whose types are right, a missing key or operator being an empty text;
+    ``check_selector`` judges what it says."""
     return LabelSelector(
         match_labels=dict(manifest.get("matchLabels") or {}),
         match_expressions=tuple(
@@ -72,7 +72,7 @@ def label_selector(manifest: Mapping[str, t.Any]) -> LabelSelector:
 
 def check_selector(selector: LabelSelector) -> list[tuple[str, str]]:
     """All problems of a label selector (keys, operators, values) as (path below it, message), those of matchLabels
-    first; an empty list means that it can be used."""
+    first; empty if it can be used."""
     problems: list[tuple[str, str]] = []
     for key, value in selector.match_labels.items():
         path = f"matchLabels[{key}]"
@@ -89,8 +89,8 @@ def selector_problem(selector: LabelSelector | None) -> str:
 
 
 def label_key_problem(key: str) -> str | None:
-    """Why ``key`` is no label key, in words, or None: an optional lower-case DNS prefix of at most 253 characters
-    before a slash, and a name of 1 to 63."""
+    """Why ``key`` is no label key (an optional lower-case DNS prefix of at most 253 characters and a slash, then a name
+    of 1 to 63), in words, or None."""
     prefix, slash, name = key.rpartition("/")
     if slash and not (len(prefix) <= 253 and _DNS_SUBDOMAIN.fullmatch(prefix)):
         return f"{key!r} is not a label key: the part before the last '/' is not a lower-case DNS name"
@@ -123,8 +123,8 @@ def compile_selector(selector: LabelSelector | None) -> Matcher:
 
 
 def matches(selector: LabelSelector | None, labels: Labels) -> bool:
-    """Whether a selector in which ``check_selector`` finds nothing matches the labels; None matches nothing, as in
-    apimachinery, and an empty one everything. An absent key satisfies NotIn and DoesNotExist."""
+    """Whether a valid selector matches the labels; None matches nothing, an empty one everything, as in apimachinery.
+    An absent key satisfies NotIn and DoesNotExist."""
     if selector is None:
         return False
     return all(key in labels and labels[key] == value for key, value in selector.match_labels.items()) and all(

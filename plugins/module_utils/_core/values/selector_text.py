@@ -27,12 +27,10 @@ _WORDS = {operator: word for word, operator in _SETS.items()}
 
 
 def parse_selector(text: str) -> LabelSelector:
-    """The selector of a text such as ``tier=gold,region in (eu,us),!canary``; its parts, which must all hold, are
-    ``match_expressions``, ``=`` too.
+    """The selector of a text such as ``tier=gold,region in (eu,us),!canary``; all its parts are ``match_expressions``.
 
-    ``!=`` and ``notin`` also match where the label is absent. ValueError for anything else, malformed keys and values
-    too; ``<`` and ``>``, which Kubernetes knows for node affinity, are none of the operators here, and an empty text,
-    which would select everything, is none either.
+    ``!=`` and ``notin`` also match where the label is absent. ValueError for anything else: malformed keys and values,
+    the operators ``<`` and ``>``, and an empty text, which would select everything.
     """
     tokens = _Tokens(tuple(_TOKEN.findall(text)))
     found = [_requirement(tokens)]
@@ -48,9 +46,9 @@ def parse_selector(text: str) -> LabelSelector:
 
 
 def selector_text(selector: LabelSelector) -> str:
-    """The text of a selector that can be used, such as ``tier=gold,region in (eu,us),!canary``: matchLabels by their
-    keys, then expressions in their order, In with one value as ``region in (eu)``. Empty for one that selects
-    everything, which is not read back; KeyError for an operator that is none."""
+    """The text of a valid selector, such as ``tier=gold,region in (eu,us),!canary``: matchLabels by their keys, then
+    expressions in their order. Empty for one that selects everything, which ``parse_selector`` refuses. KeyError for an
+    unknown operator."""
     labels = (f"{key}={value}" for key, value in sorted(selector.match_labels.items()))
     return ",".join((*labels, *map(_requirement_text, selector.match_expressions)))
 

@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How many of so many nodes budgets let go for one reason at one instant, as results have it (``limit``, ``total``,
-``binding``, ``arithmetic``, why): each budget and its ``nodes`` read, amounts compared (Karpenter,
-``NodePool.GetAllowedDisruptionsByReason``).
+"""How many of so many nodes budgets let go for one reason at one instant (``limit``, ``binding``, ``arithmetic``, why):
+budgets and their ``nodes`` read, amounts compared (Karpenter, ``NodePool.GetAllowedDisruptionsByReason``).
 
 Budgets only ever lower the limit: the smallest value among those that are active and cover the reason. A budget that
 cannot be evaluated closes the pool for every reason, also for those that it does not cover.
@@ -34,8 +33,8 @@ class Amount:
     percent: bool
 
     def of(self, total: int) -> int:
-        """How many of ``total`` nodes that is: a percentage of them, rounded up, or the number itself, which may be
-        negative or above ``total``."""
+        """How many of ``total`` nodes that is: a percentage, rounded up, or the number itself, negative or above
+        ``total`` too."""
         # 64-bit floats as upstream; exact while percentage x total stays below 2^53.
         return math.ceil(float(self.number) * float(total) / 100) if self.percent else self.number
 
@@ -43,7 +42,7 @@ class Amount:
 @dataclass(frozen=True, slots=True)
 class BudgetRule:
     """A budget, read. ``window`` None means always, or, with a ``schedule_problem``, that schedule or duration cannot
-    be read; ``amount`` is None where ``nodes`` cannot. The problems say why, in words, empty where all is well."""
+    be read; ``amount`` is None where ``nodes`` cannot. The problems say why, or are empty."""
 
     budget: Budget
     window: Window | None
@@ -52,31 +51,30 @@ class BudgetRule:
     nodes_problem: str = ""
 
     def active(self, now: datetime) -> bool | None:
-        """Whether it is active at a naive instant in UTC, as it always is without schedule and duration; None if these
-        cannot be read."""
+        """Whether it is active at a naive instant in UTC, always without schedule and duration; None if these cannot be
+        read."""
         if self.window is not None:
             return self.window.active(now)
         return None if self.schedule_problem else True
 
     def value(self, active: bool | None, total: int) -> int:
-        """How many of ``total`` nodes may go by this budget alone, reasons left aside: ``UNLIMITED`` where it is not
-        active, 0 where it cannot be evaluated, negative where its amount is."""
+        """How many of ``total`` nodes may go by this budget alone: ``UNLIMITED`` where it is not active, 0 where it
+        cannot be evaluated, negative where its amount is."""
         if active:
             return 0 if self.amount is None else self.amount.of(total)
         return 0 if active is None else UNLIMITED
 
     def error(self, active: bool | None) -> str:
-        """Why it cannot be evaluated, in words, empty if it can. An unusable ``nodes`` matters only while the budget is
+        """Why it cannot be evaluated, in words, or empty. An unreadable ``nodes`` matters only while the budget is
         active."""
         return self.schedule_problem or (self.nodes_problem if active else "")
 
 
 @dataclass(frozen=True)
 class BudgetAnswer:
-    """What one budget says, and why. ``active`` is None if its schedule cannot be read; ``value`` is how many nodes may
-    go by this budget alone, whatever the reason, ``UNLIMITED`` where it is not active. ``error`` says why it cannot be
-    evaluated, ``arithmetic`` how the value came about, both empty where there is nothing to say; ``why``, whether and
-    why it counts for the reason, is never empty."""
+    """What one budget says, and why. ``active`` is None if its schedule cannot be read; ``value`` is as of
+    ``BudgetRule.value``. ``error`` says why it cannot be evaluated, ``arithmetic`` how the value came about, or are
+    empty; ``why`` says whether and why it counts for the reason."""
 
     budget: Budget
     active: bool | None
@@ -86,8 +84,7 @@ class BudgetAnswer:
     arithmetic: str
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: the fields, ``budget`` as in a manifest; ``value`` is None for no limit, as where it is
-        not active."""
+        """As results have it: the fields, ``budget`` as in a manifest; ``value`` is None for no limit."""
         return {
             "budget": self.budget.as_dict(),
             "active": self.active,
@@ -101,9 +98,8 @@ class BudgetAnswer:
 @dataclass(frozen=True, slots=True)
 class Allowed:
     """The answer for one reason and ``total`` nodes that count. ``limit`` is before nodes are subtracted that are being
-    disrupted already: ``UNLIMITED`` where nothing limits, 0 with ``error`` (some budget could not be evaluated), and
-    negative where a budget's number is, or wraps to 32 bits as upstream. ``active`` is as of ``BudgetRule.active``, for
-    each of ``rules``."""
+    disrupted already: ``UNLIMITED`` where nothing limits, 0 with ``error`` (some budget cannot be evaluated), negative
+    where a budget's amount is. ``active`` is as of ``BudgetRule.active``, for each of ``rules``."""
 
     reason: str
     total: int
@@ -114,15 +110,15 @@ class Allowed:
 
     @property
     def budgets(self) -> tuple[BudgetAnswer, ...]:
-        """What each budget says and why, in the order of the list; worked out at each look."""
+        """What each budget says and why, in the order of the list."""
         return tuple(
             _answer(rule, on, self.total, self.reason) for rule, on in zip(self.rules, self.active, strict=True)
         )
 
     @property
     def binding(self) -> tuple[int, ...]:
-        """The places, from 0 and in order, of the active budgets that set the limit: several on a tie, none if nothing
-        limits. If some cannot be evaluated, just these, whatever their reasons."""
+        """The places, from 0 and in order, of the active budgets that set the limit, several on a tie. If some cannot
+        be evaluated, just these, whatever their reasons."""
         rows = list(enumerate(zip(self.rules, self.active, strict=True)))
         if self.error:
             return tuple(index for index, (rule, on) in rows if rule.error(on))
@@ -138,8 +134,8 @@ class Allowed:
         return max(self.limit - disrupting, 0)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: the fields without ``rules`` and ``active``, with ``binding`` and ``budgets``, each as of
-        ``BudgetAnswer.as_dict``; ``limit`` is None for no limit."""
+        """As results have it: the fields without ``rules`` and ``active``, with ``binding`` and ``budgets``; ``limit``
+        is None for no limit."""
         return {
             "reason": self.reason,
             "total": self.total,
@@ -151,21 +147,18 @@ class Allowed:
 
 
 def allowed(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str) -> Allowed:
-    """How many of ``nodes`` counted nodes may be disrupted at an aware instant for a reason, as of ``decide``, before
-    those that are being disrupted already are subtracted."""
+    """How many of ``nodes`` counted nodes may be disrupted at an aware instant for a reason, as of ``decide``, those
+    not subtracted that are disrupted already."""
     utc = now.astimezone(UTC).replace(tzinfo=None)
     rules = tuple([rule_of(each) for each in budgets])
     return decide(rules, tuple([each.active(utc) for each in rules]), nodes, reason)
 
 
 def decide(rules: tuple[BudgetRule, ...], active: tuple[bool | None, ...], nodes: int, reason: str) -> Allowed:
-    """How many of ``nodes`` counted nodes may be disrupted for a reason, where it is known which budgets are active:
-    None is a schedule that cannot be read.
-
-    A budget that cannot be evaluated closes for every reason: the limit is 0 then, and ``error`` is set; an unreadable
-    ``nodes`` does so only while active. ``UNLIMITED`` if none is active for the reason. ValueError if there are not as
-    many of ``active`` as of ``rules``.
-    """
+    """How many of ``nodes`` counted nodes may be disrupted for a reason, where it is known which budgets are active
+    (None: the schedule cannot be read). A budget that cannot be evaluated closes for every reason: the limit is 0, with
+    ``error``. ``UNLIMITED`` if none is active for the reason. ValueError if there are not as many of ``active`` as of
+    ``rules``."""
     limit, error = UNLIMITED, False
     for rule, on in zip(rules, active, strict=True):
         if on is None or (on and rule.amount is None):
@@ -178,7 +171,7 @@ def decide(rules: tuple[BudgetRule, ...], active: tuple[bool | None, ...], nodes
 @lru_cache(maxsize=4096)
 def rule_of(budget: Budget) -> BudgetRule:
     """A budget with its amount and its window, kept for the next time it is asked for; what cannot be read is told in
-    it, and nothing is raised."""
+    it."""
     amount = read_amount(budget.nodes)
     problem = "" if amount else f"{budget.nodes!r:.40} is neither a number nor a percentage"
     try:
@@ -188,11 +181,8 @@ def rule_of(budget: Budget) -> BudgetRule:
 
 
 def read_amount(text: str) -> Amount | None:
-    """``nodes`` of a budget, a text, as upstream evaluates it, which is more than admission lets through, negative ones
-    too; None if it cannot be read.
-
-    Numbers are read in 64 bits, and those without ``%`` then cut to 32: 3000000000 comes out negative.
-    """
+    """``nodes`` of a budget as upstream evaluates it, negative ones too; None if it cannot be read. Numbers are read in
+    64 bits, and those without ``%`` then cut to 32: 3000000000 comes out negative."""
     number = int64(text.removesuffix("%"))
     if number is None:
         return None
@@ -201,8 +191,7 @@ def read_amount(text: str) -> Amount | None:
 
 def never_above(one: Amount | None, other: Amount | None) -> bool:
     """Whether one amount of nodes of a budget is at most the other in pools of any size but 0; one that cannot be read
-    (None) is 0. Between a number and a percentage True is certain, and False is not: a percentage above 100 counts as
-    100, and none is taken to be at most a negative number."""
+    (None) is 0. Between a number and a percentage True is certain, and False is not."""
     one, other = one or Amount(0, False), other or Amount(0, False)
     if one.percent == other.percent:
         return one.number <= other.number
@@ -217,7 +206,7 @@ def is_zero(amount: Amount | None) -> bool:
 
 
 def budget_limit_or_none(value: int) -> int | None:
-    """The limit of budgets as our own documents have it: None for ``UNLIMITED``."""
+    """The limit of budgets as results have it: None for ``UNLIMITED``."""
     return None if value == UNLIMITED else value
 
 

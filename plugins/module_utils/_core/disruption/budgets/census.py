@@ -21,8 +21,8 @@ NAMED = 20
 
 @dataclass(frozen=True)
 class NodeCensus:
-    """The names of a pool's nodes, in the order in which they were given: those that are ``counted``; of these, those
-    that are ``disrupting`` and consume the budget, each with why; those that are ``excluded``, each with why."""
+    """The names of a pool's nodes, in the order in which they were given: ``counted``; of these, with why, those that
+    are ``disrupting`` and use up the budget; and, with why, those that are ``excluded``."""
 
     counted: tuple[str, ...] = ()
     disrupting: t.Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -36,8 +36,7 @@ class NodeCensus:
 
 @dataclass(frozen=True)
 class PoolAllowance:
-    """How many nodes a pool may lose at one instant for one reason, and why: its census with the answer of its
-    budgets."""
+    """What a pool may lose at one instant for one reason: its census with the answer of its budgets."""
 
     census: NodeCensus
     answer: Allowed
@@ -49,14 +48,14 @@ class PoolAllowance:
 
     @property
     def writes_blocked_event(self) -> bool:
-        """Whether upstream writes an event that the pool may lose nothing: only where the limit is 0 and nodes count,
-        not where it is used up or negative."""
+        """Whether upstream writes an event that the pool may lose nothing: only where the limit is 0 and nodes
+        count."""
         return self.answer.limit == 0 and self.census.total > 0
 
     @cached_property
     def text(self) -> str:
-        """The sum in words: nodes that count, the limit with the arithmetic of the budgets that set it, nodes that are
-        disrupted, the first 20 with why, and what remains; without a limit only the total, and that there is none."""
+        """The sum in words: nodes that count, the limit with its arithmetic, nodes that are disrupted, the first 20
+        with why, and what remains; without a limit only the total."""
         limit = budget_limit_or_none(self.answer.limit)
         how = "; ".join(text for index in self.answer.binding if (text := self.answer.budgets[index].arithmetic))
         told = listed([f"{name} {why}" for name, why in self.census.disrupting.items()], NAMED)
@@ -78,9 +77,7 @@ class PoolAllowance:
 
 
 def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, NodeCensus]:
-    """The census of each pool that has nodes, by its name, nodes in the order given; those of no pool are under "". A
-    pool without any node is not in it; pools come in the order of their first node that counts, then those in which
-    none does.
+    """The census of each pool that has nodes, by its name, nodes in the order given; those of no pool are under "".
 
     Nodes whose NodeClaim is being deleted, that a command has marked, or that are not Ready stay in the total and are
     subtracted from what is allowed, each once. Not counted, but ``excluded``, are those without a NodeClaim or Node,
@@ -107,8 +104,8 @@ def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, NodeCensus]:
 def pool_allowances(
     pools: t.Mapping[str, t.Sequence[Budget]], nodes: t.Iterable[CountedNode], now: datetime, reason: str
 ) -> dict[str, PoolAllowance]:
-    """For each of ``pools`` (its budgets by its name), in this order, what it may lose for a reason at an aware
-    instant, also where it has no nodes; nodes of other pools are left out."""
+    """For each of ``pools`` (its budgets by its name), what it may lose for a reason at an aware instant, also without
+    nodes."""
     census = take_census(nodes)
     out = {}
     for name, budgets in pools.items():

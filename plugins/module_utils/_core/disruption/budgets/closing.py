@@ -25,8 +25,8 @@ NAMED = 3
 
 
 def opens_at(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str) -> datetime | None:
-    """When the limit of ``nodes`` counted nodes is above 0 again, for a reason, in aware UTC, after an aware instant at
-    which it is not (else that instant itself); None if it is not within ``horizons``."""
+    """The first instant from ``now`` on, both aware, at which the limit of ``nodes`` counted nodes for a reason is
+    above 0; None if it is not within ``horizons``."""
     for ahead in horizons(budgets):
         changes = timeline(budgets, now, now + ahead, nodes, reason).changes
         found = next((each.at for each in changes if each.limit > 0), None)
@@ -36,9 +36,9 @@ def opens_at(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str
 
 
 def horizons(budgets: t.Iterable[Budget]) -> tuple[timedelta, timedelta]:
-    """How far to look ahead at first (9 days), and then at most: 366 days, or fewer, but at least 9, where the budgets
-    open more than ``MOST_SPANS`` times in it, each taken to open every day. ``@every`` and schedules that cannot be
-    read are not counted."""
+    """How far to look ahead at first (9 days), and then at most: 366 days, or fewer, but at least 9, where the budgets,
+    each taken to open every day, open more than ``MOST_SPANS`` times in it; ``@every`` and unreadable schedules not
+    counted."""
     windows = (rule_of(each).window for each in budgets)
     a_day = sum(len(each.day) for each in windows if each is not None)
     return NEARBY, max(NEARBY, min(A_YEAR, timedelta(days=MOST_SPANS // max(a_day, 1))))
@@ -51,9 +51,9 @@ def ahead_words(budgets: t.Iterable[Budget]) -> str:
 
 
 def closed_words(answer: Allowed, opens: datetime | None, now: datetime) -> str:
-    """Which budgets let none go, of an answer with a limit of 0 or less, the first three of them and how many more, and
-    until when, in UTC: ``budget 2 (0 nodes, 21:00-04:00 UTC) until Fri 04:00 UTC``, or without ``opens`` ``for a year
-    or more``, in place of the year what ``ahead_words`` gives. One that is alone in the list has no number."""
+    """Which budgets let none go, of an answer with a limit of 0 or less, the first three and how many more, and until
+    when, in UTC: ``budget 2 (0 nodes, 21:00-04:00 UTC) until Fri 04:00 UTC``, or without ``opens`` ``for a year or
+    more`` (as of ``ahead_words``). One that is alone in the list has no number."""
     rows = answer.budgets
     alone = len(rows) == 1
     found = []

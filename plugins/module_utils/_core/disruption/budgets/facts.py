@@ -20,10 +20,8 @@ from .timeline import Active, activity
 @dataclass(frozen=True)
 class ReasonFacts:
     """Spans in aware UTC, in order and apart: ``closed``, no node may go in pools of any size; ``unlimited``, no limit.
-
     ``deciding`` are the places, from 0, of the budgets that limit at some time while no other is as low in pools of any
-    size; of equal ones, and of those that cannot be evaluated, the first.
-    """
+    size; of equal ones, and of those that cannot be evaluated, the first."""
 
     reason: str
     closed: Spans
@@ -34,19 +32,18 @@ class ReasonFacts:
 
     @property
     def never_permits(self) -> bool:
-        """Whether all from ``start`` to ``end`` is closed; False if that is no time."""
+        """Whether all from ``start`` to ``end``, which is later, is closed."""
         return self.closed == ((self.start, self.end),)
 
     @property
     def never_limits(self) -> bool:
-        """Whether all from ``start`` to ``end`` is unlimited; False if that is no time."""
+        """Whether all from ``start`` to ``end``, which is later, is unlimited."""
         return self.unlimited == ((self.start, self.end),)
 
 
 def reason_facts(budgets: t.Sequence[Budget], start: datetime, end: datetime) -> tuple[ReasonFacts, ...]:
-    """The facts of each reason (Empty, Drifted, Underutilized, in this order) between two aware instants; without any
-    span if the second is not later. An empty list is unlimited all the time; budgets that cannot be read close, and
-    raise nothing."""
+    """The facts of each reason (Empty, Drifted, Underutilized, in this order) between two aware instants. An empty list
+    is unlimited all the time; budgets that cannot be read close."""
     rules = tuple([rule_of(each) for each in budgets])
     begin, until = start.astimezone(UTC), end.astimezone(UTC)
     steps = list(activity(rules, begin.replace(tzinfo=None), until.replace(tzinfo=None)))

@@ -5,8 +5,7 @@
 ``nodes-overflow``, ``schedule-never-fires``, ``reasons-empty``, ``window-empty``, ``windows-overlap``; proved over a
 year: ``no-budget``, ``budget-never-permits``, ``unlimited-outside-windows``, ``budget-never-binds``.
 
-Everything found here is admitted by API servers: the schema is weaker than what Karpenter evaluates, and budgets only
-restrict, so that a list can say something else than it seems to.
+API servers can admit such lists: the schema is weaker than what Karpenter evaluates.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Lint:
     what should stand there (None: nothing); empty if we cannot tell.
 
     ``reasons`` and ``spans`` (aware instants, the first five at most) are those that it speaks of. ``consent`` says
-    what the mended form disrupts when it is applied; empty: nothing that we know of.
+    what the mended form disrupts when it is applied, as far as we know.
     """
 
     code: str
@@ -67,18 +66,16 @@ class Lint:
 def lint_budgets(
     budgets: tuple[Budget, ...], start: datetime, possible: tuple[str, ...] = REASONS, path: str = BUDGETS
 ) -> tuple[Lint, ...]:
-    """All findings about a list, those about single budgets first and in its order, proved over the 366 days that
-    follow ``start``, an aware instant; ``path`` is where the list stands; only those about single budgets if one of
-    these is an error.
+    """All findings about a list, each budget by itself first and in its order, then together, unless one has an error,
+    proved over the 366 days that follow ``start``, an aware instant; ``path`` is where the list stands.
 
     Errors are ``schedule-unreadable``, ``nodes-unreadable``, ``nodes-overflow`` and ``schedule-never-fires``; besides
-    them there are, of single budgets, ``reasons-empty``, ``window-empty`` and ``windows-overlap``, of the list
+    them there are, of a budget by itself, ``reasons-empty``, ``window-empty`` and ``windows-overlap``, of all together
     ``no-budget``, ``budget-never-permits``, ``reason-without-budget``, ``unlimited-outside-windows``,
     ``budget-never-binds`` and ``reason-never-binds``.
 
-    ``possible`` are the reasons for which the pool's policy lets nodes be disrupted at all: only for these it is told
-    that nothing limits, an empty list aside. Of how long an opening is nothing is said: a budget limits when a
-    disruption starts, and not how long it takes. What is found is kept for the next time, and not to be changed.
+    ``possible`` are the reasons that the pool's policy has: only for these it is told that nothing limits, an empty
+    list aside. What is found is kept for the next time.
     """
     single = [each for place, budget in enumerate(budgets) for each in _alone(budget, f"{path}[{place}]")]
     if any(each.level == ERROR for each in single):

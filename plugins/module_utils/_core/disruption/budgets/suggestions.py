@@ -34,12 +34,12 @@ TRIED = timedelta(weeks=3)
 
 def zero_outside_windows(budgets: Budgets) -> Budgets | None:
     """The list with its always active 0 put outside the windows beside it, which were meant to permit only inside
-    themselves: first the windows, or, where all have one amount, that as one budget that is always active; then the 0
+    themselves: first the windows, or, where all have one amount, one budget of that which is always active; then the 0
     for the rest of the week.
 
-    None if that is not what the list looks like (no always active 0, no window, or a window of 0), if its budgets are
-    for different reasons, if its windows are not the same every week, or if trying the new list out shows other limits
-    inside them. ValueError as of ``weekly_spans``.
+    None without an always active 0, or a window, with a window of 0, if its budgets are for different reasons or its
+    windows not the same every week, or if trying the new list out shows other limits. ValueError as of
+    ``weekly_spans``.
     """
     zeros = [each for each in budgets if each.schedule is None and is_zero(rule_of(each).amount)]
     windows = tuple(each for each in budgets if each not in zeros)
@@ -53,13 +53,11 @@ def zero_outside_windows(budgets: Budgets) -> Budgets | None:
 
 
 def default_outside_windows(budgets: Budgets) -> Budgets | None:
-    """The list with upstream's default, 10%, added outside its windows, where nothing limits; no limit inside them
-    changes. It stands last; where all windows are 0, or differ from week to week and permit no more than it, first and
-    always active.
+    """The list with upstream's default, 10%, added outside its windows, where nothing limits: last, or, where all
+    windows are 0, or differ from week to week and permit no more than it, first and always active.
 
-    None for an empty list, if a budget is always active, if they are for different reasons, if the default cannot be
-    kept out of windows that differ from week to week and permit more, or if trying the new list out shows other limits.
-    ValueError as of ``weekly_spans``.
+    None for an empty list, if a budget is always active or they are for different reasons, if windows that differ from
+    week to week permit more, or if trying the new list out shows other limits. ValueError as of ``weekly_spans``.
     """
     if not budgets or any(each.schedule is None for each in budgets) or len({each.reasons for each in budgets}) != 1:
         return None
@@ -73,9 +71,8 @@ def default_outside_windows(budgets: Budgets) -> Budgets | None:
 
 
 def windows_in_words(budgets: Budgets) -> str:
-    """When any of the scheduled budgets is active, in words as of ``week_in_words``, which is "never" where there is
-    none, or none has a duration; "its windows" if one is an ``@every``, or not the same every week. ValueError as of
-    ``weekly_spans``."""
+    """When any of the scheduled budgets is active, as of ``week_in_words``; "its windows" if one is an ``@every``, or
+    not the same every week. ValueError as of ``weekly_spans``."""
     week = weekly_spans(each for each in budgets if each.schedule is not None)
     return "its windows" if week is None else week_in_words(week)
 

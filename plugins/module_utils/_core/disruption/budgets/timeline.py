@@ -2,11 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """When the limit that its budgets set a pool changes over a span of time: all instants, the next one, openings between
-them (``lowest``, ``highest``), spans that others close; and which budgets are active when.
-
-Between two changes the limit depends on the number of nodes alone. The instants given here are those at which windows
-of budgets open and close, to the second, so that nothing is missed between them.
-"""
+them (``lowest``, ``highest``), spans that others close; and which budgets are active when."""
 
 from __future__ import annotations
 
@@ -36,7 +32,7 @@ Active = tuple[bool | None, ...]  # pylint: disable=unsupported-binary-operation
 @dataclass(frozen=True, slots=True)
 class LimitChange:
     """From ``at``, in aware UTC, on ``limit`` or ``error`` is another; ``limit`` is ``UNLIMITED`` if nothing limits,
-    negative where a budget's number is, or wraps. ``error``: some budget cannot be evaluated, so that it is 0."""
+    negative where a budget's number is. ``error``: some budget cannot be evaluated, so that it is 0."""
 
     at: datetime
     limit: int
@@ -54,7 +50,7 @@ class LimitChange:
 @dataclass(frozen=True, slots=True)
 class Opening:
     """A span of aware instants, its end not in it, in which budgets let nodes go: ``lowest`` and ``highest`` are the
-    limits in it, 1 at least, ``UNLIMITED`` for none, before nodes are subtracted that are disrupted already."""
+    limits in it (``UNLIMITED``: none), before nodes are subtracted that are disrupted already."""
 
     start: datetime
     end: datetime
@@ -73,8 +69,8 @@ class Opening:
 
 @dataclass(frozen=True)
 class Timeline:
-    """The limits over [start, end) in aware UTC, in order; the first change is the limit at the start. Without any
-    change ``end`` is not later than ``start``."""
+    """The limits over [start, end) in aware UTC, in order; the first change is the limit at the start. There is none if
+    ``end`` is not later than ``start``."""
 
     start: datetime
     end: datetime
@@ -98,8 +94,7 @@ class Timeline:
 
 
 def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str) -> Timeline:
-    """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another; no changes if the
-    second is not later."""
+    """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another."""
     changes: list[LimitChange] = []
     for at, answer in answers_over(budgets, start, end, nodes, reason):
         if not changes or (changes[-1].limit, changes[-1].error) != (answer.limit, answer.error):
@@ -110,9 +105,8 @@ def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes:
 def answers_over(
     budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str
 ) -> t.Iterator[tuple[datetime, Allowed]]:
-    """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another: in order, the first
-    instant and each at which limit, ``error`` or the budgets that set it (``binding``) change, in aware UTC, with the
-    whole answer; nothing if the second is not later."""
+    """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another: the first and each
+    at which limit, ``error`` or ``binding`` change, in aware UTC, with the whole answer."""
     rules = tuple([rule_of(each) for each in budgets])
     begin, until = (each.astimezone(UTC).replace(tzinfo=None) for each in (start, end))
     decided: dict[int, tuple[Allowed, tuple[t.Any, ...]]] = {}
@@ -129,7 +123,7 @@ def answers_over(
 
 def with_closed_spans(found: Timeline, closed: t.Iterable[Span]) -> Timeline:
     """The same timeline with a limit of 0, and no ``error``, in ``closed``, spans of aware instants in any order, their
-    ends not in them; what lies outside of the timeline is left out."""
+    ends not in them."""
     spans = cut(joined(closed), found.start, found.end)
     instants = sorted({*(each.at for each in found.changes), *(at for span in spans for at in span if at < found.end)})
     changes: list[LimitChange] = []
@@ -144,15 +138,15 @@ def with_closed_spans(found: Timeline, closed: t.Iterable[Span]) -> Timeline:
 def now_and_next_change(
     budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str, horizon: datetime
 ) -> tuple[Allowed, LimitChange | None]:
-    """Two things: the answer of budgets for ``nodes`` counted nodes and a reason at ``now``, aware, and the next change
-    of limit or ``error`` after it and before the horizon, an aware instant; None if none comes."""
+    """The answer of budgets for ``nodes`` counted nodes and a reason at ``now``, aware, and the next change of limit or
+    ``error`` after it and before the horizon, an aware instant, or None."""
     changes = timeline(budgets, now, horizon, nodes, reason).changes if horizon > now else ()
     return allowed(budgets, now, nodes, reason), changes[1] if len(changes) > 1 else None
 
 
 def activity(rules: tuple[BudgetRule, ...], start: datetime, end: datetime) -> t.Iterator[tuple[datetime, Active]]:
-    """Which budgets are active from when on, as ``BudgetRule.active`` tells it, in the order of ``rules``; naive
-    instants in UTC, in order, the first ``start``. Two in a row may tell the same; nothing if ``end`` is not later."""
+    """Which budgets are active from when on (as of ``BudgetRule.active``, for each of ``rules``); naive instants in
+    UTC, the first ``start``. Two in a row may tell the same."""
     known: dict[int, Active] = {}
     for at, mask in _masks(rules, start, end):
         if mask not in known:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What may be disrupted on members, by pool and reason: the sum now, ``binding_budgets``, what ``blocks`` or is
 ``held`` by windows, freezes and budgets of the fleet, ``next_change``, ``openings``, ``closed_by_fleet``, and the
-coming week by half hours."""
+coming week."""
 
 from __future__ import annotations
 
@@ -43,9 +43,8 @@ A_WEEK, HALF_HOUR = timedelta(days=7), timedelta(minutes=30)
 class PoolAnswer:
     """One pool of a member and one reason. ``change`` is the next one of the limit, or of ``error``; None if none comes
     within its ``horizons``. ``held`` is what keeps our own verbs back besides the pool's budgets, in words: window or
-    freeze, kinds that could not be read, budgets of the fleet that are used up; ``week`` are the limits of the coming
-    seven days by the budgets, all that Karpenter knows, and ``closures`` when windows and freezes of the fleet close
-    them to our own verbs."""
+    freeze, kinds that could not be read, budgets of the fleet; ``week`` are the limits of the coming seven days by the
+    budgets alone, ``closures`` when windows and freezes of the fleet close them to our own verbs."""
 
     pool: BudgetedPool
     reason: str
@@ -57,27 +56,26 @@ class PoolAnswer:
 
     @property
     def allowed(self) -> int | None:
-        """How many more nodes budgets let be disrupted now, never below 0, whatever windows and freezes say; None for
-        no limit."""
+        """How many more nodes budgets let be disrupted now, never below 0, windows and freezes aside; None for no
+        limit."""
         return None if self.allowance.answer.limit == UNLIMITED else self.allowance.allowed
 
     @property
     def openings(self) -> tuple[Opening, ...]:
-        """The spans of the coming week in which the pool's budgets, windows and freezes let our verbs disrupt anything,
-        in order; budgets of the fleet are left aside, and nodes that are disrupted already not subtracted."""
+        """The spans of the coming week in which the pool's budgets, windows and freezes let our verbs disrupt anything;
+        budgets of the fleet are left aside, and nodes that are disrupted already not subtracted."""
         return with_closed_spans(self.week, ((each.start, each.end) for each in self.closures)).openings
 
     @property
     def closed_now(self) -> bool:
-        """Whether a window or a freeze of the fleet, or that nobody knows of these, keeps our verbs back at the instant
-        of the answer, as far as ``closures`` tell."""
+        """Whether a window or a freeze of the fleet, or not knowing these, keeps our verbs back at the instant of the
+        answer."""
         return any(each.start <= self.week.start for each in self.closures)
 
     @property
     def blocks(self) -> tuple[str, ...]:
         """Why the pool's budgets let nothing be disrupted now, in words: the budgets that decide, counted from 1, then
-        each node that is disrupted already, then that no node counts; empty if something may, also without a limit.
-        Windows and freezes are not told here."""
+        each node that is disrupted already, then that no node counts; empty if something may."""
         if self.allowed is None or self.allowed > 0:
             return ()
         answer, census = self.allowance.answer, self.allowance.census
@@ -134,10 +132,9 @@ def budget_answers(
     reasons: t.Sequence[str] = REASONS,
     fleet: FleetLabels = EMPTY,
 ) -> tuple[PoolAnswer, ...]:
-    """The answers at an aware instant, in the order of ``members``, then of pools as of ``budgeted_pools``, then of
-    ``reasons``; ``fleet`` as of ``fleet_limits``. No member is asked; ``members`` are as they were read. One of which
-    nobody knows when it may be worked on is closed. ValueError for a selector, an amount, a zone or a date that is
-    none."""
+    """The answers at an aware instant, by ``members``, then by pools as of ``budgeted_pools``, then by ``reasons``;
+    ``fleet`` as of ``fleet_limits``. A member of which nobody knows when it may be worked on is closed. ValueError for
+    a selector, an amount, a zone or a date that is none."""
     given, windows = tuple(members), tuple(maintenance)
     wanted = tuple(rotations)
     censuses = {each.name: member_census(each) for each in given}
@@ -163,7 +160,7 @@ def fleet_week(answer: PoolAnswer) -> Timeline:
 def half_hours(week: Timeline, zone: tzinfo, day: datetime) -> list[int | None]:
     """The lowest limit of each of the 48 half hours of the day, from midnight on, as clocks of the zone show them
     (``UNLIMITED``: none), those that the clocks repeat in one; None for those outside of ``week``, and for those that
-    the clocks skip. Of ``day`` only the date is read."""
+    the clocks skip."""
     at, end = (_midnight(day, days, zone) for days in (0, 1))
     found: list[int | None] = [None] * 48
     while at < end:

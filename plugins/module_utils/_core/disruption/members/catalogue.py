@@ -4,8 +4,7 @@
 """The list of instance types that new nodes could be: read and judged (``catalogue-invalid``), or, without one,
 observed on the nodes that are there; on-demand offerings priced by a price list, and all put into a state.
 
-No API server tells what a provider offers. Nodes tell only what there is already: with what they say, a node can be
-replaced by one of another's type, and nobody knows of a type that no node has yet.
+No API server tells what a provider offers, and nodes tell only what there is already.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _KARPENTER, _CORE = "karpenter.", "karpenter.sh/"
 @dataclass(frozen=True, kw_only=True)
 class Catalogue:
     """The instance types that new nodes could be. ``types`` None: nobody gave a list, and they are taken from the nodes
-    that are there (``observed_types``). ``prices`` of an hour, by name of the type, hold for on-demand offerings that
+    that are there (``observed_types``). ``prices`` of an hour, by name of the type, are for on-demand offerings that
     have none."""
 
     types: tuple[InstanceType, ...] | None = None
@@ -49,7 +48,7 @@ class Catalogue:
 
     def put_into(self, state: ClusterState) -> ClusterState:
         """A copy of the cluster, every pool of which makes nodes of these types, or without a list of those as of
-        ``observed_types``, FleetError included. On-demand offers without a usable price get that of ``prices``."""
+        ``observed_types``, FleetError included; with ``prices``."""
         types = tuple(map(self._priced, observed_types(state) if self.types is None else self.types))
         pools = {name: dataclasses.replace(each, instance_types=types) for name, each in state.pools.items()}
         return dataclasses.replace(state, pools=pools)
@@ -71,8 +70,8 @@ NO_CATALOGUE = Catalogue()
 
 def read_catalogue(document: t.Any, where: str) -> tuple[InstanceType, ...]:
     """The instance types of a list, or of an object with the list as ``instanceTypes``, in its order; ``where`` names
-    the file in problems. FleetError ``catalogue-invalid`` with all problems, for an empty list, a type that stands
-    there twice, one without name, allocatable or offerings, and a price that is none, too."""
+    the file. FleetError ``catalogue-invalid`` with all problems: also for an empty list, a type that stands there twice
+    or lacks name, allocatable or offerings, and a price that is none."""
     listed = document.get("instanceTypes") if isinstance(document, Mapping) else document
     if not isinstance(listed, list) or not listed:
         raise FleetError("catalogue-invalid", "this is no list of instance types", where, FORM)

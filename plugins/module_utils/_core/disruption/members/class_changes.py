@@ -27,10 +27,9 @@ KINDS = tuple(FIELD_CLASSES)
 
 @dataclass(frozen=True, kw_only=True)
 class ClassChange:
-    """One object on one member. ``changed`` are the paths of fields with their class (``static``, ``special``,
-    ``behaviour``, ``unhashed``); ``drifted`` the nodes that are replaced by it, ``unsure`` those of which nobody can
-    tell, each with why. ``count``: how many nodes come from the object. ``findings`` are about its subnet, and
-    ``unread-field``."""
+    """One object on one member. ``changed`` are the paths of fields with their class; ``drifted`` the nodes that are
+    replaced by it, ``unsure`` those of which nobody can tell, each with why. ``count``: how many nodes come from the
+    object. ``findings`` are about its subnet, and ``unread-field``."""
 
     member: str
     kind: str
@@ -49,13 +48,12 @@ class ClassChange:
 
     @property
     def needs_no_confirmation(self) -> bool:
-        """Whether nothing is left that only a person can see: the routes of another subnet. True also where no subnet
-        changes."""
+        """Whether nothing is left that only a person can see: the routes of another subnet."""
         return all(each.code != ROUTES for each in self.findings)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``changed`` as class by path, of findings code, level and message alone; with
-        ``refused``, whether anything speaks against it, and ``confirmed``."""
+        """As results have it: ``changed`` as class by path, of findings code, level and message alone; with ``refused``
+        and ``confirmed``."""
         return {
             "member": self.member,
             "kind": self.kind,
@@ -74,11 +72,10 @@ def class_changes(
     members: t.Iterable[MemberNodes], wanted: t.Iterable[Document], network: Network, override: bool = False
 ) -> tuple[ClassChange, ...]:
     """What the ``spec`` of each document does to its object on each member that has it, document by document, members
-    in their order; two documents of one object are two rows, each over the object as it is, and a member whose objects
-    could not be read has none. A field that it leaves out stays as it is, one that is null goes, ``userData`` is not
-    compared; ``network`` and ``override`` as of ``check_subnet_change``. Nothing is written, no member asked.
-    FleetError ``no-such-object`` with all objects that no member has, or may tell, ``wrong-type``, ``unknown-kind``,
-    ``undecodable``."""
+    in their order; two documents of one object are two rows, each over the object as it is. A field that a document
+    leaves out stays, one that is null goes, ``userData`` is not compared; ``network`` and ``override`` as of
+    ``check_subnet_change``. FleetError ``no-such-object`` with all objects that no member has, or may tell,
+    ``wrong-type``, ``unknown-kind``, ``undecodable``."""
     given, documents = tuple(members), tuple(wanted)
     _refuse_misshapen(documents)
     found = [each for document in documents for each in _everywhere(given, document, network, override)]

@@ -46,8 +46,8 @@ class NodePlan:
     is kept; ``code`` and ``text`` say why.
 
     ``next``: the next pass does it, together with the nodes in ``together``. ``moves`` are where its own pods go.
-    ``saving`` is per hour and that of the whole command, None where a price is not known. ``held`` is what lets it wait
-    although it is worth it. ``needs_catalogue``: with a list of instance types the answer might be another.
+    ``saving`` is per hour and that of the whole command, None where a price is not known. ``held`` is what it waits for
+    although it is worth it. ``needs_catalogue``: a list of instance types might change the answer.
     """
 
     node: str
@@ -78,7 +78,7 @@ class NodePlan:
 @dataclass(frozen=True, kw_only=True)
 class MemberPlan:
     """``unknown``: why there is no plan, in words. ``given``: a list of instance types was. ``again``: what became of
-    each of the commands when the member was looked at once more; empty if it was not."""
+    each command at a later look, if there was one."""
 
     member: str
     given: bool = False
@@ -107,17 +107,16 @@ def consolidation_plans(
     names: t.Collection[str] = (),
 ) -> tuple[MemberPlan, ...]:
     """A plan for each member that has Karpenter, at an aware instant, its nodes by name, those that Karpenter overlooks
-    included; ``unknown`` where something was not read. With ``names`` (of nodes, none: all; unknown ones are passed
-    over), only these nodes, while ``commands`` are still all of the pass. Errors as of ``pass_of`` and
-    ``Catalogue.put_into``."""
+    included; ``unknown`` where something was not read. ``names`` leaves only these nodes (none: all), while
+    ``commands`` are still all of the pass. Errors as of ``pass_of`` and ``Catalogue.put_into``."""
     return tuple(_plan(each, catalogue, now, settings, names) for each in members if each.karpenter)
 
 
 def looked_again(
     plan: MemberPlan, member: MemberNodes, catalogue: Catalogue, now: datetime, settings: Settings = DEFAULTS
 ) -> MemberPlan:
-    """The same plan, each of whose commands is held against the member as it is at a later instant; where that could
-    not be read, with ``unknown`` saying why, and ``again`` as it was. Errors as of ``check_again`` and
+    """The same plan, each of whose commands is held against the member as it is at a later instant (``again``); where
+    that could not be read, with ``unknown`` saying why instead. Errors as of ``check_again`` and
     ``Catalogue.put_into``."""
     unknown = _why_unknown(member)
     if unknown:

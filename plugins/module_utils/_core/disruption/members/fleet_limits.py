@@ -4,7 +4,7 @@
 """What FleetMaintenance objects say of disruptions of nodes: whether a member's window is open, freezes and closed
 spans, budgets of the whole fleet over members and nodes, and why these cannot be told.
 
-Karpenter knows none of them: they hold back what is done by our own verbs. The windows are those for node images.
+Karpenter knows none of them: they hold back what is done by our own verbs.
 """
 
 from __future__ import annotations
@@ -33,10 +33,8 @@ FleetLabels = t.Mapping[str, t.Mapping[str, str]]
 @dataclass(frozen=True, kw_only=True)
 class FleetLimit:
     """A budget of a FleetMaintenance: its name in words, the members that it is ``over``, and how many ``members`` of
-    these may have disrupted nodes, and how many ``nodes`` of them be disrupted, at once.
-
-    The amounts are a number or a percentage, which is rounded up, empty for no limit.
-    """
+    these may have disrupted nodes, and how many ``nodes`` of them be disrupted, at once: a number or a percentage,
+    which is rounded up, empty for no limit."""
 
     name: str
     over: frozenset[str]
@@ -51,8 +49,8 @@ class FleetLimit:
 
 @dataclass(frozen=True, order=True)
 class FleetClosure:
-    """A span in which no verb of ours begins to disrupt nodes of a member, its end not in it, and why: a freeze, whose
-    windows are closed, or why nobody knows when it may be worked on."""
+    """A span in which no verb of ours begins to disrupt nodes of a member, its end not in it, and why: a freeze, closed
+    windows, or why nobody knows when it may be worked on."""
 
     start: datetime
     end: datetime
@@ -70,9 +68,9 @@ def fleet_limits(
     objects: t.Iterable[FleetMaintenance], members: t.Iterable[MemberNodes], fleet: FleetLabels = EMPTY
 ) -> tuple[FleetLimit, ...]:
     """Every budget of these objects, by name of the object and then as written there, with the members that it is over:
-    all that its selector holds for, without one all, of those that were read (``members``) and of those that are
-    recorded (``fleet``, labels by name), the labels that were read going first; a member whose labels are not known
-    counts as one without labels (``unknown_limits`` tells of it). ValueError for a selector that is none."""
+    those that its selector holds for, without one all, of those that were read (``members``), and else of those that
+    are recorded (``fleet``, labels by name); unknown labels count as none (``unknown_limits`` tells of it). ValueError
+    for a selector that is none."""
     labels = {**fleet, **{each.name: each.labels for each in members}}
     found = []
     for each in sorted(objects, key=lambda one: one.name):
@@ -87,7 +85,7 @@ def fleet_limits(
 
 def unknown_limits(objects: t.Iterable[FleetMaintenance], member: MemberNodes) -> str:
     """Why nobody can tell which budgets of these objects the member is under, in words: some choose by labels, and its
-    labels are not known. Empty if that can be told."""
+    labels are not known; else empty."""
     by_labels = (each.name for each in objects for budget in each.spec.budgets if budget.member_selector is not None)
     names = () if member.labels_known else sorted(set(by_labels))
     if not names:
@@ -103,11 +101,9 @@ def window_answer(
 ) -> WindowAnswer | None:
     """Whether nodes of the member may be disrupted by our verbs at an aware instant, with why, budgets left aside; None
     if it has no windows, and no freeze in the next 400 days: they may at any time. ``kind`` is the type of run whose
-    windows these are. ``until`` is when that turns, None if not within 400 days. A freeze is told before a closed
-    window. Closed without end where nobody knows when the member may be worked on (``no-such-maintenance``,
-    ``labels-unknown``): others go on. KeyError for a ``kind`` that is none, ValueError for a zone, a date or a selector
-    that is none.
-    """
+    windows count. ``until`` is when that turns, None if not within 400 days. A freeze is told before a closed window.
+    Closed without end where nobody knows when the member may be worked on. KeyError for an unknown ``kind``, ValueError
+    for a zone, a date or a selector that is none."""
     site = _site(member)
     try:
         spans = times.startable_spans(site, kind, now, now + AHEAD)
@@ -127,9 +123,8 @@ def window_answer(
 
 def fleet_closures(times: Calendar, member: MemberNodes, start: datetime, end: datetime) -> tuple[FleetClosure, ...]:
     """When in [start, end) freezes and closed windows for node images keep our verbs from the member, cut to it, by
-    start. Each freeze is a row, so that they may overlap; windows that are closed are told where no freeze is. One row
-    of all of it where ``window_answer`` is closed for want of knowledge. ValueError for a zone, a date or a selector
-    that is none."""
+    start. Freezes, a row each, may overlap; closed windows are told where no freeze is. One row of all of it where
+    ``window_answer`` is closed for want of knowledge. ValueError for a zone, a date or a selector that is none."""
     site = _site(member)
     try:
         spans = times.startable_spans(site, NODE_IMAGE_ONLY, start, end)

@@ -45,11 +45,10 @@ Object = t.Union[Node, NodePool, NodeClaim, NodeClass, PodDisruptionBudget, Pod,
 @dataclass(frozen=True, kw_only=True)
 class MemberNodes:
     """What was read of a member: Nodes, NodePools, NodeClaims, node classes, PodDisruptionBudgets (``pdbs``) and pods.
-    ``maintenance`` is the FleetMaintenance that its FleetMember names, empty for none, ``own_maintenance`` what lives
-    on the cluster itself. ``labels_known`` is False of a member without a MemberCluster, whose ``labels`` are empty.
-    ``karpenter``: its server knows NodePools. ``missing`` says by kind why one could not be read: it is not empty then,
-    but unknown. ``pods_read`` is False where nobody asked for pods; ``daemons`` are one pod of each DaemonSet, None
-    where nobody asked for these."""
+    ``maintenance`` is the FleetMaintenance that its FleetMember names, or empty, ``own_maintenance`` what lives on the
+    cluster itself. ``labels_known`` is False of a member without a MemberCluster. ``karpenter``: its server knows
+    NodePools. ``missing`` says by kind why one could not be read: it is not empty then, but unknown. ``pods_read`` is
+    False where nobody asked for pods; ``daemons`` are one pod of each DaemonSet, None where nobody asked for these."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
@@ -70,7 +69,7 @@ class MemberNodes:
     @cached_property
     def state(self) -> ClusterState:
         """The cluster as Karpenter sees it: nodes with their NodeClaims and pods, those that it overlooks aside. What
-        was not read is empty in it, so that callers look at ``missing`` and ``pods_known`` first."""
+        was not read is empty in it: look at ``missing`` and ``pods_known`` first."""
         by_name = {(each.kind, each.name): each for each in self.classes}
         refs = {each.name: class_reference(each) for each in self.pools}
         pools = [StatePool(each, by_name.get((refs[each.name].kind, refs[each.name].name))) for each in self.pools]
@@ -88,8 +87,8 @@ class MemberNodes:
 
     @cached_property
     def whole(self) -> ClusterState:
-        """The cluster as of ``state``, with the nodes that Karpenter overlooks until they say more among the others: we
-        do not overlook them, for they hold pods too."""
+        """The cluster as of ``state``, with the nodes that Karpenter overlooks among the others, for they hold pods
+        too."""
         return with_overlooked(self.state)
 
 
@@ -102,14 +101,14 @@ def made_of(kind: str, document: Mapping[str, t.Any]) -> Object:
 
 def member_of(name: str, found: Mapping[str, t.Sequence[Object]], **more: t.Any) -> MemberNodes:
     """A member from objects by kind (of ``KINDS``), in the order given, empty where a kind is absent; ``more`` are
-    other fields of MemberNodes, ``daemons`` among them, for DaemonSets in ``found`` are not looked at."""
+    other fields of MemberNodes, also ``daemons``: DaemonSets in ``found`` are not looked at."""
     parts: dict[str, t.Any] = {attr: tuple(found.get(kind, ())) for attr, kind in _PARTS.items()}
     return MemberNodes(**parts, name=name, **more)
 
 
 def kept(kind: str, document: Mapping[str, t.Any]) -> Document:
-    """A copy, nested parts of which may be shared, of a manifest of one of ``KINDS`` without what no decision about
-    nodes reads, and without what may hold secrets; FleetError ``undecodable``, also without metadata."""
+    """A copy, which may share parts, of a manifest of one of ``KINDS`` without what no decision about nodes reads, and
+    without what may hold secrets; FleetError ``undecodable``, also without metadata."""
     try:
         return _kept(kind, document)
     except ValueError as error:

@@ -24,10 +24,10 @@ _FIELDS = ("subnets", "dockerBridgeCIDR", _REACHED, *_LISTS, *_NUMBERS)
 
 
 def read_network(document: t.Any, where: str) -> Network:
-    """The network that a document of the form in ``FORM`` describes, which ``where`` names; ``subnets`` is None if it
-    has none: nobody looked. ``dockerBridgeCIDR`` and ``reached`` may stand there too, other fields not; what is left
-    out is as in ``Network``. FleetError ``network-invalid`` with all problems, ranges being judged once all else is
-    well, but for an empty one of the bridge."""
+    """The network that a document of the form in ``FORM`` describes; only ``dockerBridgeCIDR`` and ``reached`` may
+    stand there too. ``where`` names the file. ``subnets`` is None if it has none: nobody looked. FleetError
+    ``network-invalid`` with all problems, ranges being judged once all else is well; an empty one of the bridge is
+    none."""
     if not isinstance(document, Mapping):
         raise FleetError("network-invalid", "this describes no network", where, FORM)
     wrong = [f"there is no field {key!r:.60}" for key in document if key not in _FIELDS]

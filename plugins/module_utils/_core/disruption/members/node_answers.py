@@ -38,10 +38,10 @@ NEEDED = (NODE_POOL, NODE_CLAIM, PDB, POD)
 class NodeAnswer:
     """``causes`` are why it may be disrupted, in words, by cause (``Empty``, ``Drifted``, ``Expired``, ``Due``).
     ``graceful`` are the gates that hold emptiness and consolidation back, ``eventual`` those that hold drift back,
-    ``rotation`` those that our own rotation looks at; empty for none. ``expires`` is when Karpenter deletes it, None:
-    never; ``drain``, in a sentence how far Karpenter has come with draining it, empty unless its NodeClaim is being
-    deleted and pods are known. ``managed``: it has a NodeClaim. ``version`` is its kubelet's; ``origin``, who disrupts
-    it now, empty for nobody."""
+    ``rotation`` those that our own rotation looks at. ``expires`` is when Karpenter deletes it, None: never; ``drain``
+    how far Karpenter has come with draining it, in a sentence, empty unless its NodeClaim is being deleted and pods are
+    known. ``managed``: it has a NodeClaim. ``version`` is its kubelet's; ``origin``, who disrupts it now, empty for
+    nobody."""
 
     member: str
     node: str
@@ -58,9 +58,8 @@ class NodeAnswer:
     version: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: the three sorts of blockers under ``blockers``; ``candidate``, whether nothing holds
-        emptiness and consolidation back from a managed node; ``expires`` is a text, empty for never; ``managed`` is
-        left out."""
+        """As results have it: the three sorts of blockers under ``blockers``; ``candidate``, whether it is managed and
+        nothing is in ``graceful``; ``expires`` is a text, empty for never."""
         return {
             "member": self.member,
             "node": self.node,
@@ -87,11 +86,10 @@ def node_answers(
     begun: t.Mapping[str, RotationState] = NONE,
 ) -> tuple[NodeAnswer, ...]:
     """All Nodes of the members, in the order of these and then by name, at an aware instant, those too that Karpenter
-    overlooks; NodeClaims without a Node are left out. Of several ``rotations`` for which a node is due the last one is
-    told; ``begun`` says by name where those stand that have begun without ``spec.due`` (others are looked at as if they
-    had not): until one is over its nodes that have not ended are due and no others, then those as of ``due_of``.
-    ValueError for a selector or a duration of a rotation, or a duration of a NodeClaim, that is none; FleetError as of
-    ``drift``."""
+    overlooks. Of several ``rotations`` for which a node is due the last one is told; ``begun`` says by name where those
+    stand that have begun without ``spec.due``: until one is over its nodes that have not ended are due and no others,
+    then those as of ``due_of``. ValueError for a selector or a duration of a rotation, or a duration of a NodeClaim,
+    that is none; FleetError as of ``drift``."""
     grounds = [RotationGround(rotation=each) for each in rotations]
     out = []
     for member in members:

@@ -37,8 +37,7 @@ SCHEMA = 1
 @dataclass(frozen=True, kw_only=True)
 class NodesSnapshot:
     """``members`` are those that were read at ``captured_at``, an aware instant; ``failed`` says by name why others
-    could not be. ``documents`` are the manifests as of ``kept``, by member and kind, empty where nobody wants a
-    file."""
+    could not be. ``documents`` are the manifests as of ``kept``, by member and kind, for a file."""
 
     captured_at: datetime
     members: tuple[MemberNodes, ...]
@@ -53,8 +52,8 @@ class NodesSnapshot:
 
 
 def write_nodes(snapshot: NodesSnapshot) -> Document:
-    """The snapshot as JSON data: members in name order, each with its documents, which the snapshot must have (else
-    KeyError), and why others failed, by name. The instant is cut to whole seconds."""
+    """The snapshot as JSON data: members by name, each with its documents (KeyError without), and why others failed, by
+    name; the instant cut to whole seconds."""
     rows = [_member(each, snapshot.documents[each.name]) for each in sorted(snapshot.members, key=_name)]
     failed = {name: {"code": each.code, "message": each.message} for name, each in sorted(snapshot.failed.items())}
     return {
@@ -67,10 +66,10 @@ def write_nodes(snapshot: NodesSnapshot) -> Document:
 
 
 def read_nodes(document: t.Any, where: str, now: datetime) -> NodesSnapshot:
-    """The snapshot that ``write_nodes`` wrote, without ``documents``; kinds of objects that are none of ``KINDS`` are
-    passed over. FleetError ``nodes-invalid``, also for a member that stands there twice and for a snapshot captured
-    later than ``now`` (but for clocks that differ a little), ``nodes-too-new``, those of ``made_of``, ``daemon_pods``
-    and ``kept_maintenance``, all at ``where``."""
+    """The snapshot that ``write_nodes`` wrote, without ``documents``; unknown kinds of objects are passed over.
+    FleetError ``nodes-invalid``, also for a member that stands there twice and for a snapshot captured after ``now``
+    (``is_ahead``), ``nodes-too-new``, those of ``made_of``, ``daemon_pods`` and ``kept_maintenance``, all at
+    ``where``."""
     if (
         not isinstance(document, Mapping)
         or document.get("kind") != "nodes"

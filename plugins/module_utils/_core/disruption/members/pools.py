@@ -27,8 +27,8 @@ Holds = t.Callable[[Mapping[str, str]], bool]
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetedPool:
-    """A pool of one member: ``name`` is that of its NodePool, or of the NodeRotation that selects its nodes; ``kind``
-    says which, ``NodePool`` or ``NodeRotation``."""
+    """A pool of one member: ``name`` is that of its NodePool, or of the NodeRotation that selects its nodes, by
+    ``kind``."""
 
     member: str
     name: str
@@ -38,9 +38,9 @@ class BudgetedPool:
 
 
 def budgeted_pools(member: MemberNodes, rotations: t.Iterable[NodeRotation]) -> tuple[BudgetedPool, ...]:
-    """What has budgets on the member: its NodePools by name, each with its nodes that Karpenter looks at, then those of
-    the ``rotations`` that take the member, by name, as of ``rotation_census``; those without nodes, too. NodePools are
-    left out where NodeClaims could not be read: nobody knows then which nodes count. ValueError for a selector that is
+    """What has budgets on the member: its NodePools by name, each with its nodes that Karpenter looks at, then the
+    ``rotations`` that take the member, by name, as of ``rotation_census``; those without nodes, too. NodePools are left
+    out where NodeClaims could not be read: nobody knows then which nodes count. ValueError for a selector that is
     none."""
     census = take_census(each.counted() for each in member.state.nodes)
     pools = () if NODE_CLAIM in member.missing else sorted(member.pools, key=lambda one: one.name)
@@ -72,16 +72,16 @@ def budgeted_pools(member: MemberNodes, rotations: t.Iterable[NodeRotation]) -> 
 
 
 def rotation_census(member: MemberNodes, rotation: NodeRotation) -> NodeCensus:
-    """The nodes that a rotation selects on a member, as its budgets count them: each Node is one, whoever made it,
-    those that Karpenter overlooks included. ValueError for a selector that is none."""
+    """The nodes that a rotation selects on a member, as its budgets count them (``member_census``). ValueError for a
+    selector that is none."""
     return member_census(member, compile_node_selector(rotation))
 
 
 def member_census(member: MemberNodes, holds: Holds | None = None) -> NodeCensus:
-    """All Nodes of the member, or those that ``holds`` selects by their own labels, as one pool without a name:
-    each Node is one, whoever made it, those that Karpenter overlooks included. Disrupting is also one that is being
-    deleted, or that one of our verbs has in hand; excluded, one with a NodeClaim that is not initialized or whose
-    instance terminates. Empty without Nodes."""
+    """All Nodes of the member, or those that ``holds`` selects by their own labels, as one pool without a name: each
+    counts, whoever made it, those that Karpenter overlooks too. Disrupting is also one that is being deleted, or that
+    one of our verbs has in hand; excluded, one with a NodeClaim that is not initialized or whose instance
+    terminates."""
     there = ((each, each.node) for each in member.whole.nodes if each.node is not None)
     counted = [_counted(each) for each, node in there if holds is None or holds(node.labels)]
     return take_census(counted).get("", NodeCensus())
@@ -89,8 +89,8 @@ def member_census(member: MemberNodes, holds: Holds | None = None) -> NodeCensus
 
 def takes(rotation: NodeRotation, member: str, labels: Mapping[str, str] | None) -> bool:
     """Whether the member with these labels takes part: it is named, if members are, and its labels are selected, if
-    there is a selector. None: its labels are not known, and no selector takes it, one that excludes labels neither.
-    ValueError for a selector that is none."""
+    there is a selector; labels that are not known (None) are selected by none. ValueError for a selector that is
+    none."""
     selector, names = rotation.spec.member_selector, rotation.spec.members
     if names and member not in names:
         return False

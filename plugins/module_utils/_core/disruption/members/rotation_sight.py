@@ -45,9 +45,9 @@ NO_POOL = "-"
 
 @dataclass(frozen=True, kw_only=True)
 class RotationGround:
-    """A rotation and what holds it back besides budgets of pools. ``windows`` is the type of update run whose
-    maintenance windows count (``NodeImageOnly``); ``fleet`` are the labels of all recorded members by name, for budgets
-    are over those too that cannot be read."""
+    """A rotation and what holds it back besides budgets of pools. ``windows`` is the type of update run whose windows
+    count; ``fleet`` are the labels of all recorded members by name, for budgets are over those too that cannot be
+    read."""
 
     rotation: NodeRotation
     maintenance: tuple[FleetMaintenance, ...] = ()
@@ -56,19 +56,18 @@ class RotationGround:
 
     @property
     def over_fleet(self) -> bool:
-        """Whether some FleetMaintenance has budgets, which may be over more than what the rotation selects, so that all
-        members have to be looked at."""
+        """Whether some FleetMaintenance has budgets, which may be over more members than the rotation selects: all have
+        to be looked at."""
         return any(each.spec.budgets for each in self.maintenance)
 
     def takes(self, member: str, labels: Mapping[str, str] | None) -> bool:
-        """Whether the member with these labels takes part in the rotation, as of ``pools.takes``; ValueError for a
-        selector that is none."""
+        """As ``pools.takes``, of this rotation, ValueError included."""
         return takes(self.rotation, member, labels)
 
     def due(self, members: t.Iterable[MemberNodes], now: datetime) -> dict[str, str]:
-        """Why each node that is to be replaced at an aware instant is, in words, by its name (``member/node``), in the
-        order of members and of their Nodes; all that are selected if the rotation asks for nothing else. Members that
-        take no part are left out. ValueError for a selector or a duration that is none."""
+        """Why each node that is to be replaced at an aware instant is, in words, by its name (``member/node``); all
+        that are selected if the rotation asks for nothing else. Members that take no part are left out. ValueError for
+        a selector or a duration that is none."""
         holds = compile_node_selector(self.rotation)
         return {
             f"{member.name}/{node.name}": why
@@ -107,10 +106,10 @@ class RotationGround:
     ) -> RotationInput:
         """The input of a step at an aware instant. ``members`` are those that could be read; ``failed``, ``unknown``,
         ``left``, ``stop`` and ``wait`` are as in ``RotationInput``; ``flying`` are the pools of nodes that have not
-        ended, which may be gone, and whose member takes part whatever its labels say by now; ``others`` are nodes that
-        other rotations have in flight. Of members that could not be read budgets of the fleet count what is in flight
-        there, and nothing else. A member whose window, or budgets of the fleet, cannot be told counts as closed.
-        ValueError for a selector, an amount, a zone or a date that is none, KeyError for a type of run that is none."""
+        ended, whose member takes part whatever its labels say by now; ``others`` are nodes that other rotations have in
+        flight. Of members that could not be read budgets of the fleet count only what is in flight there. A member
+        whose window, or budgets of the fleet, cannot be told counts as closed. ValueError for a selector, an amount, a
+        zone or a date that is none, KeyError for an unknown type of run."""
         found = _Sighted(self.rotation.name, others)
         holds = compile_node_selector(self.rotation)
         for pool in flying:

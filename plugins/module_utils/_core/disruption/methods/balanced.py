@@ -43,17 +43,17 @@ class Score:
 
     @property
     def text(self) -> str:
-        """As upstream writes it, also of a move that does not save enough: ``score 0.40 >= threshold 0.50 (k: 2,
-        savings 10.0%, disruption 25.0%)``."""
+        """As upstream writes it, for every move: ``score 0.40 >= threshold 0.50 (k: 2, savings 10.0%, disruption
+        25.0%)``."""
         value = "+Inf" if math.isinf(self.value) else f"{self.value:.2f}"
         shares = f"savings {self.saved * 100:.1f}%, disruption {self.disrupted * 100:.1f}%"
         return f"score {value} >= threshold {THRESHOLD:.2f} (k: {K}, {shares})"
 
 
 class Balance:
-    """By name of the pool: ``prices``, what its NodeClaims cost an hour (only of pools with candidates, and what these
-    cost where NodeClaims do not tell), and ``costs``, what it would cost to disrupt all its nodes, candidates or not.
-    Both are empty where no pool has the policy."""
+    """By name of the pool: ``prices``, what its NodeClaims cost an hour (of pools with candidates; what these cost
+    where NodeClaims do not tell), and ``costs``, what it would cost to disrupt all its nodes. Both are empty where no
+    pool has the policy."""
 
     def __init__(self, look: MethodInput) -> None:
         """Sums prices and costs up from the candidates and nodes of ``look``; of nothing if no pool has the policy.
@@ -74,9 +74,9 @@ class Balance:
                 self.costs[node.pool] = self.costs.get(node.pool, 0.0) + cost
 
     def scores(self, nodes: t.Sequence[NodeCandidate], saving: float) -> dict[str, Score]:
-        """The score of a move in each pool with the policy, by the pool's name and in this order; ``saving`` is per
-        hour. What a move over several pools saves is split by what their nodes cost, and counts whole in each if none
-        of these prices is known. The score is 0 in a pool without a known price."""
+        """The score of a move by name of each pool with the policy; ``saving`` is per hour. What a move over several
+        pools saves is split by what their nodes cost, and counts whole in each if no price is known. The score is 0 in
+        a pool without a known price."""
         by_pool: dict[str, list[NodeCandidate]] = {}
         for each in nodes:
             by_pool.setdefault(each.pool.name, []).append(each)
@@ -93,7 +93,7 @@ class Balance:
 
     def deletion_pays(self, one: NodeCandidate) -> bool:
         """Whether deleting the node without replacement, the most that it can save, would save enough; True for other
-        policies, and where the pool has no known price; the node's own, if it is not known, counts as 0."""
+        policies, and where the pool has no known price. An unknown price of the node counts as 0."""
         if one.pool.pool.disruption.consolidation_policy != BALANCED or self.prices.get(one.pool.name, 0.0) <= 0:
             return True
         return self._score(one.pool.name, one.known_price, one.cost).approved

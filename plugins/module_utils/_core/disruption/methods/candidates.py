@@ -4,9 +4,7 @@
 """Which nodes are candidates of graceful and of eventual methods, in upstream's words (``error``) and events if not,
 and what disrupting each costs (``cost``, ``empty``; Karpenter, ``NewCandidate``).
 
-``node_verdicts(state, now)`` is for everybody who wants to know what Karpenter thinks of nodes: for each node, by name,
-whether it is a candidate for graceful and for eventual methods, every gate that is closed, the first of them in
-upstream's words, the events, and what it costs. What a method then does is told by ``commands_of`` in ``passes.py``.
+What a method then does is told by ``commands_of`` in ``passes.py``.
 """
 
 from __future__ import annotations
@@ -99,8 +97,7 @@ class NodeCandidate:
 
     @property
     def ratio(self) -> float:
-        """What its going saves an hour, 0 if not known, divided by what disrupting it costs, as of ``savings_ratio``;
-        who has more is tried first."""
+        """What its going saves an hour, divided by what disrupting it costs, as of ``savings_ratio``."""
         return savings_ratio(self.known_price, self.cost)
 
 
@@ -134,7 +131,7 @@ class CandidateVerdict:
 
 @dataclass(frozen=True)
 class NodeVerdict:
-    """Whether a node is a candidate, for both classes of methods, and what it costs if it is one for any; None else."""
+    """Whether a node is a candidate, for both classes of methods; ``costs`` is None if it is one for neither."""
 
     graceful: CandidateVerdict
     eventual: CandidateVerdict
@@ -146,8 +143,7 @@ class NodeVerdict:
         return self.graceful.node
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: the fields and ``node``; ``costs`` with ``price``, ``cost`` and ``empty``, None if it is
-        no candidate of any."""
+        """As results have it: the fields and ``node``; of ``costs`` only ``price``, ``cost`` and ``empty``."""
         told = None
         if self.costs is not None:
             told = {"price": self.costs.price, "cost": self.costs.cost, "empty": self.costs.empty}
@@ -161,16 +157,15 @@ class NodeVerdict:
 
 def node_verdicts(state: ClusterState, now: datetime) -> tuple[NodeVerdict, ...]:
     """For each node of the state, by name, whether it is a candidate for graceful and for eventual methods, at an aware
-    instant, with gates, events and costs; nodes that Karpenter overlooks are left out. ValueError for an
-    ``expireAfter`` that is no duration."""
+    instant, with gates, events and costs. ValueError for an ``expireAfter`` that is no duration."""
     return tuple(_both_verdicts(state, each, now) for each in state.nodes)
 
 
 def candidate_verdict(state: ClusterState, node: StateNode, now: datetime, kind: str) -> CandidateVerdict:
-    """Whether one node is a candidate for one class of methods, ``graceful`` or ``eventual`` (another text counts as
-    graceful), at an aware instant; if not, every gate that is closed, the first in upstream's words. Pods hold back no
-    eventual method where the node has a grace period. Events are about annotations of its pods, which are asked only if
-    the node's own gates are open, then about the first gate, unless upstream is silent about that."""
+    """Whether one node is a candidate for one class of methods (``graceful`` or ``eventual``) at an aware instant; if
+    not, the gates that are closed, the first in upstream's words. Pods hold back no eventual method where the node has
+    a grace period. Events are about annotations of its pods, which are asked only if the node's own gates are open,
+    then about the first gate, unless upstream is silent about that."""
     gates = node_blockers(state, node, now)
     pods = pod_blockers(node.pods, state.pod_budgets, now)
     lenient = kind == EVENTUAL and bool(node.grace)

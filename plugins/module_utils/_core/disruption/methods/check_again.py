@@ -28,7 +28,7 @@ BUDGET, SCHEDULING, CHURN = "budget", "scheduling", "churn"
 @dataclass(frozen=True)
 class Checked:
     """A command that may go on, perhaps with fewer nodes; or None with the class of the ``failure`` (``budget``,
-    ``scheduling`` or ``churn``: a node is no candidate any more) and a sentence."""
+    ``scheduling``, or ``churn``: a node is no candidate any more) and a sentence."""
 
     command: Command | None
     failure: str = ""
@@ -41,13 +41,12 @@ class Checked:
 
 
 def check_again(command: Command, state: ClusterState, now: datetime, settings: Settings = DEFAULTS) -> Checked:
-    """Whether a command still holds in the state of a later instant ``now``; the pause, 15 s in Karpenter, is the
-    caller's.
+    """Whether a command still holds in the state of a later instant ``now``; the pause is the caller's.
 
-    Of empty nodes those stay in it that are still empty and have room in the budgets, and nothing else of it changes; a
-    consolidation needs all of its nodes (``churn``), then room in the budgets for all (``budget``), then no more or
-    fewer new nodes, which may still be of all types that it names (``scheduling``); drift is not checked and always
-    holds. Policy ``Balanced`` is not asked again. Errors as of ``Simulator.simulate`` and ``underused``.
+    Of empty nodes those stay in it that are still empty and have room in the budgets; a consolidation needs all of its
+    nodes (``churn``), then room in the budgets for all (``budget``), then as many new nodes, which may still be of all
+    types that it names (``scheduling``); drift is not checked and always holds. Policy ``Balanced`` is not asked again.
+    Errors as of ``Simulator.simulate`` and ``underused``.
     """
     look = MethodInput(state, now, settings)
     if command.method == EMPTINESS:

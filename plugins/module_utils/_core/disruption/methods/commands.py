@@ -57,8 +57,8 @@ class Replacement:
 
     @classmethod
     def of(cls, new: NewNode) -> Replacement:
-        """The replacement that a new node of a simulation is, its options in the order of its types; only offers that
-        can be had now."""
+        """The replacement that a new node of a simulation is, its options in the order of its types: offers that can be
+        had now."""
         options = [
             Option(
                 pool=new.pool,
@@ -83,7 +83,7 @@ class Replacement:
 
     @property
     def price(self) -> float | None:
-        """The lowest price of an hour of what it could be, as far as prices are known; None where none is."""
+        """The lowest price of an hour of what it could be, as far as prices are known; None if none is."""
         return min((each.price for each in self.options if each.price is not None), default=None)
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -100,9 +100,8 @@ class Replacement:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """Nodes to be deleted together once the replacements, if any, are initialized. ``method`` is the name of one of
-    ``METHODS``, ``reason`` the one that budgets know, ``motive`` is ``empty``, ``fits-elsewhere``, ``cheaper`` or
-    ``drifted``.
+    """Nodes to be deleted together once the replacements, if any, are initialized. ``method`` names one of ``METHODS``,
+    ``reason`` is as budgets know it, ``motive`` is ``empty``, ``fits-elsewhere``, ``cheaper`` or ``drifted``.
 
     ``saving`` and ``source_cost`` are per hour, None where a price is not known. ``moves`` are where the nodes' pods
     would go; ``others`` those of pods that wait, and of nodes on their way out.
@@ -141,7 +140,7 @@ class Command:
 
 @dataclass(frozen=True)
 class RefusedCommand:
-    """Why something is not done, as a code and a sentence, with the names of the nodes that it is about."""
+    """Why nodes, by name, are left alone: a code and a sentence."""
 
     nodes: tuple[str, ...]
     code: str
@@ -158,7 +157,7 @@ class MethodCommands:
 
     ``considered`` are the names of the nodes that the method looks at, budgets left aside, what saves most first;
     ``filtering`` are the events of choosing these, ``events`` those of what follows; ``error`` is why the method gives
-    up, in upstream's words, empty if it does not.
+    up, in upstream's words, or empty.
     """
 
     commands: tuple[Command, ...] = ()
@@ -172,9 +171,8 @@ class MethodCommands:
 def within_budgets(
     nodes: t.Iterable[NodeCandidate], allowed: t.Mapping[str, PoolAllowance]
 ) -> tuple[list[NodeCandidate], list[RefusedCommand]]:
-    """The candidates that their pools' budgets leave room for, and why the others have none (code ``budget``), both in
-    the order given: who comes first takes the room. ``allowed`` is by pool, and stays as it is; a pool that is not in
-    it has no room."""
+    """The candidates that their pools' budgets leave room for, and why the others have none (code ``budget``): who
+    comes first takes the room. ``allowed`` is by pool; a pool that is not in it has no room."""
     left = {name: each.allowed for name, each in allowed.items()}
     kept, refused = [], []
     for each in nodes:
@@ -189,15 +187,14 @@ def within_budgets(
 
 
 def by_saving(nodes: t.Iterable[NodeCandidate], first: t.Sequence[str] = ()) -> list[NodeCandidate]:
-    """The nodes in a new list: what saves most for the disruption that it costs comes first; unknown prices count as 0,
-    ties go by ``first``, which are names, and then by name."""
+    """The nodes in a new list, what saves most for its cost first; unknown prices count as 0, ties go by ``first``,
+    which are names, and then by name."""
     rank = {name: place for place, name in enumerate(first)}
     return sorted(nodes, key=lambda one: (-one.ratio, rank.get(one.name, len(rank)), one.name))
 
 
 def summed_price(nodes: t.Iterable[NodeCandidate], upstream: bool = False) -> float | None:
-    """What the nodes cost an hour together, 0 for none; None where one price is not known, which ``upstream`` counts as
-    0."""
+    """What the nodes cost an hour together; None where one price is not known, which ``upstream`` counts as 0."""
     total = 0.0
     for each in nodes:
         if each.price is None and not upstream:

@@ -49,8 +49,8 @@ def multi_node(look: MethodInput) -> MethodCommands:
     that works, out of the first 100 that budgets leave room for (101 with the setting ``upstream``). At most one
     command, in pools with policy ``Balanced`` only one that saves enough; ``error`` where it ends in ``NoPools``.
 
-    The length is found by halves, so that, as upstream, a longer run may be missed behind one that does not work.
-    Errors as of ``Simulator.simulate`` and ``underused``.
+    The length is found by halves, so that, as upstream, a longer run may be missed. Errors as of ``Simulator.simulate``
+    and ``underused``.
     """
     nodes, refused, filtering = underused(look)
     names = tuple(each.name for each in by_saving(nodes))
@@ -89,9 +89,9 @@ def _longest(work: Consolidation, nodes: list[NodeCandidate], tried: list[Refuse
 
 
 def single_node(look: MethodInput) -> MethodCommands:
-    """The first underused node within the budgets that can go alone, with at most one replacement that is cheaper;
-    pools take turns. At most one command; what does not work is refused as of ``Consolidation.alone``, where no pool
-    may make nodes too, without an ``error``. Errors as of ``Simulator.simulate`` and ``underused``."""
+    """The first underused node within the budgets that can go alone, with at most one replacement that is cheaper,
+    pools taking turns; what does not work is refused as of ``Consolidation.alone``, without an ``error``. Errors as of
+    ``Simulator.simulate`` and ``underused``."""
     nodes, refused, filtering = underused(look)
     names = tuple(each.name for each in by_saving(nodes))
     allowed, tried = look.allowances(UNDERUTILIZED), list(refused)
@@ -143,7 +143,7 @@ class Consolidation:
 
     def of(self, nodes: t.Sequence[NodeCandidate]) -> Command | RefusedCommand:
         """What consolidating these nodes together comes to, ``Balanced`` and budgets left aside; or why it is not done:
-        ``pods-do-not-fit``, ``several-new-nodes``, ``price-unknown``, what ``narrowed_to_cheaper`` says, and of several
+        ``pods-do-not-fit``, ``several-new-nodes``, ``price-unknown``, what ``narrowed_to_cheaper`` says, of several
         nodes ``same-type``. Adds to ``events``. NoPools with the setting ``upstream``, where no pool may make nodes;
         other errors as of ``Simulator.simulate``."""
         names = tuple(each.name for each in nodes)
@@ -179,9 +179,8 @@ class Consolidation:
         return self.unbalanced([one], found) or found
 
     def unbalanced(self, nodes: t.Sequence[NodeCandidate], command: Command) -> RefusedCommand | None:
-        """Why a consolidation is not worth it, for the first pool with policy ``Balanced`` where it is not; None if it
-        is, or no pool has it. A saving that is not known counts as 0. The scores of all these pools are left in
-        ``scored``. ValueError as of ``balance``."""
+        """Why a consolidation is not worth it, for the first pool with policy ``Balanced`` where it is not, or None. A
+        saving that is not known counts as 0. Leaves the scores in ``scored``. ValueError as of ``balance``."""
         self.scored = self.balance.scores(nodes, command.saving or 0.0)
         for pool, score in self.scored.items():
             if not score.approved:

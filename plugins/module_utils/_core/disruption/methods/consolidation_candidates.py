@@ -34,15 +34,14 @@ class Exclusion:
 
 
 def never_consolidates(pool: NodePool) -> bool:
-    """Whether the pool consolidates nothing at all, because its ``consolidateAfter`` is Never. ValueError for a text
-    that is no duration."""
+    """Whether the pool's ``consolidateAfter`` is Never. ValueError for a text that is no duration."""
     return parse_or_never(pool.disruption.consolidate_after) is None
 
 
 def why_not_emptied(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
-    """Why emptiness does not take a candidate, the first of: ``static-pool``, ``never``, ``not-empty``, what
+    """Why emptiness does not take a candidate, or None; the first of: ``static-pool``, ``never``, ``not-empty``, what
     ``consolidation_eligibility`` says of its ``consolidateAfter`` (``waiting``, ``not-initialized``),
-    ``not-consolidatable``; None: it goes. ValueError as of ``never_consolidates``."""
+    ``not-consolidatable``. ValueError as of ``never_consolidates``."""
     pool = one.pool
     if pool.static:
         return Exclusion("static-pool", f"pool {pool.name} is static: it keeps its number of replicas", silent=True)
@@ -54,10 +53,10 @@ def why_not_emptied(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
 
 
 def why_not_consolidated(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
-    """Why consolidation does not look at a candidate, the first of: ``static-pool``, ``instance-type-unknown``,
-    ``label-missing`` (capacity type, then zone), ``never``, ``empty``, ``policy``, what ``consolidation_eligibility``
-    says of its ``consolidateAfter`` (``waiting``, ``not-initialized``), ``not-consolidatable``; None: it does.
-    ValueError as of ``never_consolidates``."""
+    """Why consolidation does not look at a candidate, or None; the first of: ``static-pool``,
+    ``instance-type-unknown``, ``label-missing`` (capacity type, then zone), ``never``, ``empty``, ``policy``, what
+    ``consolidation_eligibility`` says of its ``consolidateAfter`` (``waiting``, ``not-initialized``),
+    ``not-consolidatable``. ValueError as of ``never_consolidates``."""
     pool, labels = one.pool, one.node.labels
     if pool.static:
         return Exclusion("static-pool", f"pool {pool.name} is static: it keeps its number of replicas")

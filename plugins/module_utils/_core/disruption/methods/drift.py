@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Drift: why a node no longer is what its pool and class ask for, by hash annotations (``NodePoolDrifted``,
 ``NodeClassDrift``), ``RequirementsDrifted``, ``InstanceTypeNotFound``, ``K8sVersionDrift``, ``ImageDrift``, and which
-nodes have drifted (Karpenter, ``nodeclaim/disruption/drift.go``; Azure's ``cloudprovider/drift.go``). The first cause
-found is the reason.
+nodes have drifted (Karpenter, ``nodeclaim/disruption/drift.go``; Azure's ``cloudprovider/drift.go``).
 
 Hashes are compared and never computed: they are those of Go structs, and their version changes with the controller.
 """
@@ -50,10 +49,10 @@ class Drift:
 
 
 def drift(pool: StatePool, node: StateNode, now: datetime) -> Drift | None:
-    """Why a node has drifted, the first cause of: hash of its pool, requirements, instance type (with a catalogue, and
-    not in the NodeClaim's first hour), then of its class hash, Kubernetes version and image; None if it has not. A node
-    whose NodeClaim is not launched is not judged, nor what only its provider knows, such as the kubelet's identity:
-    that is as ``reported_drift`` has it. FleetError ``undecodable`` for requirements that are not made of texts."""
+    """Why a node has drifted, or None; the first cause of: hash of its pool, requirements, instance type (with a
+    catalogue, and not in the NodeClaim's first hour), then of its class hash, Kubernetes version and image, then
+    ``reported_drift``. A node whose NodeClaim is not launched is not judged. FleetError ``undecodable`` for
+    requirements that are not made of texts."""
     claim = node.claim
     if claim is None or not claim.is_condition_true("Launched"):
         return None
@@ -68,8 +67,7 @@ def drift(pool: StatePool, node: StateNode, now: datetime) -> Drift | None:
 
 def hash_drift(owner: ObjectMeta, claim: ObjectMeta, annotation: str, reason: str) -> Drift | None:
     """The drift for ``reason`` if ``annotation``, the key of a hash, is another on the claim than on its owner; None if
-    they are equal, one is missing, or the annotation ``annotation``-version, which says by what version a hash was
-    made, is missing or differs."""
+    they are equal, or either lacks it, or ``annotation``-version, by which the hash was made, is missing or differs."""
     version = f"{annotation}-version"
     notes = (owner.annotations, claim.annotations)
     if any(key not in each for each in notes for key in (annotation, version)):
@@ -81,8 +79,8 @@ def hash_drift(owner: ObjectMeta, claim: ObjectMeta, annotation: str, reason: st
 
 def requirements_drift(requirements: t.Iterable[NodeSelectorRequirement], labels: t.Mapping[str, str]) -> Drift | None:
     """The drift if a requirement no longer admits the node's labels, with the first that does not, or because the
-    requirements exclude each other; None if all do. A wider requirement does; one for a key that the node lacks does
-    not, unless it is NotIn or DoesNotExist."""
+    requirements exclude each other; None if all do. One for a key that the node lacks does not, unless it is NotIn or
+    DoesNotExist."""
     rows = tuple(requirements)
     have = of_labels(labels)
     if compatible(have, of_selector(rows)):
@@ -96,9 +94,8 @@ def requirements_drift(requirements: t.Iterable[NodeSelectorRequirement], labels
 
 
 def reported_drift(pool: StatePool, node: StateNode) -> Drift | None:
-    """The drift whose cause only the controller can judge, whatever its name, as the condition ``Drifted`` has it; None
-    if it is not True, or its cause is one that ``drift`` judges itself, as far as pool, catalogue and class are known:
-    that counts as it stands now."""
+    """The drift whose cause only the controller can judge, as the condition ``Drifted`` has it; None if it is not True,
+    or its cause is one that ``drift`` judges itself, as far as pool, catalogue and class are known."""
     condition = node.claim.condition("Drifted") if node.claim is not None else None
     if condition is None or condition.status != "True" or condition.reason in _judged(pool):
         return None
@@ -107,8 +104,8 @@ def reported_drift(pool: StatePool, node: StateNode) -> Drift | None:
 
 @dataclass(frozen=True)
 class DriftedNode:
-    """A node and the first cause of its drift. ``since``: when the condition ``Drifted`` came, None if it is not there
-    yet, is not True, or does not tell."""
+    """A node and the first cause of its drift. ``since``: when the condition ``Drifted`` came, None if it is not True,
+    or does not tell."""
 
     node: StateNode
     drift: Drift
@@ -116,8 +113,7 @@ class DriftedNode:
 
 
 def drifted(state: ClusterState, now: datetime) -> tuple[DriftedNode, ...]:
-    """The nodes that have drifted at an aware instant, whether or not they may be disrupted, as of ``standing_drift``,
-    FleetError included, by name."""
+    """The nodes that have drifted at an aware instant, as of ``standing_drift``, FleetError included, by name."""
     rows = []
     for node in state.nodes:
         found = standing_drift(state, node, now)

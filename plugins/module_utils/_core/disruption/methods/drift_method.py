@@ -51,8 +51,7 @@ class DriftCandidate:
 
 def drift_candidates(look: MethodInput, static: bool = False) -> list[DriftCandidate]:
     """The drifted nodes that may go, of pools with ``replicas`` if ``static``, else of the others: those without pods
-    to move before the others, of each those first that have had the condition ``Drifted`` longest, without it as if
-    since now; ties by name.
+    to move first, of each the longest ``Drifted``, without that condition as if since now, then by name.
 
     Pods that block are overruled where the NodeClaim has a ``terminationGracePeriod``. FleetError as of ``drift``,
     ValueError as of ``MethodInput.candidates``.
@@ -68,8 +67,8 @@ def drift_candidates(look: MethodInput, static: bool = False) -> list[DriftCandi
 
 def drift_method(look: MethodInput) -> MethodCommands:
     """One command for the first drifted node, of pools without ``replicas``, whose pods all find a place within the
-    budgets; none if there is no such node. It may need several new nodes. ``error`` with the setting ``upstream``,
-    where no pool may make nodes. Errors as of ``Simulator.simulate`` and ``drift_candidates``."""
+    budgets, with as many new nodes as that needs, or none. ``error`` with the setting ``upstream``, where no pool may
+    make nodes. Errors as of ``Simulator.simulate`` and ``drift_candidates``."""
     allowed, refused, events = look.allowances(DRIFTED), [], list[NodeEvent]()
     due = drift_candidates(look)
     names = tuple(each.name for each in by_saving(each.candidate for each in due))
@@ -95,7 +94,7 @@ def static_drift_method(look: MethodInput) -> MethodCommands:
     replacement for each, with no look where their pods would go; pools by name, nodes as of ``drift_candidates``.
 
     A pool of which more NodeClaims stay than ``replicas`` (0 if that is no whole number) is left alone until it has
-    shrunk (``over-replicas``); in the limit of nodes those on their way out count too (``limit-of-nodes``). Errors as
+    shrunk (``over-replicas``); for the limit of nodes those on their way out count too (``limit-of-nodes``). Errors as
     of ``pool_limits`` and ``drift_candidates``.
     """
     allowed = look.allowances(DRIFTED)

@@ -16,8 +16,8 @@ from .method_input import MethodInput
 
 def emptiness(look: MethodInput) -> MethodCommands:
     """One command for all empty nodes that may go within the budgets, what saves most first, or none: whatever the
-    policy of the pool, unless it is static or its ``consolidateAfter`` is Never or still runs. ValueError as of
-    ``MethodInput.candidates`` and ``never_consolidates``."""
+    policy of the pool, unless ``why_not_emptied`` says otherwise. ValueError as of ``MethodInput.candidates`` and
+    ``never_consolidates``."""
     nodes, refused, events = sorted_out([(each, why_not_emptied(look, each)) for each in look.candidates()])
     kept, over = within_budgets(by_saving(nodes, look.settings.first), look.allowances(EMPTY_REASON))
     refused += over

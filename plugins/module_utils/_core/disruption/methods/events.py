@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What Karpenter would say of a node, a pod or a pool in an event, word for word, so that one finds it again there:
-``DisruptionBlocked``, ``Unconsolidatable``, ``NoCompatibleInstanceTypes``, ``DoNotDisruptUntil``,
-``DoNotDisruptGracePeriodElapsed``, ``InvalidDoNotDisruptAnnotation``, and gates as errors."""
+"""What Karpenter says of a node, a pod or a pool in an event, in its words: ``DisruptionBlocked``,
+``Unconsolidatable``, ``NoCompatibleInstanceTypes``, ``DoNotDisruptUntil``, ``DoNotDisruptGracePeriodElapsed``,
+``InvalidDoNotDisruptAnnotation``, and gates as errors."""
 
 from __future__ import annotations
 
@@ -41,8 +41,7 @@ _WORDS = {
 
 @dataclass(frozen=True, order=True)
 class NodeEvent:
-    """``kind`` (Node, NodePool or Pod) and ``name`` (of a pod ``namespace/name``) are of the object that the event is
-    about."""
+    """An event about the object of this ``kind`` (Node, NodePool or Pod) and ``name`` (of a pod ``namespace/name``)."""
 
     kind: str
     name: str
@@ -96,12 +95,9 @@ def _sentence(text: str) -> str:
 
 
 def of_annotations(pods: t.Iterable[Pod], now: datetime, moving: bool = False) -> t.Iterator[NodeEvent]:
-    """The events about annotations do-not-disrupt that protect for a time or not at all, of active pods that upstream
-    asks about them, in the order given.
-
-    ``moving``: it asks whether they need a place, and then only those that a drain does not leave (``drainable``), or
-    that are ``reschedulable``.
-    """
+    """The events about annotations do-not-disrupt, as of ``of_annotation``, of active pods, in the order given; with
+    ``moving``, where upstream asks whether they need a place, only of those that are ``drainable`` or
+    ``reschedulable``."""
     for pod in pods:
         if DO_NOT_DISRUPT in pod.annotations and pod.active and (not moving or reschedulable(pod) or drainable(pod)):
             event = of_annotation(pod, now)

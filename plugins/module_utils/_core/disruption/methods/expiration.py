@@ -4,8 +4,8 @@
 """When nodes expire by the ``expireAfter`` of their NodeClaims, which are due now, and which pods keep their drain
 waiting (Karpenter, ``nodeclaim/expiration``).
 
-Karpenter deletes an expired NodeClaim at once: no budget, no annotation and no replacement holds it back. Its drain
-still waits for pods that are protected, until the grace period ends.
+Karpenter deletes an expired NodeClaim at once, whatever holds other methods back; its drain still waits for protected
+pods, until the grace period ends.
 """
 
 from __future__ import annotations
@@ -36,11 +36,9 @@ class Expiry:
 
 
 def due_at(claim: NodeClaim) -> datetime | None:
-    """When a node expires, creation of its NodeClaim plus that one's own ``expireAfter``: a new value in its pool does
-    not move it, but drifts the node.
-
-    None for ``Never``, an unknown creation, and an end beyond the calendar. ValueError if the duration cannot be read.
-    """
+    """When a node expires: creation of its NodeClaim plus that one's own ``expireAfter`` (a new value in its pool
+    drifts the node instead). None for ``Never``, an unknown creation, and an end beyond the calendar. ValueError if the
+    duration cannot be read."""
     lifetime = parse_or_never(claim.spec.expire_after)
     created = claim.metadata.creation_timestamp
     if lifetime is None or created is None:
@@ -49,9 +47,8 @@ def due_at(claim: NodeClaim) -> datetime | None:
 
 
 def expiry(state: ClusterState, node: StateNode, now: datetime) -> Expiry:
-    """What expiration means for a node at an aware instant; nodes without a NodeClaim never expire. Those whose
-    NodeClaim goes already, or belongs to another provider, are never ``due``, though it is told when they would be.
-    ValueError as of ``due_at``."""
+    """What expiration means for a node at an aware instant. Nodes without a NodeClaim never expire; those whose
+    NodeClaim goes already, or belongs to another provider, are not ``due``. ValueError as of ``due_at``."""
     at = due_at(node.claim) if node.claim is not None else None
     spared = node.claim_deleting or state.is_of_other_provider(node)
     if at is None or now < at or spared:

@@ -41,8 +41,7 @@ class MethodInput:
 
     @cached_property
     def leaving_events(self) -> list[NodeEvent]:
-        """The events about annotations do-not-disrupt of pods on nodes on their way out, which upstream writes whenever
-        places are looked for."""
+        """The events about annotations do-not-disrupt of pods on nodes on their way out."""
         rows = self.simulator.leaving
         return [event for each in rows for event in words.of_annotations(each.pods, self.now, moving=True)]
 
@@ -77,9 +76,9 @@ class MethodInput:
         return found
 
     def consolidatable(self, node: StateNode) -> bool:
-        """The condition ``Consolidatable`` of its NodeClaim as the controller would have it now, False without one;
-        where it judges it no more, and in static pools, what it says. ValueError for a ``consolidateAfter`` that is no
-        duration."""
+        """Whether the NodeClaim's condition ``Consolidatable`` would be True now; as it says where the controller
+        judges it no more, and in static pools. False without a NodeClaim. ValueError for a ``consolidateAfter`` that is
+        no duration."""
         claim, pool = node.claim, self.state.judging_pool(node)
         if claim is None:
             return False

@@ -1,13 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What Karpenter would do: the commands of each method on its own, or one pass over all of them, which the first with a
-command ends (Karpenter, ``disruption.Controller``).
+"""What Karpenter would do: the commands of each method on its own (``commands_of``), or one pass over all of them
+(``pass_of``), which the first with a command ends (Karpenter, ``disruption.Controller``).
 
-``commands_of(look, method)`` is for everybody who wants to know what one method does with a cluster: its commands, why
-it leaves other nodes alone, the nodes that it considers, and the events. ``pass_of`` is what the controller does: the
-first method that yields a command ends the pass. Which nodes may be disrupted at all is told by ``node_verdicts`` in
-``candidates.py``.
+Which nodes may be disrupted at all is told by ``node_verdicts`` in ``candidates.py``.
 """
 
 from __future__ import annotations
@@ -40,8 +37,7 @@ _METHODS: t.Mapping[str, t.Callable[[MethodInput], MethodCommands]] = {
 
 @dataclass(frozen=True)
 class Pass:
-    """What one pass of Karpenter's disruption controller does. ``refused`` is by method, of those that were tried;
-    without ``commands`` no method has any."""
+    """What one pass of Karpenter's disruption controller does. ``refused`` is by method, of those that were tried."""
 
     commands: tuple[Command, ...]
     refused: t.Mapping[str, tuple[RefusedCommand, ...]]
@@ -55,16 +51,14 @@ class Pass:
 
 
 def commands_of(look: MethodInput, method: str) -> MethodCommands:
-    """What one method, by its name in ``METHODS``, does with the cluster that ``look`` is at; methods that share a look
-    find nothing out twice. KeyError for another name; FleetError ``undecodable``, ``invalid-quantity`` and, for
-    durations, ValueError where pools or NodeClaims cannot be read."""
+    """What one method, by its name in ``METHODS``, does. KeyError for another name; FleetError ``undecodable``,
+    ``invalid-quantity`` and, for durations, ValueError where pools or NodeClaims cannot be read."""
     return _METHODS[method](look)
 
 
 def pass_of(look: MethodInput) -> Pass:
-    """What one pass of the controller does with the cluster that ``look`` is at: the commands of the first method that
-    has any, and why methods up to it leave nodes alone; the ``error`` of a method is not told, and the next is tried.
-    FleetError and ValueError as of ``commands_of``."""
+    """What one pass of the controller does: the commands of the first method that has any, and why methods up to it
+    leave nodes alone; after a method's ``error`` the next is tried. FleetError and ValueError as of ``commands_of``."""
     refused: dict[str, tuple[RefusedCommand, ...]] = {}
     for method in METHODS:
         found = commands_of(look, method.name)

@@ -36,10 +36,10 @@ def narrowed_to_cheaper(
     new: NewNode, price: float, settings: Settings, *, all_spot: bool, single: bool
 ) -> NewNode | NoGain:
     """The new node as it may replace nodes of that summed ``price`` of an hour, narrowed to cheaper types, or why it is
-    no gain, as of ``narrowed_below_price``; ``all_spot`` says that these are all spot nodes, ``single`` that it is one.
-    Spot replaces spot only by the setting ``spot_to_spot`` (else ``spot-to-spot-off``), and one node only if 15 types
-    are cheaper (else ``spot-not-flexible``), of which just the first 15 are kept, or as many as ``minValues`` need. One
-    that may be spot or on-demand becomes spot, if that is offered at all or the setting ``upstream`` is on."""
+    no gain, as of ``narrowed_below_price``; ``all_spot``: these are all spot nodes, ``single``: it is one. Spot
+    replaces spot only by the setting ``spot_to_spot`` (else ``spot-to-spot-off``), and one node only if 15 types are
+    cheaper (else ``spot-not-flexible``), of which the first 15 are kept, or as many as ``minValues`` need. One that may
+    be spot or on-demand becomes spot, if that is offered or the setting ``upstream`` is on."""
     if all_spot and _admits(new, SPOT):
         return _spot_to_spot(new, price, single=single, allowed=settings.spot_to_spot)
     found = narrowed_below_price(new, price)

@@ -22,8 +22,8 @@ def simulated(
 ) -> tuple[Simulation | None, list[NodeEvent]]:
     """The simulation of what becomes of pods without the nodes ``going``, and the events meanwhile: about annotations
     of their pods, then of nodes on their way out, then about pools without types. ``consolidation`` as of
-    ``Simulator.simulate``. None with the setting ``upstream`` where no pool may make nodes: Karpenter does not begin
-    then. Errors as of ``Simulator.simulate``."""
+    ``Simulator.simulate``. None, as in Karpenter, with the setting ``upstream`` where no pool may make nodes. Errors as
+    of ``Simulator.simulate``."""
     simulator = look.simulator
     told = [event for each in going for event in words.of_annotations(each.pods, look.now, moving=True)]
     told += look.leaving_events
@@ -34,8 +34,8 @@ def simulated(
 
 
 def misfit_message(look: MethodInput, done: Simulation) -> str:
-    """Upstream's words, the message of an event, about pods that find no place in a simulation that has such; the
-    causes, whose order is left to chance there, are left out."""
+    """Upstream's words about pods that find no place in a simulation that has such, for an event, without the causes,
+    whose order is left to chance there."""
     text = "Not all pods would schedule"
     if len(done.misfits) == 1 and done.misfits[0].uninitialized:
         only = done.misfits[0]

@@ -13,8 +13,8 @@ from ..scheduling.simulation import NewNode
 
 
 def saving(price: float, new: t.Iterable[NewNode], upstream: bool) -> float | None:
-    """What disrupting nodes saves an hour: ``price``, which goes, less the cheapest offer of the first type of each new
-    node that can be had now; negative where it costs more. None where the price of a new node is not known, which to
+    """What disrupting nodes saves an hour: their ``price`` less the cheapest offer of the first type of each new node
+    that can be had now; negative where it costs more. None where the price of a new node is not known, which to
     ``upstream`` is free."""
     found = [each.kinds[0].cheapest(each.requirements) if each.kinds else math.inf for each in new]
     known = [each for each in found if not math.isinf(each)]

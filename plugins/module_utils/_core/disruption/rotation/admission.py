@@ -42,8 +42,8 @@ Needs = list[tuple[str, PodDisruptionBudget, int]]
 
 
 class Admission:
-    """Which nodes of a rotation may begin in this step: asked node by node in the order in which they are to be begun;
-    each one that is begun takes its share. ``wave`` is the wave with these counted, ``scopes`` what budgets leave."""
+    """Which nodes of a rotation may begin in this step, asked in their order; each one that is begun takes its share.
+    ``wave`` is the wave with these counted, ``scopes`` what budgets leave."""
 
     def __init__(self, state: RotationState, sight: RotationInput, scopes: list[ScopeLeft], now: datetime) -> None:
         """Takes stock of what nodes in flight take already; ``scopes`` is kept, and what begins is counted in it.
@@ -71,9 +71,8 @@ class Admission:
 
     def refusals(self, node: NodeProgress, seen: RotationNode) -> tuple[Blocker, ...]:
         """Everything but the node itself that speaks against beginning it now, in this order: ``wait``, ``window``,
-        ``retry``, ``soak`` or ``wave``, ``surge``, ``budget`` for each scope, by name, ``fleet-members``; empty if
-        nothing does. PodDisruptionBudgets that nodes in flight use up (``pdb-shared``) are told only if nothing else
-        is."""
+        ``retry``, ``soak`` or ``wave``, ``surge``, ``budget`` for each scope, by name, ``fleet-members``; or else
+        ``pdb-shared``: PodDisruptionBudgets that nodes in flight use up."""
         found = [
             Blocker("wait", self._sight.wait) if self._sight.wait else None,
             self._windows.get(seen.cluster),
@@ -87,11 +86,11 @@ class Admission:
         return why or self._shared(self._needs(seen))
 
     def begin(self, node: NodeProgress, seen: RotationNode) -> NodeProgress:
-        """Begins the waiting node, which nothing refuses (that is not asked again), and gives it as it is then:
-        ``Surging`` if its replacement comes before, else ``Draining``; what it takes of wave, surge, budgets, members
-        and PodDisruptionBudgets is no longer there for others; of budgets it takes one also where it counts as
-        disrupted already (it is not Ready), and so twice in this step. What is left of its last try (reason, pause,
-        time of being blocked, a ``release`` that was not carried out) is forgotten."""
+        """Begins the waiting node, which nothing refuses (not asked again), and gives it as it is then: ``Surging`` if
+        its replacement comes before, else ``Draining``; what it takes of wave, surge, budgets, members and
+        PodDisruptionBudgets is no longer there for others. Of budgets it takes one also where it is disrupted already
+        (not Ready), and so twice in this step. What is left of its last try (reason, pause, time of being blocked,
+        ``release``) is forgotten."""
         first = SURGING if self._settings.replacement == BEFORE else DRAINING
         self._surging += first == SURGING
         self._flying += 1
@@ -199,8 +198,8 @@ class Admission:
 def present_wave(state: RotationState, now: datetime) -> Wave:
     """The wave that nodes are begun in at an aware instant: the last one while it may begin more, has nodes in flight
     or its pause runs (then with ``ended_at``), and then the next. A wave is ``growth`` times as large as the last one,
-    and as the first if a node of that was given up, be it that its member has left, or is to be tried again; never more
-    than ``largest_wave`` (0: no such limit), or all nodes."""
+    and as the first if a node of that was given up, or is to be tried again; never more than ``largest_wave`` (0: no
+    such limit), or all nodes."""
     wave, settings = state.wave, state.settings
     if wave.number and (wave.begun < wave.size or any(each.in_flight for each in state.nodes)):
         return wave

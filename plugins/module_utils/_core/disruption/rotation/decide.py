@@ -2,11 +2,10 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A rotation of nodes: begun (``unknown-node``, ``invalid-surge``, ``budget-unreadable``), decided step by step in
-growing waves, ``halted`` by failures or its time limit, nodes ``Blocked`` or given up, stopped at once, taken up again
-late; what is in flight, what was let go, and how far it is.
+growing waves, ``halted`` by failures or its time limit, stopped at once, taken up again late; what is in flight, what
+was let go, and how far it is.
 
-``begin`` makes the state and ``decide`` moves it on: which nodes now, what holds back those that wait, and when to look
-again, in the shape of ``_core.machine``. ``outcome`` says in one word how far it has come.
+``begin`` makes the state and ``decide`` moves it on, in the shape of ``_core.machine``.
 """
 
 from __future__ import annotations
@@ -58,8 +57,8 @@ STOPPED = "the rotation was stopped"
 
 def begin(names: t.Iterable[str], sight: RotationInput, settings: RotationSettings, now: datetime) -> RotationState:
     """The state of a rotation of these nodes (``member/node``), by name and each once, which begins at ``now``, aware,
-    with no node begun; without names it is done. FleetError with all problems: ``unknown-node`` for one that is not
-    there, ``not-one-of``, ``out-of-range`` and ``invalid-surge`` for settings, ``budget-unreadable``."""
+    with no node begun. FleetError with all problems: ``unknown-node`` for one that is not there, ``not-one-of``,
+    ``out-of-range`` and ``invalid-surge`` for settings, ``budget-unreadable``."""
     there = {each.name: each for each in sight.nodes}
     wanted = sorted(set(names))
     problems = [
@@ -89,9 +88,8 @@ def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision
     """The next step of a rotation at an aware instant: what is to be done (with nodes in flight ``drain`` or
     ``release``, then with those that are begun ``add-node`` or ``drain``), what holds back each node that still waits,
     in the order in which they would begin, and when to look again. Nodes without pods to move begin first, then the
-    oldest, as many as ``Admission`` lets. One that is done does nothing more, and its state stays as it is, but for
-    nodes to be let go whose member has left the fleet. ValueError for a surge that is no amount, which ``begin``
-    refuses."""
+    oldest, as many as ``Admission`` lets. One that is done does nothing more, and only nodes whose member has left the
+    fleet change in it. ValueError for a surge that is no amount, which ``begin`` refuses."""
     state = without_left(state, seen, now)
     if state.done:
         return Decision(state=state)
@@ -128,10 +126,10 @@ def outcome(state: RotationState) -> str:
 
 
 def acts_in_flight(state: RotationState) -> tuple[RotationAct, ...]:
-    """What a rotation has begun and not ended, releases first, then ``add-node`` and ``drain`` of nodes that await or
-    are drained, each by the name of the node; one that is gone and awaits its replacement has none. A release ends when
-    it was carried out: see ``released``. While there are some the conductor stays (with what
-    ``RotationSteering.acts_in_flight`` adds or leaves out), and the record is deleted only by force."""
+    """What a rotation has begun and not ended: releases first, then ``add-node`` and ``drain`` of nodes that await or
+    are drained, each by the name of the node. A release ends once it was carried out (``released``). While there are
+    some the conductor stays (with what ``RotationSteering.acts_in_flight`` adds or leaves out), and the record is
+    deleted only by force."""
     releases = (
         RotationAct(RELEASE, each.name, each.pool, each.attempts, each.release) for each in state.nodes if each.release
     )
@@ -139,8 +137,8 @@ def acts_in_flight(state: RotationState) -> tuple[RotationAct, ...]:
 
 
 def released(state: RotationState, operation: str) -> RotationState:
-    """The state of a rotation once the release of that name (of an operation) was carried out; the same object if there
-    is no such release."""
+    """The state of a rotation once the release of that operation was carried out; the same object if there is no such
+    release."""
     names = {each.node for each in acts_in_flight(state) if each.kind == RELEASE and each.operation == operation}
     if not names:
         return state
@@ -149,11 +147,10 @@ def released(state: RotationState, operation: str) -> RotationState:
 
 
 def with_overdue_restarted(state: RotationState, at: datetime) -> RotationState:
-    """The state of a rotation that somebody has taken up at an aware instant, as it is decided from then on: where the
-    time of a node that is drained, or awaits a new one, had run out by then, and as much again has gone by, it begins
-    anew, for nobody has worked on it meanwhile. While less than that has gone by since its time ran out, the next step
-    lets it fail (``no-new-node``, ``drain-timeout``). Nodes that are gone are left as they are. The same object if
-    there is none."""
+    """The state of a rotation that somebody has taken up at an aware instant: where the time of a node that is drained,
+    or awaits a new one, had run out, and as much again has gone by, it begins anew, for nobody has worked on it
+    meanwhile. Before that, the next step lets it fail (``no-new-node``, ``drain-timeout``). The same object if there is
+    none."""
     twice = 2 * state.settings.node_timeout
     late = {
         each.name
@@ -168,8 +165,8 @@ def with_overdue_restarted(state: RotationState, at: datetime) -> RotationState:
 
 def stopped_at_once(state: RotationState, now: datetime) -> RotationState | None:
     """The state of a rotation that ends by being stopped at an aware instant: its nodes that wait are given up
-    (``halted``), also those that something holds back, those that have ended stay, and ``halted`` says so of the whole,
-    even if all have; None if nodes are in flight, or are to be let go, which somebody has to carry on."""
+    (``halted``), those that have ended stay, and ``halted`` says so of the whole; None if nodes are in flight, or are
+    to be let go."""
     if state.in_hand:
         return None
     halted = state.halted or STOPPED
@@ -250,8 +247,7 @@ def _in_order(nodes: t.Iterable[NodeProgress], sight: RotationInput) -> list[Nod
 
 
 def begins_node(act: RotationAct, settings: RotationSettings) -> bool:
-    """Whether the act is the first for a node that waited, so that one more counts as disrupted; not what follows for a
-    node that counts already: its drain once a new one is there, its release."""
+    """Whether the act is the first for a node that waited, so that one more counts as disrupted."""
     return act.kind == (ADD_NODE if settings.replacement == BEFORE else DRAIN)
 
 

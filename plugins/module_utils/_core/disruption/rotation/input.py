@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The input of a rotation's step: one Node as it sees it, names over several clusters, who else has a node in hand,
-windows (blocker ``window``), which nodes spend budgets (not Ready, on their way out), and what budgets still leave room
-for, places counted (blocker ``budget``)."""
+windows (blocker ``window``), which nodes spend budgets, and what budgets still leave room for (blocker ``budget``)."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ class RotationNode:
 @dataclass(frozen=True)
 class BudgetScope:
     """Budgets, and the pools whose nodes they are over; None: those of all pools. ``more`` nodes besides count too,
-    ``gone`` of which are disrupted: this rotation has nothing to do with them."""
+    ``gone`` of which are disrupted."""
 
     name: str
     budgets: tuple[Budget, ...]
@@ -64,15 +63,14 @@ class BudgetScope:
     gone: int = 0
 
     def covers_any(self, pools: set[str]) -> bool:
-        """Whether the budgets are over nodes of one of the pools at least; True if they are over all pools, whatever is
-        asked for."""
+        """Whether the budgets are over all pools, or one of these at least."""
         return self.pools is None or not self.pools.isdisjoint(pools)
 
 
 @dataclass(frozen=True)
 class MemberScope:
     """A budget of the fleet over members: at most so many of these clusters have disrupted nodes at once. ``busy`` are
-    those that have some, whoever disrupts them; those of the rotation itself count anyway."""
+    those that have some, whoever disrupts them."""
 
     name: str
     most: int
@@ -96,10 +94,9 @@ class RotationInput:
     cluster; ``scopes`` are all budgets over nodes, ``members`` those of the fleet over members. ``rotation`` is the one
     that looks: nodes that another one empties are left to it.
 
-    ``failed`` says for nodes in flight that what was begun has failed, with the reason. ``stop``: begin no more.
-    ``unknown`` says of clusters that could not be read why: their nodes are not gone, nobody knows of them. ``left``
-    are clusters that are members of the fleet no more: nobody sees any more what becomes of their nodes. ``wait`` says
-    why nothing may begin at this instant, whatever the budgets allow.
+    ``failed`` says for nodes in flight why what was begun has failed. ``stop``: begin no more. ``unknown`` says of
+    clusters that could not be read why: their nodes are not gone. ``left`` are clusters that are members of the fleet
+    no more. ``wait`` says why nothing may begin at this instant, whatever the budgets allow.
     """
 
     nodes: tuple[RotationNode, ...]
@@ -120,8 +117,7 @@ class RotationInput:
         return by_another(node, self.rotation)
 
     def window_open(self, cluster: str) -> bool:
-        """Whether the cluster's window is open, by the answer that there is; True for a cluster without an answer, as
-        one without windows, freezes and what else holds it."""
+        """Whether the cluster's window is open, by the answer that there is; True without one."""
         answer = self.windows.get(cluster)
         return answer is None or answer.open
 
@@ -165,13 +161,12 @@ class ScopeLeft:
 
     @property
     def left(self) -> int:
-        """How many more nodes may be begun, negative where more were begun than might be; a number near ``UNLIMITED``
-        where nothing limits."""
+        """How many more nodes may be begun, negative where too many were; a number near ``UNLIMITED`` where nothing
+        limits."""
         return self.answer.remaining_after(self.disrupting) - self.taken
 
     def count_begun(self) -> None:
-        """Counts one node more that is begun under the budgets, without asking whether there is room; ``blocker`` is
-        told anew."""
+        """Counts one node more that is begun under the budgets, without asking whether there is room."""
         self.taken += 1
         self.__dict__.pop("blocker", None)
 
@@ -182,8 +177,7 @@ class ScopeLeft:
 
     @cached_property
     def opens(self) -> datetime | None:
-        """When budgets of a scope that is ``closed`` let some node go; None if they do not within ``horizons``, a year
-        or less."""
+        """When budgets of a scope that is ``closed`` let some node go; None if they do not within ``horizons``."""
         return opens_at(self.scope.budgets, self.now, self.answer.total, self.answer.reason)
 
     @cached_property
@@ -213,8 +207,7 @@ def rotation_node(
     node: Node, pool: str, cluster: str = "", *, initialized: bool = True, deleting: bool = False
 ) -> RotationNode:
     """What a rotation needs to know of a Node; with a ``cluster`` the names of node and pool begin with that and a
-    slash, so that they are unique in the fleet. ``initialized`` and ``deleting`` are what its NodeClaim, or a mark of
-    Karpenter, says; it is deleting also if the Node itself is."""
+    slash. It is ``deleting`` also if the Node itself is."""
     before = f"{cluster}/" if cluster else ""
     return RotationNode(
         name=before + node.name,
@@ -239,7 +232,7 @@ def scopes_left(state: RotationState, sight: RotationInput, now: datetime) -> li
     replacement beside its old node counts once. So does one that has come for a node which was let go, or that nobody
     asked for, while a node of its pool waits: that takes it as soon as it is begun, and budgets have to hold then, too.
     A new one spends budgets as any other does (``spends_budgets``). Everything begun is disrupted until it ends,
-    whoever of us began it. Ties of names keep the order of ``sight``; budgets that cannot be read leave no room.
+    whoever of us began it. Budgets that cannot be read leave no room.
     """
     places, disrupted = _places(state, sight)
     out = []

@@ -19,18 +19,17 @@ from .input import RotationInput, RotationNode
 
 class RotationBlockers:
     """What holds back nodes of a rotation at an aware instant, asked node by node. ``until`` collects the instants at
-    which protections of pods end. ``past_pods``: a drain has a deadline, after which no pod holds a node, so that none
-    keeps it from being begun."""
+    which protections of pods end. ``past_pods``: a drain has a deadline, so that no pod keeps a node from being
+    begun."""
 
     def __init__(self, sight: RotationInput, now: datetime, past_pods: bool = False) -> None:
         self._sight, self._now, self._past_pods = sight, now, past_pods
         self.until: set[datetime] = set()
 
     def of(self, node: RotationNode) -> tuple[Blocker, ...]:
-        """What holds the node back: what is its own first (``deleting``, ``disrupted``, ``node-annotation``), then
-        protected pods (``pod-annotation``), then PodDisruptionBudgets (``pdb``, ``pdb-several``), each by their text;
-        pods are not asked with ``past_pods``. Empty if nothing does. Adds to ``until`` the ends of its pods'
-        protections, past ones too, if one of these holds."""
+        """What holds the node back: what is its own (``deleting``, ``disrupted``, ``node-annotation``), then, unless
+        ``past_pods``, protected pods (``pod-annotation``), then PodDisruptionBudgets (``pdb``, ``pdb-several``), each
+        by their text. Adds to ``until`` the ends of its pods' protections, if one holds."""
         found = []
         if node.deleting:
             found.append(Blocker("deleting", f"node {node.name} is deleting or marked for deletion"))

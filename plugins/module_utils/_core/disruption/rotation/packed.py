@@ -4,8 +4,8 @@
 """The state of a rotation as its record has it, written and read: plain, or with its nodes packed (compressed) into a
 text where plain ones would be too many; and how large a record is expected to be at its end.
 
-The text stands where the list of nodes does: a version that knows no packed nodes finds the state damaged, and refuses,
-rather than taking the rotation for one without nodes.
+The text stands where the list of nodes does: a version that knows no packed nodes refuses it as damaged, rather than
+taking the rotation for one without nodes.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def written_state(state: RotationState, packed: bool = False) -> Document:
 
 
 def read_state(document: Mapping[str, t.Any]) -> RotationState:
-    """The state that ``written_state`` wrote, in either form; of an empty document one without nodes, which is done.
-    ValueError, TypeError or AttributeError for what is none."""
+    """The state that ``written_state`` wrote, in either form; of an empty document one without nodes. ValueError,
+    TypeError or AttributeError for what is none."""
     text = document.get("nodes")
     if not isinstance(text, str):
         return decode(RotationState, document)
@@ -51,22 +51,20 @@ def read_state(document: Mapping[str, t.Any]) -> RotationState:
 
 
 def is_packed(document: Mapping[str, t.Any]) -> bool:
-    """Whether the nodes of a state, as ``written_state`` wrote it, are packed: they stand there as a text, be it one
-    that cannot be read."""
+    """Whether the nodes of a state are packed, readable or not."""
     return isinstance(document.get("nodes"), str)
 
 
 def written_nodes(document: Mapping[str, t.Any]) -> t.Sequence[t.Any]:
-    """The nodes of a state as JSON data, in either form, for those who look at a few of them, in the state's order;
-    empty where there are none. Plain ones are given as they are, unread; ValueError for packed ones that cannot be
-    read."""
+    """The nodes of a state as JSON data, in either form, in the state's order; plain ones as they are. ValueError for
+    packed ones that cannot be read."""
     found = document.get("nodes")
     return t.cast(t.Sequence[t.Any], _unpacked(found)["nodes"] if isinstance(found, str) else found or ())
 
 
 def size_at_end(state: RotationState, packed: bool) -> int:
-    """How many bytes the state of a rotation, just begun, is expected to have at most in a record until it ends, an
-    estimate by the number of its nodes; ``packed``: as it is written packed. FleetError as of ``canonical_json``."""
+    """How many bytes the state of a rotation, just begun, is expected to have in a record until it ends, an estimate by
+    the number of its nodes; ``packed``: as it is written packed. FleetError as of ``canonical_json``."""
     if packed:
         return size_of_json(_packed(encode(state))) + _PACKED_GROWTH * len(state.nodes)
     return size_of(state) + _GROWTH * len(state.nodes)

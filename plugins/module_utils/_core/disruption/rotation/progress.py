@@ -41,10 +41,7 @@ ADD_NODE, DRAIN, RELEASE = "add-node", "drain", "release"
 @dataclass(frozen=True)
 class RotationAct:
     """Something to be done with a node, safe to be done again: add-node (one more of its pool), drain, release.
-
-    ``attempt`` counts from 1 how often the node was begun, ``text`` says why, empty where nothing has to be said. Names
-    of operations are unique within one rotation.
-    """
+    ``attempt`` counts from 1 how often the node was begun, ``text`` says why, or is empty."""
 
     kind: str
     node: str
@@ -85,10 +82,9 @@ class RotationProgress:
                 self._fresh.setdefault(whole_pool_name(each.pool), []).append(each)
 
     def of(self, node: NodeProgress) -> NodeProgress:
-        """A node of the rotation, which must not have ended, after what was seen of it: in flight and failed, which
-        goes before all else, gone, drained, replaced or too late; one that has failed, or is too late, waits for
-        another try, or is given up; the same object if nothing has changed, or its cluster could not be read. What is
-        next for it is in ``acts``."""
+        """A node of the rotation, which must not have ended, after what was seen of it: failed in flight, gone,
+        drained, replaced or too late; one that has failed, or is too late, waits for another try, or is given up. The
+        same object if nothing has changed, or its cluster could not be read. What is next for it is in ``acts``."""
         if cluster_in_name(node.name) in self._sight.unknown:
             return node
         if node.phase == WAITING:
@@ -101,8 +97,8 @@ class RotationProgress:
         return found
 
     def after_surging(self, node: NodeProgress) -> NodeProgress:
-        """Drains the old node once a new one is there; until then it stays as it is. If the old node has gone
-        meanwhile, it only awaits its replacement, as of ``after_returning``."""
+        """Drains the old node once a new one is there. If the old node has gone meanwhile, it only awaits its
+        replacement, as of ``after_returning``."""
         if not self._old(node):
             return self.after_returning(self._turn(node, RETURNING))
         new = self._take(node)
@@ -112,8 +108,7 @@ class RotationProgress:
         return dataclasses.replace(self._turn(node, DRAINING), replacement=new.name)
 
     def after_draining(self, node: NodeProgress) -> NodeProgress:
-        """Once the old node is gone: ends, or awaits the replacement if that comes ``after``; until then it stays as it
-        is."""
+        """Once the old node is gone: ends, or awaits the replacement if that comes ``after``."""
         if self._old(node):
             return node
         if self._settings.replacement == AFTER:
@@ -121,8 +116,8 @@ class RotationProgress:
         return self._rotated(node, self._there.get(node.replacement))
 
     def after_returning(self, node: NodeProgress) -> NodeProgress:
-        """Ends once a replacement is there for the node that is gone, which may have the same name, and not the same
-        identity; until then it stays as it is."""
+        """Ends once a replacement is there for the node that is gone: one of the same name is another by its
+        identity."""
         again = None if self._old(node) else self._there.get(node.name)
         new = again if again is not None and _usable(again) else self._take(node)
         if new is None:

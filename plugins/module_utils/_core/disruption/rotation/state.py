@@ -50,8 +50,7 @@ class NodeProgress:
 
     @property
     def in_flight(self) -> bool:
-        """Whether it awaits a new node, is drained, or is gone and awaits what replaces it; not while it waits, be it
-        for another try."""
+        """Whether it awaits a new node, is drained, or is gone and awaits what replaces it."""
         return self.phase in IN_FLIGHT
 
     def blocked_until(self, timeout: int) -> datetime | None:
@@ -100,7 +99,7 @@ class RotationState:
 
     def failed(self, *phases: str) -> int:
         """How many nodes are in one of the phases, without those given up as their member left the fleet
-        (``member-left``), which is no failure of theirs."""
+        (``member-left``)."""
         return sum(each.phase in phases and each.code != MEMBER_LEFT for each in self.nodes)
 
     @property

@@ -19,8 +19,8 @@ def next_instant(
     state: RotationState, sight: RotationInput, scopes: t.Iterable[ScopeLeft], ends: t.Iterable[datetime], now: datetime
 ) -> datetime | None:
     """The earliest instant after ``now`` of all times that run: of nodes in flight, pauses, blocks, windows, budgets
-    that hold nodes back (``scopes``), protections of pods (``ends``), the whole. None if none runs. Blocks, windows,
-    budgets and pauses count only while nodes wait; what is past, or is ``now``, is left out."""
+    that hold nodes back (``scopes``), protections of pods (``ends``), the whole; or None. Blocks, windows, budgets and
+    pauses count only while nodes wait."""
     settings = state.settings
     times: list[datetime | None] = [limit_end(state.started_at, settings.time_limit), *ends]
     times += [limit_end(each.since, settings.node_timeout) for each in state.nodes if each.in_flight]
@@ -36,10 +36,10 @@ def next_instant(
 
 
 def all_waiting_shut_in(state: RotationState, sight: RotationInput, scopes: t.Sequence[ScopeLeft]) -> bool:
-    """Whether every node that waits is behind a budget or a window that is closed, of which it is known when it opens,
-    or bears an annotation of its own that only who has set it takes away: whatever becomes of pods and
-    PodDisruptionBudgets, none can begin before, and ``RotationSteering.next_look`` has no member read again for their
-    sake until then. True if none waits; else False if one was not seen, or ``wait`` is said."""
+    """Whether every node that waits is behind a closed budget or window of which it is known when it opens, or bears an
+    annotation of its own that only who has set it takes away: whatever becomes of pods and PodDisruptionBudgets, none
+    can begin before, and ``RotationSteering.next_look`` has no member read again for their sake until then. True if
+    none waits; else False if one was not seen, or ``wait`` is said."""
     there = {each.name: each for each in sight.nodes}
     waiting = [each for each in state.nodes if each.phase == WAITING]
     if any(each.name not in there or sight.wait for each in waiting):

@@ -13,7 +13,7 @@ NONE: Free = (-1, -1, -1)
 
 
 class FreeTree:
-    """Free CPU, memory and pods of nodes in a fixed order, in whatever unit is asked for too; each inner node has the
+    """Free CPU, memory and pods of nodes in a fixed order, in one unit with what is asked for; each inner node has the
     most that any leaf below has."""
 
     def __init__(self, rows: t.Sequence[Free]) -> None:
@@ -39,8 +39,8 @@ class FreeTree:
             at //= 2
 
     def first(self, start: int, need: Free) -> int:
-        """The first place, from 0, at ``start`` or behind it, that has at least so much of all three amounts; -1 if
-        there is none."""
+        """The first place, from 0, at ``start`` or behind it, that has at least so much of all three amounts; -1
+        without one."""
         cpu, memory, pods = need
         rows, size, at = self._rows, self._size, start + self._size
         if start >= size:

@@ -18,8 +18,8 @@ LAUNCH_ORDER = (RESERVED, SPOT, ON_DEMAND)
 
 
 class Offer:
-    """One offering of an instance type: a zone (empty: any) and a capacity type, ``available`` or not. ``price`` is of
-    an hour; where nobody knows it, it is infinite, and ``known`` is False."""
+    """One offering of an instance type: a zone (empty: any) and a capacity type, ``available`` or not. ``price`` of an
+    hour is infinite where it is not ``known``."""
 
     __slots__ = ("available", "capacity_type", "known", "price", "zone")
 
@@ -28,7 +28,7 @@ class Offer:
         self.price, self.known = (math.inf if price is None else price), price is not None
 
     def admitted(self, by: Requirements) -> bool:
-        """Whether zone and capacity type meet the demands; an offer without a zone meets any."""
+        """Whether zone and capacity type meet the demands; an offer without a zone meets any demand on that."""
         zone, capacity_type = by.get(ZONE), by.get(CAPACITY_TYPE)
         if zone is not None and self.zone and not zone.has(self.zone):
             return False
@@ -77,8 +77,8 @@ class CatalogueType:
         self.requirements[CAPACITY_TYPE] = LabelRequirement(CAPACITY_TYPE, kinds)
 
     def fits(self, requests: t.Mapping[str, int]) -> bool:
-        """Whether a new node of it has so much (10^-9 of each resource's unit) in ``allocatable``, of which DaemonSets
-        are not taken off here; nothing fits where that has a negative amount."""
+        """Whether a new node of it has so much (10^-9 of each resource's unit) in ``allocatable``, DaemonSets not taken
+        off; nothing fits where that has a negative amount."""
         have = self.allocatable
         if any(amount > have.get(name, 0) for name, amount in requests.items()):
             return False
@@ -94,9 +94,8 @@ class CatalogueType:
         return self._within(demands).cheapest
 
     def worst_launch_price(self, demands: Requirements) -> float:
-        """What a launch within the demands costs an hour at most: the dearest zone of the capacity type that a launch
-        tries first (reserved, spot, on-demand); infinite if there is nothing, or the price in one of these zones is not
-        known."""
+        """What a launch within the demands costs an hour at most: the dearest offer of the capacity type that a launch
+        tries first (reserved, spot, on-demand); infinite without one, or where the price of one is not known."""
         return self._within(demands).worst
 
     def _within(self, demands: Requirements) -> _Within:
@@ -126,17 +125,14 @@ class TooFewValues:
 
 
 def by_price(kinds: t.Iterable[CatalogueType], demands: Requirements) -> Kinds:
-    """The types, those with the cheapest offer that can be had now and meets the demands first, those of one price as
-    they came; last those of unknown price and those that cannot be had now."""
+    """The types, those with the cheapest offer that can be had now and meets the demands first; of one price as they
+    came; last those without such an offer, or of unknown price."""
     return tuple(sorted(kinds, key=lambda one: one.cheapest(demands)))
 
 
 def types_for_min_values(kinds: Kinds, demands: Requirements) -> tuple[int, TooFewValues | None]:
-    """How many of the types, from the first on, have all the different values that ``minValues`` ask for; and what is
-    missing, None if nothing is.
-
-    0 where none asks, and all types where they have too few. Without any type nothing is missing, as upstream.
-    """
+    """How many of the types, from the first on, have all the different values that ``minValues`` ask for, all where
+    they have too few, 0 where none asks; and what is missing, or None, as upstream has it also without any type."""
     wanted = {key: one.min_values for key, one in demands.items() if one.min_values is not None}
     if not wanted:
         return 0, None
@@ -153,6 +149,6 @@ def types_for_min_values(kinds: Kinds, demands: Requirements) -> tuple[int, TooF
 
 
 def matching(kind: CatalogueType, demands: Requirements) -> bool:
-    """Whether the type itself, by its labels, zones and capacity types, meets the demands; whether it can be had now is
-    told by ``offered``."""
+    """Whether the type itself, by its labels, zones and capacity types, meets the demands; ``offered`` tells whether it
+    can be had now."""
     return intersects(kind.requirements, demands)

@@ -18,8 +18,7 @@ from .topology_group import PossibleDomains
 
 def landscape(state: ClusterState, possible: t.Mapping[str, PossibleDomains], settings: Settings) -> Landscape:
     """All Nodes of a state with all their pods, by name, those that Karpenter does not look at yet last and not
-    ``known``; ``possible`` are the domains in which pools could make nodes, by label. NodeClaims without a Node are
-    left out."""
+    ``known``; ``possible`` are the domains in which pools could make nodes, by label."""
     places = [_place(each, True) for each in state.nodes if each.node is not None]
     return Landscape(tuple(places + [_place(each, False) for each in state.overlooked]), possible, settings)
 

@@ -1,10 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes that are to be made, while pods are put on them in thought, and each narrows the instance types that are left
-(Karpenter, ``scheduling/nodeclaim.go``).
+"""Nodes that are to be made, while pods are put on them in thought (Karpenter, ``scheduling/nodeclaim.go``).
 
-A new node is no one type: it is all types that take its pods, and each further pod narrows them.
+A new node is all types that take its pods, and each further pod narrows them.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ Memory = dict[t.Any, Kinds]
 
 class NewClaim:
     """A node to be made from a template, ``pods`` being those put on it in thought. ``kinds`` are the types that are
-    left, ``requests`` what its pods take, in 10^-9 of each resource's unit. ``memory`` is shared by all, for what was
-    worked out once."""
+    left, ``requests`` what its pods take, in 10^-9 of each resource's unit. ``memory``, for what was worked out once,
+    is shared by all."""
 
     __slots__ = ("hostname", "kinds", "memory", "name", "pods", "ports", "requests", "requirements", "template")
 

@@ -17,8 +17,8 @@ from .wishes import PodDemands
 
 
 def why_unplaced(one: PodDemands, work: SchedulingRun) -> str:
-    """Why a pod fits nowhere, in a sentence: how many nodes refuse it for which cause, the most frequent first; the
-    nodes are as the run has left them, and why no new node can be made for it is not told."""
+    """Why a pod fits nowhere, in a sentence: what of it cannot be judged, or how many nodes, as the run has left them,
+    refuse it for which cause, the most frequent first; why no new node can be made for it is not told."""
     if one.pod.unjudged:
         return f"pod {one.key} fits nowhere: its {one.pod.unjudged} cannot be judged here"
     rooms = work.rooms.not_left_out

@@ -44,8 +44,8 @@ _LARGEST = 2**63 - 1
 
 
 class LabelRequirement:
-    """One demand on one label; never changed once it is made. ``complement``: all values but these. ``gte`` and ``lte``
-    are bounds that may be reached. ``min_values`` is how many different values are asked for."""
+    """One demand on one label, not to be changed. ``complement``: all values but these. ``gte`` and ``lte`` are bounds
+    that may be reached. ``min_values`` is how many different values are asked for."""
 
     __slots__ = ("complement", "gte", "identity", "key", "lte", "min_values", "values")
 
@@ -122,9 +122,9 @@ def requirement(
     key: str, operator: str, values: t.Sequence[str] = (), min_values: int | None = None
 ) -> LabelRequirement:
     """The demand on a label in the words of a manifest (key, operator, values); an unknown operator is Exists, In
-    without values DoesNotExist, a bound, of which only the first value counts, that is no whole number of up to 39
-    characters is 0, one that nothing exceeds is DoesNotExist without ``min_values``, and old names of labels stand for
-    new ones."""
+    without values DoesNotExist. A bound, of which only the first value counts, is 0 if it is no whole number of up to
+    39 characters; Gt the largest of 64 bits is DoesNotExist without ``min_values``. Old names of labels stand for new
+    ones."""
     key = ALIASES.get(key, key)
     if operator == IN:
         return LabelRequirement(key, frozenset(values), min_values=min_values)
@@ -138,7 +138,8 @@ def requirement(
 
 
 def of_labels(labels: t.Mapping[str, str]) -> Requirements:
-    """Each label with its one value, old names of labels under their new ones; a label that has two values has none."""
+    """Each label with its one value, old names of labels under their new ones; a label with two different values by
+    that has none."""
     return intersection_of(
         LabelRequirement(ALIASES.get(key, key), frozenset((value,))) for key, value in labels.items()
     )
@@ -164,8 +165,7 @@ def narrow(to: Requirements, one: LabelRequirement) -> None:
 
 
 def intersected(one: Requirements, other: Requirements) -> Requirements:
-    """The demands that are met by what meets both at once, by label; the arguments stay as they are, and ``one`` itself
-    is given if ``other`` is empty."""
+    """The demands that are met by what meets both, by label; ``one`` itself if ``other`` is empty."""
     if not other:
         return one
     out = dict(one)
@@ -175,8 +175,8 @@ def intersected(one: Requirements, other: Requirements) -> Requirements:
 
 
 def narrowed(requirements: Requirements, key: str, value: str) -> Requirements:
-    """Requirements that also fix one label to ``value``; the given ones are not changed. Where they exclude it the
-    label has no value left."""
+    """Requirements that also fix one label to ``value``, in a new dict. Where they exclude it the label has no value
+    left."""
     out = dict(requirements)
     narrow(out, LabelRequirement(key, frozenset((value,))))
     return out
@@ -184,7 +184,7 @@ def narrowed(requirements: Requirements, key: str, value: str) -> Requirements:
 
 def compatible(have: Requirements, want: Requirements, undefined: frozenset[str] = NOTHING) -> bool:
     """Whether nodes of ``have`` can meet ``want``. A label that ``have`` does not know is missing, which only NotIn and
-    DoesNotExist admit, unless it is among those that may be ``undefined``."""
+    DoesNotExist admit, unless it may be ``undefined``."""
     for key, one in want.items():
         if key not in have and key not in undefined and one.operator not in NEGATIVE:
             return False
@@ -200,7 +200,7 @@ def intersects(have: Requirements, want: Requirements) -> bool:
 
 
 def has_min_values(of: Requirements) -> bool:
-    """Whether one of the demands asks for several different values (``minValues``)."""
+    """Whether one of the demands has ``min_values``."""
     return any(each.min_values is not None for each in of.values())
 
 

@@ -2,11 +2,10 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Nodes that are there, with what is free on them and host ports taken, while pods are put on the first that takes them
-in thought, and taken back (Karpenter, ``scheduling/existingnode.go``); in which order they are searched, and those that
-got pods are listed.
+in thought, and taken back (Karpenter, ``scheduling/existingnode.go``).
 
-They are made once for a state. What a simulation changes is taken back after it, so that thousands of simulations cost
-what they change and not what there is.
+What a simulation changes is taken back after it, so that thousands of simulations cost what they change and not what
+there is.
 """
 
 from __future__ import annotations
@@ -52,8 +51,8 @@ class Room:
 
     @property
     def row(self) -> Free:
-        """Free CPU, memory and pods in 10^-9 of their units; ``NONE`` if it is not ready, or some amount is negative:
-        nothing fits then."""
+        """Free CPU, memory and pods in 10^-9 of their units; ``NONE`` if it is not ready, or some amount is
+        negative."""
         if not self.ready or any(amount < 0 for amount in self.free.values()):
             return NONE
         return self.free.get("cpu", 0), self.free.get("memory", 0), self.free.get("pods", 0)
@@ -82,8 +81,8 @@ class Rooms:
                 self._tree.set(room.place, NONE)
 
     def undo(self) -> None:
-        """Takes back all pods that were put on nodes, and lets nodes in again that were left out, since the last time;
-        what a ``PodTopology`` has counted stays."""
+        """Takes back all pods that were put on nodes, and lets nodes in again that were left out; what a
+        ``PodTopology`` has counted stays."""
         for place, (requirements, free, ports) in self._before.items():
             room = self.all[place]
             room.requirements, room.free, room.ports = requirements, free, ports
@@ -106,8 +105,8 @@ class Rooms:
         return [self.all[place] for place in sorted(self._before)]
 
     def put_on_first(self, asked: PodDemands, topology: PodTopology, moves_only_to_settled: bool) -> Room | None:
-        """Puts a pod on the first node that takes it, and counts it in ``topology``; None if none does. With
-        ``moves_only_to_settled`` nodes whose ``consolidateAfter`` still runs take none."""
+        """Puts a pod on the first node that takes it, and counts it in ``topology``; None if none does.
+        ``moves_only_to_settled``: none whose ``consolidateAfter`` still runs."""
         fits = self._fits.setdefault(asked.shape, {})
         place = self._tree.first(0, asked.amounts)
         while place >= 0:
@@ -169,8 +168,8 @@ class Rooms:
 
 
 def port_clash(asked: PodDemands, ports: Ports) -> bool:
-    """Whether another pod, of those whose ``ports`` are given by key, has one of the host ports that the pod asks
-    for."""
+    """Whether a pod other than the one that asks, of those whose ``ports`` are given by key, has one of its host
+    ports."""
     return any(
         key != asked.key and _clash(own, other) for key, rows in ports.items() for other in rows for own in asked.ports
     )

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Settings:
-    """``upstream``: decide exactly as Karpenter does, where we are more careful on purpose. ``spot_to_spot``: spot
-    nodes may replace spot nodes (``SpotToSpotConsolidation``). ``respect``: wishes of pods are demands until they
-    cannot be met (``PREFERENCE_POLICY``). ``first``: nodes, pools and zones by name that come first among equals, which
-    Karpenter leaves to chance; all others go by name."""
+    """``upstream``: decide as Karpenter does also where we are more careful on purpose. ``spot_to_spot``: spot nodes
+    may replace spot nodes (``SpotToSpotConsolidation``). ``respect``: wishes of pods are demands until they cannot be
+    met (``PREFERENCE_POLICY``). ``first``: nodes, pools and zones by name that come first among equals, which Karpenter
+    leaves to chance; all others go by name."""
 
     spot_to_spot: bool = False
     respect: bool = True

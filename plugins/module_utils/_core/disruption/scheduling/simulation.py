@@ -40,7 +40,7 @@ class NewNode:
 @dataclass(frozen=True)
 class Misfit:
     """A pod that finds no home, and why in words. ``uninitialized``: the name of a node that would take it, and may
-    never come; empty for none."""
+    never come, or empty."""
 
     pod: str
     text: str
@@ -49,10 +49,10 @@ class Misfit:
 
 @dataclass(frozen=True)
 class Simulation:
-    """``moves`` are of all pods that find a place, those to nodes that are not initialized included: first to nodes
-    that are there, in the order of the search, then to ``new_nodes`` in theirs. ``misfits`` leave out pods that had no
-    node before: they may go on waiting. Those without any place come first, in the order in which that was found, then
-    those that only a node which is not initialized would take, then those of new nodes that cannot be had."""
+    """``moves`` are of all pods that find a place, on nodes that are not initialized too: first to nodes that are
+    there, in the order of the search, then to ``new_nodes`` in theirs. ``misfits`` leave out pods that had no node
+    before: they may go on waiting. Those without any place come first, in the order in which that was found, then those
+    that only a node which is not initialized would take, then those of new nodes that cannot be had."""
 
     moves: tuple[Move, ...] = ()
     new_nodes: tuple[NewNode, ...] = ()

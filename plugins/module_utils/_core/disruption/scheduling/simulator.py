@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A state of a cluster made ready for simulations (nodes with what pods and DaemonSets leave free, taints, what limits
-of pools leave, pending pods), and the simulation of nodes that go, with the 600 cheapest types for each new node
-(Karpenter, ``SimulateScheduling``)."""
+of pools leave, pending pods), and the simulation of nodes that go (Karpenter, ``SimulateScheduling``)."""
 
 from __future__ import annotations
 
@@ -85,8 +84,8 @@ class Simulator:
 
     @cached_property
     def soft_taints(self) -> bool:
-        """Whether pods may come to tolerate the soft taints of pools: whether some pool that makes nodes has such a
-        taint. FleetError as of ``making_pools``."""
+        """Whether some pool that makes nodes has a soft taint, which pods may come to tolerate. FleetError as of
+        ``making_pools``."""
         return any(taint.effect == SOFT for each in self.making for taint in each.taints)
 
     @cached_property
@@ -117,8 +116,7 @@ class Simulator:
 
     @cached_property
     def pending(self) -> list[Pod]:
-        """Pods that wait for a node to be made, as of ``provisionable`` and ``acceptable``; pods of nodes on their way
-        out are not among them."""
+        """Pods that wait for a node to be made, as of ``provisionable`` and ``acceptable``."""
         return [each for each in self.state.pending if provisionable(each) and acceptable(each)]
 
     @cached_property
@@ -134,13 +132,13 @@ class Simulator:
 
     def simulate(self, going: t.Sequence[StateNode], consolidation: bool = False) -> Simulation:
         """What becomes of the pods of ``going`` and of nodes on their way out that need room at once
-        (``reschedulable_now``), and of pods that wait (``pending``), if ``going`` were not there; the state itself
-        stays as it is, also after an error. FleetError ``undecodable``, ``invalid-quantity`` for pools and NodeClaims
-        that cannot be read, ValueError for a ``consolidateAfter`` that is no duration.
+        (``reschedulable_now``), and of pods that wait (``pending``), if ``going`` were not there. FleetError
+        ``undecodable``, ``invalid-quantity`` for pools and NodeClaims that cannot be read, ValueError for a
+        ``consolidateAfter`` that is no duration.
 
         With ``consolidation`` pods that run move to no node whose ``consolidateAfter`` still runs, unless they come
-        from a node on its way out; and, where there are no constraints between pods, the first pod of a node that finds
-        no place ends it, because that is all that is asked then.
+        from a node on its way out; and, without constraints between pods, the first pod of a node that finds no place
+        ends it, because that is all that is asked then.
         """
         names = frozenset(each.name for each in going)
         own = [

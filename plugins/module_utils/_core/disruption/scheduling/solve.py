@@ -45,10 +45,9 @@ class SchedulingRun:
     _made: int = 0
 
     def solve(self, asked: t.Iterable[PodDemands], stop: t.Callable[[PodDemands], bool] | None = None) -> None:
-        """Places them all, the large ones first (by CPU, then memory; of equal ones those of unknown age, then the
-        oldest, then by UID and name), until a whole round brings nothing more; ``claims`` are the new nodes then, and
-        ``failed`` the pods that have no place. ``stop`` ends it early at a pod that has found no place, where the
-        answer is known by then: pods behind that are neither placed nor ``failed``."""
+        """Places them all, the large ones first (by CPU, then memory, then age), until a whole round brings nothing
+        more; ``claims`` are the new nodes then, and ``failed`` the pods without a place. ``stop`` ends it early at a
+        pod that has found no place: pods behind that are neither placed nor ``failed``."""
         queue = deque(sorted(asked, key=_turn))
         length_then: dict[str, int] = {}
         while queue and length_then.get(queue[0].key) != len(queue):

@@ -127,9 +127,8 @@ class Template:
 def making_pools(pools: t.Iterable[StatePool]) -> list[MakingPool]:
     """The pools that may make nodes, those with more weight first, then by name from the end of the alphabet.
 
-    Left out are static ones, those of other providers, those on their way out, and those whose conditions do not say
-    that they are Ready; a pool without any condition is not left out. FleetError ``undecodable``, also for a pool that
-    is left out unless its provider is another; ``invalid-quantity``.
+    Left out are static ones, those of other providers, on their way out, or with conditions that do not say Ready.
+    FleetError ``undecodable``, also for a pool that is left out unless its provider is another; ``invalid-quantity``.
     """
     rows = [(read_as(_Pool, each.pool.manifest, f"NodePool {each.name}"), each) for each in pools if each.managed]
     found = [
@@ -155,9 +154,9 @@ def static_node(pool: StatePool) -> NewNode:
 
 
 def template(of: MakingPool, daemons: t.Sequence[Pod], known: frozenset[str]) -> tuple[Template | None, bool]:
-    """Two things: what the pool makes nodes from, None if its demands leave no type that can be had now, or too few for
-    ``minValues``; and whether ``minValues`` is why. ``daemons`` are one pod of each DaemonSet; ``known``, labels about
-    which pods may ask freely."""
+    """What the pool makes nodes from, None if its demands leave no type that can be had now, or too few for
+    ``minValues``; and whether ``minValues`` is why. ``daemons`` are one pod of each DaemonSet; ``known``, labels that
+    pods may ask about freely."""
     kept = tuple(each for each in of.kinds if matching(each, of.template) and each.offered(of.template))
     short = types_for_min_values(kept, of.template)[1]
     if not kept or short is not None:

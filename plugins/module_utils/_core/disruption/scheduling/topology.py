@@ -56,8 +56,8 @@ class Landscape:
 
     @cached_property
     def repelling(self) -> list[tuple[Wishes, PodHost, tuple[TopologyGroup, ...]]]:
-        """Pods that have not ended and require others to stay away (anti-affinity), on nodes that Karpenter looks at:
-        what each asks for, where it is, and a group without counts for each of its terms."""
+        """Pods that have not ended and require anti-affinity, on nodes that Karpenter looks at: what each asks for,
+        where it is, and a group without counts for each of its terms."""
         found = ((pod, each) for each in self.places if each.known for pod in each.pods)
         rows = ((Wishes.of(pod), each) for pod, each in found if pod.anti_affinity and not pod.ended)
         return [(wishes, each, _away_from(wishes)) for wishes, each in rows]
@@ -132,7 +132,7 @@ class PodTopology:
 
     def update(self, asked: PodDemands) -> None:
         """Notes the constraints of a pod as it asks for them now, in place of what it asked for before; required
-        anti-affinity, which no pod gives up, stays noted."""
+        anti-affinity stays noted, as no pod gives that up."""
         if asked.plain and not self.groups:
             return
         for each in self.groups.values():
@@ -162,8 +162,8 @@ class PodTopology:
 
     def record(self, asked: PodDemands, taints: Taints, node: Requirements) -> None:
         """Counts a pod that has been placed on a node with these requirements, ``demands`` among them. Where several
-        domains are listed, anti-affinity counts it in each of them, spread and affinity in none; of a demand by
-        exclusion, as upstream, in those that it excludes, and of one that lists none nowhere."""
+        domains are listed, anti-affinity counts it in each (of a demand by exclusion, as upstream, in those that it
+        excludes), spread and affinity in none."""
         for group in self.groups.values():
             if group.counts_on(asked.pod, taints, node):
                 domains = node.get(group.key)

@@ -5,8 +5,7 @@
 ``maxSkew``, ``minDomains``, ``matchLabelKeys``, taints and affinity policies (Karpenter,
 ``scheduling/topologygroup.go``, ``topologynodefilter.go``, ``topologydomaingroup.go``).
 
-A domain that several choices are open for is taken by the lowest count, then by name, where upstream leaves it to
-chance.
+Equal domains are taken by ``first``, then by name, where upstream leaves it to chance.
 """
 
 from __future__ import annotations
@@ -55,8 +54,7 @@ class NodeFilter:
             )
 
     def matches(self, taints: Taints, requirements: Requirements) -> bool:
-        """Whether a node with these taints and labels takes part in the spread; all do as far as a policy is not
-        ``Honor``."""
+        """Whether a node with these taints and labels takes part in the spread."""
         if self.taints == HONOR and first_untolerated(taints, self.tolerations) is not None:
             return False
         if self.affinity != HONOR or not self.alternatives:
@@ -65,16 +63,16 @@ class NodeFilter:
 
     @property
     def identity(self) -> tuple[t.Any, ...]:
-        """What filters are compared by: two whose alternatives ask about the same labels are one, whatever the values,
-        as upstream, whose hash does not see these."""
+        """What filters are compared by; of alternatives the labels that they ask about and not the values, as
+        upstream's hash."""
         asked = [frozenset((key, one.min_values) for key, one in each.items()) for each in self.alternatives]
         return self.taints, self.affinity, _odd(asked), _odd(self.tolerations)
 
 
 class TopologyGroup:
     """One constraint (``spread``, ``affinity`` or ``anti-affinity``) that many pods may share; ``owners`` are the keys
-    of these. ``counts`` has every domain that is known, with 0 where no pod is. ``namespaces`` None: all. ``used`` is
-    the number of domains with a pod; ``first`` are domains that are taken first among equals."""
+    of these. ``counts`` has every known domain, 0 without a pod. ``namespaces`` None: all. ``used`` is the number of
+    domains with a pod; ``first`` are domains that are taken first among equals."""
 
     __slots__ = (
         "_matcher", "counts", "filter", "first", "identity", "key", "kind", "max_skew", "min_domains", "namespaces",
@@ -145,8 +143,8 @@ class TopologyGroup:
                 yield name
 
     def take_counts(self, counts: t.Mapping[str, int]) -> None:
-        """Takes over how many pods there are in each domain, in a group that has counted none; counts of 0 and less are
-        left out."""
+        """Takes over how many pods there are in each domain, counts of 0 and less left out, in a group that has counted
+        none."""
         for domain, count in counts.items():
             if count > 0:
                 self.counts[domain] = count
@@ -160,15 +158,14 @@ class TopologyGroup:
             self.used += 1
 
     def selects(self, pod: Pod) -> bool:
-        """Whether the constraint is about the pod, by namespace and labels; without a selector, or with a wrong one,
-        about none."""
+        """Whether the constraint is about the pod, by namespace and labels; none without a selector, or with a wrong
+        one."""
         if self.namespaces is not None and pod.namespace not in self.namespaces:
             return False
         return self._matcher is not None and self._matcher(pod.labels)
 
     def counts_running(self, pod: Pod) -> bool:
-        """As ``selects``, where pods that run are counted: there a constraint without a selector counts all of its
-        namespaces."""
+        """As ``selects``, for pods that run: without a selector all of its namespaces count."""
         if self.selector is None:
             return self.namespaces is None or pod.namespace in self.namespaces
         return self.selects(pod)

@@ -2,11 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a pod asks of its place (labels, affinity, spread, tolerations, zone of its volumes), what it gives up, wish by
-wish, where there is none (Karpenter, ``scheduling/preferences.go``), and whether a node is made for it at all
-(``Provisioner.Validate``).
-
-Wishes are demands at first. Where a pod finds no place, one wish after the other goes, in a fixed order.
-"""
+wish in a fixed order, where there is none (Karpenter, ``scheduling/preferences.go``), and whether a node is made for it
+at all (``Provisioner.Validate``)."""
 
 from __future__ import annotations
 
@@ -72,7 +69,7 @@ class Wishes:
         """What the pod asks for without the next wish, in upstream's order: an alternative of the required node
         affinity, while there is another, preferred pod affinity, preferred anti-affinity, preferred node affinity, a
         spread that may be missed; then soft taints are tolerated, if some pool has such a taint (``soft_taints``). None
-        if there is nothing left to give up."""
+        if nothing is left to give up."""
         if len(self.terms) > 1:
             return replace(self, terms=self.terms[1:])
         if self.preferred_affinity:
@@ -106,7 +103,7 @@ class PodDemands:
     if they are respected. ``shape`` is equal for pods that ask the same of a node alone; ``plain`` ones mind no other
     pods, host ports and volumes; ``amounts`` are CPU, memory and pods, in 10^-9 of their units.
 
-    A pod whose volumes are claims stays in the ``zone`` of its node, because its disks may be bound to it.
+    A pod whose volumes are claims stays in the ``zone`` of its node: disks may be bound to it.
     """
 
     __slots__ = (

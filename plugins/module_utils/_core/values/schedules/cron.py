@@ -1,11 +1,11 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cron schedules as robfig/cron v3 reads them (``ParseStandard``, ``@every``, ``CRON_TZ=``), what CronJobs and
-Karpenter's budgets mean, with their hits, days and times of day; and time zones by name.
+"""Cron schedules as robfig/cron v3 reads them (``ParseStandard``, ``@every``, ``CRON_TZ=``) for CronJobs and
+Karpenter's budgets: their hits, days and times of day; and time zones by name.
 
 Five fields, or a descriptor such as ``@daily``; without a zone prefix they are in UTC. Not the dialect of crond: Sunday
-is 0 and never 7, ranges do not wrap around, names have three letters, and ``*`` and ``?`` are the same everywhere.
+is 0 and never 7, ranges do not wrap around, names have three letters, and ``*`` and ``?`` are the same.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class CronSchedule:
 
     def next(self, after: datetime) -> datetime | None:
         """The first hit strictly after an aware instant, in UTC; None if none comes by the end of the fifth year after
-        it, or of the calendar. Years, days and hours are those of the zone's clock."""
+        it, or of the calendar. Years are those of the zone's clock."""
         if self.zone is not None:
             return next_by_clock(self._matches, after, self.zone, HORIZON_YEARS)
         return (
@@ -101,7 +101,7 @@ class CronSchedule:
 
     def next_utc(self, after: datetime) -> datetime | None:
         """The first hit strictly after a naive instant in UTC, naive too; None if none comes by the end of the fifth
-        year after it, or of the calendar. Only for a schedule without a zone."""
+        year after it, or of the calendar. The zone is not looked at."""
         year, month, day = after.year, after.month, after.day
         # Hits stand on full minutes: the first that can come is that of the next minute.
         minute, last_year = after.hour * 60 + after.minute + 1, _last_year(after)
@@ -124,16 +124,15 @@ class CronSchedule:
         return None
 
     def days(self, year: int, month: int) -> int:
-        """The days of a month on which the schedule fires, as a bit set (bit 1 is the first); 0 for none. The zone does
-        not matter: it is a month of the schedule's clock."""
+        """The days of a month of the schedule's clock on which it fires, as a bit set (bit 1 is the first)."""
         if not self.months >> month & 1:
             return 0
         first, length = _month(year, month)
         return self._days_by_first[first] & ((2 << length) - 2)
 
     def each_day(self, first: date, last: date) -> t.Iterator[datetime]:
-        """The days from ``first`` to ``last``, both included, on which the schedule fires by its own clock, in order,
-        as naive midnights; none if ``last`` is before ``first``."""
+        """The days from ``first`` to ``last``, both included, on which the schedule fires by its own clock, as naive
+        midnights."""
         year, month = first.year, first.month
         while (year, month) <= (last.year, last.month):
             days = self.days(year, month)
@@ -147,18 +146,18 @@ class CronSchedule:
 
     @cached_property
     def every_year(self) -> bool:
-        """Whether it fires every year; if not, it fires in leap years only, or never. A zone is not looked at."""
+        """Whether it fires every year, and not in leap years only, or never. A zone is not looked at."""
         found = self.next_utc(_BEFORE_COMMON_YEAR)
         return found is not None and found.year == _BEFORE_COMMON_YEAR.year + 1
 
     @cached_property
     def times(self) -> tuple[int, ...]:
-        """The minutes of a day at which the schedule fires, 0 to 1439, in order; on which days is not looked at."""
+        """The minutes of a day at which the schedule fires, 0 to 1439, in order, whatever the day."""
         return tuple(hour * 60 + minute for hour in _bits(self.hours) for minute in _bits(self.minutes))
 
     def day_matches(self, weekday: int, month_day: int) -> bool:
-        """Whether the schedule fires on a day of this weekday (0 is Sunday) and this day of the month, the months not
-        looked at; never without any minute or hour."""
+        """Whether the schedule fires on a day of this weekday (0 is Sunday) and day of the month, in whatever month;
+        never without any minute or hour."""
         if not (self.minutes and self.hours):
             return False
         by_month_day, by_weekday = self.month_days >> month_day & 1, self.weekdays >> weekday & 1
@@ -186,10 +185,7 @@ class CronSchedule:
 
 @dataclass(frozen=True)
 class Every:
-    """``@every``: a delay in whole seconds, at least one, counted from wherever the search starts.
-
-    ``next`` and ``next_utc`` as of CronSchedule; None only beyond the year 9999.
-    """
+    """``@every``: a delay in whole seconds, at least one, counted from wherever the search starts."""
 
     seconds: int
 
@@ -211,14 +207,14 @@ class Every:
 @lru_cache(maxsize=4096)
 def parse_cron(text: str) -> CronSchedule | Every:
     """The cron schedule of a text, by the clocks of the zone that it names in front (``CRON_TZ=`` or ``TZ=``), else in
-    UTC; ValueError, which says why, where the upstream parser refuses or crashes."""
+    UTC; ValueError where the upstream parser refuses or crashes."""
     return _parse(*_zone(text))
 
 
 @lru_cache(maxsize=4096)
 def parse_utc(text: str) -> CronSchedule | Every:
-    """The cron schedule of a text as Karpenter asks for it, with a zone of its own in front: it goes by UTC, spaces
-    around vanish, and a zone in the text is a sixth field. ValueError as of ``parse_cron``."""
+    """The cron schedule of a text as Karpenter asks for it, with ``TZ=UTC`` in front: spaces around vanish, and a zone
+    in the text is a sixth field. ValueError as of ``parse_cron``."""
     return _parse(None, text.strip(SPACE))
 
 
@@ -254,7 +250,7 @@ def _zone(text: str) -> tuple[ZoneInfo | None, str]:
 
 @cache
 def load_zone(name: str) -> ZoneInfo:
-    """An IANA time zone by its name; ValueError if there is none of that name on this machine, or it is empty."""
+    """An IANA time zone by its name; ValueError if this machine has none of that name."""
     try:
         return ZoneInfo(name)
     except (OSError, ValueError, KeyError):  # a folder, a path that leads out, no such file

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The next hit of a cron schedule by a zone's clocks, as robfig/cron v3 finds it where the text names a zone.
 
-Its steps decide what clock changes do: a time in the skipped hour does not come that day, one in the repeated hour
-comes twice, and an odd shift (half an hour, or no midnight) can cost a hit. Windows of our own do not work this way.
+A time in the skipped hour does not come that day, one in the repeated hour comes twice, and an odd shift (half an hour,
+or no midnight) can cost a hit. Windows of our own do not work this way.
 """
 
 from __future__ import annotations
@@ -25,12 +25,10 @@ _TO_FLOOR: dict[int, dict[str, int]] = {
 def next_by_clock(
     matches: t.Callable[[int, datetime], bool], after: datetime, zone: ZoneInfo, horizon_years: int
 ) -> datetime | None:
-    """The first hit strictly after an aware instant, in UTC; None if none comes by the end of the year that is
-    ``horizon_years`` after it by the zone's clock, and where that clock leaves the calendar, which has the years 1 to
-    9999.
+    """The first hit strictly after an aware instant, in UTC; None if none comes by the end of the year
+    ``horizon_years`` after it by the zone's clock, or of the calendar.
 
-    ``matches`` tells of a unit, MONTH to SECOND, whether a clock time of the zone fits in it. A unit is left upwards
-    only when the step that it takes begins a new one of the unit above.
+    ``matches`` tells of a unit, MONTH to SECOND, whether a clock time of the zone fits in it.
     """
     try:
         return _found(matches, after, zone, horizon_years)
