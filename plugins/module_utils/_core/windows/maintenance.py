@@ -31,10 +31,10 @@ LONG_AGO = date(1970, 1, 1)
 
 
 def openings(window: MaintenanceWindow, start: datetime, end: datetime, created: date | None = None) -> Spans:
-    """Every span in which it is open that begins before ``end`` and closes after ``start``, in order and in UTC; its
-    ``notAllowedDates`` are cut out. Each is whole, unless occurrences join on and on: then it holds those near the two
-    instants only. Where there is no ``startDate``, ``created`` counts as the first day, else 1970. The window is one
-    that the rules for manifests accept; ValueError for a zone or a date that there is not."""
+    """The spans in which the window is open that begin before ``end`` and close after ``start``, in order and in UTC;
+    its ``notAllowedDates`` are cut out. Each is whole, unless occurrences join on and on: then it holds those near the
+    two instants only. Where there is no ``startDate``, ``created`` counts as the first day, else 1970. The window is
+    one that the rules for manifests accept; ValueError for a zone or a date that there is not."""
     clock = clock_of(window.utc_offset, window.time_zone)
     anchor = date.fromisoformat(window.start_date) if window.start_date else created or LONG_AGO
     hour, minute = window.start_time.split(":")
@@ -51,9 +51,8 @@ def openings(window: MaintenanceWindow, start: datetime, end: datetime, created:
 def window_openings(
     each: MaintenanceConfiguration, start: datetime, end: datetime, created: date | None = None
 ) -> Spans:
-    """Every span in which a maintenance configuration is open, as of ``openings``, its ValueError and what it asks of a
-    window included, for either form of a window: the older one has hours of weekdays in UTC, from which its
-    ``notAllowedTime`` is cut out."""
+    """The spans in which a maintenance configuration is open, as of ``openings``, for either form of a window: the
+    older one has hours of weekdays in UTC, from which its ``notAllowedTime`` is cut out."""
     if each.maintenance_window is not None:
         return openings(each.maintenance_window, start, end, created)
     return _in_week(each, start, end)
