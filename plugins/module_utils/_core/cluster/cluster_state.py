@@ -35,8 +35,7 @@ from .state_node import (
 @dataclass(frozen=True)
 class StatePool:
     """A NodePool and what it makes nodes from. ``managed`` is False if its class belongs to another provider than that
-    of the controller that looks. From outside nobody sees which controllers run: there every pool counts as managed,
-    each by its own.
+    of the controller that looks; from outside nobody sees which controllers run, and every pool counts as managed.
 
     ``node_class`` None: it is not known. ``instance_types`` None: the catalogue is not known, which is not the same as
     empty.
@@ -72,8 +71,8 @@ class StatePool:
         return {key: value for key, value in self.pool.template.labels.items() if isinstance(value, str)}
 
     def instance_type(self, name: str) -> InstanceType | None:
-        """The first instance type of that name in the pool's catalogue, whatever its requirements admit, and whether or
-        not it can be had now; None if there is none, and where the catalogue is not known."""
+        """The first instance type of that name in the pool's catalogue, whether or not its requirements admit it and it
+        can be had now; None if there is none, and where the catalogue is not known."""
         return next((each for each in self.instance_types or () if each.name == name), None)
 
 
@@ -118,8 +117,8 @@ class ClusterState:
         return frozenset(ref for managed, ref in refs if not managed) - {ref for managed, ref in refs if managed}
 
     def judging_pool(self, node: StateNode) -> StatePool | None:
-        """The pool against which Karpenter's controllers judge the node's NodeClaim. None if they do not: there is
-        none, it is being deleted, its pool is not known, or its class is another provider's."""
+        """The pool against which Karpenter's controllers judge the node's NodeClaim. None if they do not: there is no
+        NodeClaim, it is being deleted, its pool is not known, or its class is another provider's."""
         claim = node.claim
         if claim is None or node.claim_deleting or self.is_of_other_provider(node):
             return None
@@ -127,7 +126,7 @@ class ClusterState:
 
     def is_of_other_provider(self, node: StateNode) -> bool:
         """Whether the class of its NodeClaim is another provider's, as far as pools tell: its group and kind are named
-        by pools that are not ``managed``, and by no other. False without a NodeClaim."""
+        by pools that are not ``managed``, and by none that is. False without a NodeClaim."""
         ref = node.claim.spec.node_class_ref if node.claim is not None else None
         return ref is not None and (ref.group, ref.kind) in self._foreign_classes
 

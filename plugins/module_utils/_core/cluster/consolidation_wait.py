@@ -4,7 +4,8 @@
 """How long a node waits before it may be consolidated, since when, and whether that is over (``never``,
 ``not-initialized``, ``waiting``, ``eligible``; Karpenter, ``consolidateAfter``, ``lastPodEventTime``).
 
-The waiting time runs from the last pod that came or left, not from when somebody saw an opportunity.
+The waiting time runs from the last pod that came or left, or else from the initialization, not from when somebody saw
+an opportunity.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Eligibility:
     at: datetime | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``holds``, ``code``, ``text``, ``since`` and ``at``; instants are texts, or None."""
+        """``holds``, ``code``, ``text``, ``since`` and ``at``; instants are texts, or None."""
         times = {"since": self.since, "at": self.at}
         return {"holds": self.holds, "code": self.code, "text": self.text} | {
             name: write_time(at) if at else None for name, at in times.items()
@@ -40,7 +41,8 @@ class Eligibility:
 
 def consolidation_eligibility(pool: NodePool, node: StateNode, now: datetime) -> Eligibility:
     """Whether ``consolidateAfter`` has passed at an aware instant, its very end included, and since when it runs. With
-    0s it has always passed, even if the last pod event lies ahead. ValueError if that is no duration."""
+    0s it has passed on any initialized node, even if the last pod event lies ahead. ValueError if that is no
+    duration."""
     wait = consolidate_after(pool)
     if wait is None:
         return Eligibility(False, "never", f"consolidateAfter of pool {pool.name} is Never")

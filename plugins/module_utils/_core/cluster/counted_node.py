@@ -1,8 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What budgets of disruption count of a node: Ready, initialized, marked, deleting, terminating (Karpenter, disruption
-budgets)."""
+"""What disruption budgets count of a node: Ready, initialized, marked, deleting, terminating (Karpenter)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One pod of each DaemonSet, its newest or one made of its template, which stands for those that will run on nodes that
-are to be made (Karpenter, ``getDaemonSetPods``)."""
+"""One pod of each DaemonSet, its newest or one made of its template, which stands for those that will run on new nodes
+(Karpenter, ``getDaemonSetPods``)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ Document = Mapping[str, t.Any]
 
 
 def daemon_pods(daemon_sets: t.Iterable[Document], pods: t.Iterable[Document]) -> tuple[Pod, ...]:
-    """One pod for each DaemonSet (manifests), in their order, as ``DaemonPods.of``: its newest among ``pods``, since
-    others may have changed what it asks for; else one made of its template. FleetError and ValueError as of
-    ``DaemonPods.of``, ValueError also as of ``DaemonPods.see``."""
+    """One pod for each DaemonSet (manifests), in their order: its newest among ``pods``, since others may have changed
+    what it asks for; else one made of its template. FleetError and ValueError as of ``DaemonPods.of``."""
     seen = DaemonPods()
     for pod in pods:
         seen.see(pod)

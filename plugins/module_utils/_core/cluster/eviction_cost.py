@@ -32,7 +32,7 @@ class PodCost:
 
 
 def eviction_cost(pod: PodCost) -> float:
-    """What evicting a pod costs, from -10 to 10, and 1 for a plain pod, more or less by its annotation
+    """What evicting a pod costs, from -10 to 10: 1, more or less by its annotation
     ``controller.kubernetes.io/pod-deletion-cost`` and its priority. An annotation that is no number is ignored; NaN
     stays NaN."""
     cost = PLAIN
@@ -45,8 +45,8 @@ def eviction_cost(pod: PodCost) -> float:
 
 
 def node_cost(pods: t.Iterable[PodCost]) -> float:
-    """What disrupting a node costs: 1 and the positive costs of these pods, which would have to go elsewhere; those of
-    DaemonSets, and NaN, cost nothing."""
+    """What disrupting a node costs: 1 and the positive costs of these pods, which would have to go elsewhere; pods of
+    DaemonSets do not count."""
     total = 1.0
     for pod in pods:
         cost = 0.0 if pod.daemon_set else eviction_cost(pod)
@@ -60,8 +60,7 @@ def is_empty(cost: float) -> bool:
 
 
 def savings_ratio(price: float, cost: float) -> float:
-    """The price of a node, an hour, divided by what disrupting it costs (1 or more, as of ``node_cost``): the higher,
-    the earlier it is tried."""
+    """The price of a node, an hour, divided by what disrupting it costs (1 or more, as of ``node_cost``)."""
     return price / cost
 
 

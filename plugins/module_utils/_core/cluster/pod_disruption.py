@@ -30,10 +30,8 @@ UNPROTECTED = Protection(False)
 
 def protection(pod: Pod, now: datetime) -> Protection:
     """What ``karpenter.sh/do-not-disrupt`` says at an aware instant: ``true`` protects without end, a positive duration
-    such as ``1h`` from the pod's start on, 36,500 days at most; other texts protect nothing, and are the ``problem``.
-
-    A pod that has not started is protected by any such duration.
-    """
+    such as ``1h`` from the pod's start on, 36,500 days at most, and before it starts; other texts protect nothing, and
+    are the ``problem``."""
     written = pod.annotations.get(DO_NOT_DISRUPT)
     if written is None:
         return UNPROTECTED
@@ -54,14 +52,13 @@ def protection(pod: Pod, now: datetime) -> Protection:
 
 
 def protected(pod: Pod, now: datetime) -> bool:
-    """Whether ``karpenter.sh/do-not-disrupt`` forbids to disrupt the pod at ``now``, an aware instant: without end, or
-    for a duration from its start."""
+    """Whether ``karpenter.sh/do-not-disrupt`` forbids to disrupt the pod at ``now``, an aware instant."""
     return DO_NOT_DISRUPT in pod.annotations and protection(pod, now).holds
 
 
 def disruptable(pod: Pod, now: datetime) -> bool:
-    """Whether a node may be disrupted with it on it: it is not active, or the annotation
-    ``karpenter.sh/do-not-disrupt`` does not protect it. PodDisruptionBudgets are not asked."""
+    """Whether a node may be disrupted with the pod on it: it is not active, or not ``protected``. PodDisruptionBudgets
+    are not asked."""
     return not (pod.active and protected(pod, now))
 
 

@@ -71,7 +71,7 @@ class StateNode:
 
     @property
     def registered(self) -> bool:
-        """Whether the Node speaks for itself; before that its NodeClaim does. Always true without a NodeClaim."""
+        """Whether the Node speaks for itself; before that its NodeClaim does. True without a NodeClaim."""
         if self.claim is None:
             return True
         return self.node is not None and (self.node.labels.get(REGISTERED) == "true" or self.initialized)
@@ -86,7 +86,7 @@ class StateNode:
 
     @property
     def node_name(self) -> str:
-        """The Node's own, under which its server has it, whoever speaks for it; empty without a Node."""
+        """The Node's own, under which its server has it, registered or not; empty without a Node."""
         return self.node.name if self.node is not None else ""
 
     @property
@@ -110,8 +110,7 @@ class StateNode:
 
     @property
     def initialized(self) -> bool:
-        """Whether the label ``karpenter.sh/initialized`` of the Node is ``true``; Nodes that Karpenter does not manage
-        lack it."""
+        """Whether the label ``karpenter.sh/initialized`` of the Node is ``true``."""
         return self.node is not None and self.node.labels.get(INITIALIZED) == "true"
 
     @property
@@ -151,15 +150,15 @@ class StateNode:
 
     @property
     def allocatable(self) -> t.Mapping[str, int]:
-        """What pods may ask for, in 10^-9 of each resource's unit; of a node that is not initialized its NodeClaim
-        tells what the Node does not yet. FleetError ``invalid-quantity`` as of ``amounts``."""
+        """What pods may ask for, in 10^-9 of each resource's unit; until a node is initialized its NodeClaim, if there
+        is one, tells what the Node does not. FleetError ``invalid-quantity`` as of ``amounts``."""
         return self._told(self.node.allocatable if self.node is not None else None, "allocatable")
 
     @property
     def capacity(self) -> t.Mapping[str, int]:
-        """All that the machine has, in 10^-9 of each resource's unit (as allocatable where the Node does not tell); of
-        a node that is not initialized its NodeClaim tells what the Node does not yet. FleetError ``invalid-quantity``
-        as of ``amounts``."""
+        """All that the machine has, in 10^-9 of each resource's unit (as allocatable where the Node tells none); until
+        a node is initialized its NodeClaim, if there is one, tells what the Node does not. FleetError
+        ``invalid-quantity`` as of ``amounts``."""
         own = (self.node.capacity or self.node.allocatable) if self.node is not None else None
         return self._told(own, "capacity")
 
@@ -187,8 +186,8 @@ class StateNode:
 
 
 def age(node: Node, now: datetime) -> timedelta | None:
-    """How old a node is at an aware instant, with the age on top that one of a local cluster pretends to have; negative
-    for one that was made later. None where nobody said when; ``timedelta.max`` where more cannot be told."""
+    """How old a node is at an aware instant, with the age on top that one of a local cluster pretends to have. None
+    where nobody said when it was made; ``timedelta.max`` where more cannot be told."""
     if node.created_at is None:
         return None
     lived, pretended = now - node.created_at, simulated_age(node.annotations)

@@ -93,7 +93,7 @@ def write_holdings(holdings: Holdings) -> dict[str, t.Any]:
 
 
 def read_holdings(document: Row) -> Holdings:
-    """What the fleet holds by a facts snapshot, bindings by name and contents by index; ValueError where it is not of
+    """What the fleet holds by a facts snapshot, bindings by name and contents by index. ValueError where it is not of
     the form that ``write_holdings`` gives it, or has more or longer entries than are taken, AttributeError for
     annotations that are no map."""
     placements = _map_of_at_most(document.get("held"), "held", MOST_PLACEMENTS)

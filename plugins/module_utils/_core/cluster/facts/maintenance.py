@@ -43,8 +43,8 @@ def cluster_maintenance(text: str, source: str, member: str) -> ClusterMaintenan
 
 
 def kept_maintenance(document: t.Any, where: str) -> ClusterMaintenance:
-    """What ``encode`` made of the windows of a cluster, judged as when they were read there; ``where`` is told by
-    errors. FleetError as of ``cluster_maintenance``."""
+    """What ``encode`` made of the windows of a cluster, judged as when they were read there; ``where`` is for errors.
+    FleetError as of ``cluster_maintenance``."""
     source = document.get("source", "") if isinstance(document, Mapping) else None
     if not isinstance(source, str) or set(document) - {"source", *_PARTS}:
         raise FleetError("invalid-maintenance", "these are no windows and freezes of a cluster", where, _HINT)

@@ -46,10 +46,9 @@ MOST_NAMESPACES = 200
 @dataclass(frozen=True, kw_only=True)
 class MemberReading:
     """One read at ``at``. ``ready`` is what /readyz answers, ``version`` the server's ``gitVersion``, ``server`` its
-    address. ``requests`` are summed over scheduled pods; None means that pods were not read. ``missing`` says by part
-    (NODES, PODS, NAMESPACES, MAINTENANCE) why it could not be read; ``nodes``, ``requests`` or ``namespaces`` is None
-    then for the first three. ``namespaces`` are names; None means that they were not read. ``prices`` of an hour are by
-    instance type; ``certificates`` None: it is not known when any ends."""
+    address. ``nodes``, ``requests`` (summed over scheduled pods) and ``namespaces`` (names) are None where they were
+    not read. ``missing`` says by part (NODES, PODS, NAMESPACES, MAINTENANCE) why it could not be read. ``prices`` of an
+    hour are by instance type; ``certificates`` None: it is not known when any ends."""
 
     at: datetime
     ready: bool
@@ -122,7 +121,7 @@ def fleet_member_status(reading: MemberReading, before: t.Sequence[NodePoolStatu
 def pools_of(nodes: t.Iterable[NodeFacts]) -> tuple[NodePoolStatus, ...]:
     """The pools of these nodes by name; nodes without a pool are one without a name. Version and image are the oldest
     of a pool, since what has to be done follows from them, and empty where none can be read or compared; where nodes
-    have several images, each is told with its nodes, by name. ``mode`` is empty where nodes differ."""
+    have several images, each is told with its number of nodes. ``mode`` is empty where nodes differ."""
     by_pool: dict[str, list[NodeFacts]] = {}
     for node in nodes:
         by_pool.setdefault(node.pool, []).append(node)

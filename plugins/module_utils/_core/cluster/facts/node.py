@@ -88,7 +88,7 @@ def pool_label_key(labels: t.Mapping[str, str]) -> str:
 
 
 def image_of(labels: t.Mapping[str, str], os_image: str) -> str:
-    """The name of a node's image, as its platform tells it by label, or else the system itself, ``os_image``."""
+    """The name of a node's image, as its platform tells it by label, or else ``os_image``, its operating system."""
     return labels.get(IMAGE_LABEL) or os_image
 
 
@@ -99,8 +99,8 @@ def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
 
 
 def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
-    """Amounts of a node or a pod, names and quantities as they were told, what is no text made one, in the same order,
-    by which the same ones are known again."""
+    """Amounts of a node or a pod as pairs of names and quantities, in order, by which the same ones are known again;
+    what is no text is made one."""
     try:
         "".join(amounts.values())
     except TypeError:
@@ -110,8 +110,8 @@ def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
 
 @lru_cache(maxsize=1024)
 def read_amounts(told: AsWritten, key: str) -> t.Mapping[str, str]:
-    """Amounts of a node or a pod as of ``amounts``, of what was told (``as_written``), read once and kept for all that
-    tell the same. ValueError if one is no quantity, for more than 64, and for what is too long to be kept; ``key`` is
+    """Amounts of a node or a pod by name, of what was told (``as_written``), read once and kept for all that tell the
+    same: nobody changes them. ValueError if one is no quantity, for more than 64, and for what is too long; ``key`` is
     the name of the field, for errors."""
     if len(told) > MOST_AMOUNTS:
         raise ValueError(f"{key} has more than {MOST_AMOUNTS} entries")
@@ -143,9 +143,9 @@ def _is_told(condition: t.Mapping[str, t.Any]) -> bool:
 
 
 def simulated_age(annotations: t.Mapping[str, str]) -> timedelta:
-    """The age that a node of a local cluster pretends to have by its annotation, such as ``30d`` or ``12h30m``; zero if
-    it has none, or one that is not made of whole ``d``, ``h``, ``m`` and ``s`` of up to six digits; at most
-    ``timedelta.max``."""
+    """The age that a node of a local cluster pretends to have by its annotation, such as ``30d`` or ``12h30m``, at most
+    ``timedelta.max``; zero if it has none, or one that is not made of whole ``d``, ``h``, ``m`` and ``s`` of up to six
+    digits."""
     told = annotations.get(AGE, "")
     if not re.fullmatch(r"([0-9]{1,6}[dhms])+", told):
         return timedelta()

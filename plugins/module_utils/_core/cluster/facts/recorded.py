@@ -27,10 +27,10 @@ def members_to_decide_on(
     ``not-in-facts``, ``not-recorded``, ``record-missing``, ``labels-differ``, in this order), none of which is raised.
 
     A recorded member that the snapshot does not know, or only without its MemberCluster, counts as not read: it keeps
-    what it has and gets nothing new. So does one whose MemberCluster is not recorded any more, whatever the snapshot
-    says of it. One that only the snapshot knows is left out and gets nothing. Without any recorded member the
-    snapshot's members, as they are there, are all there is, and so is what it says of placements; else which are
-    evacuated is as recorded. ``place`` is where the records are.
+    what it has and gets nothing new. One whose MemberCluster is not recorded any more is marked so, whatever the
+    snapshot says of it. One that only the snapshot knows is left out. Without any recorded member the snapshot's
+    members, as they are there, are all there is; else which are evacuated is as recorded. ``place`` is where the
+    records are.
     """
     known = {each.name: each for each in snapshot.members}
     if not recorded and snapshot.held is not None:

@@ -55,9 +55,8 @@ class FactsSnapshot:
     digest: str = field(default="", compare=False)
 
     def costs(self, member: MemberCluster) -> tuple[Cost, ...]:
-        """The costs that are known of the member, from ``prices``; without ``origin`` where these are None, or the
-        costs older than the snapshot, as its nodes could not be read, since nobody knows the prices that those were
-        made with."""
+        """The costs that are known of the member, from ``prices``; without ``origin`` where there is none, or the
+        member or its nodes could not be read: nobody knows the prices that its older costs were made with."""
         older = member.name in self.failed or NODES in self.missing.get(member.name, ())
         return costs_of(member, None if older else self.prices)
 
@@ -188,8 +187,8 @@ def _time_problems(captured_at: datetime, now: datetime | None, where: str) -> t
 
 
 def snapshot_digest(snapshot: FactsSnapshot) -> str:
-    """The hash by which an approved plan names its facts: that of the document that they were read from, if it was
-    kept, or else of what ``write_snapshot`` writes: hex SHA-256 as of ``digest_of``, and so are its errors."""
+    """The hash by which an approved plan names its facts: ``digest``, if there is one, or else that of what
+    ``write_snapshot`` writes, as of ``digest_of``, whose errors come through."""
     return snapshot.digest or digest_of(write_snapshot(snapshot))
 
 

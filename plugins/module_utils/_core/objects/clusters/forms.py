@@ -5,9 +5,9 @@
 Secrets, contexts and paths of kubeconfigs, words on one line; they reach commands, roles and file names of whoever runs
 the fleet.
 
-None has room for a template (braces, but for a variable such as ``${HOME}`` in a path), a second line or what is not
-seen on a screen. ``doc`` is what definitions and docs say of the field. Each may be empty here; where a text has to be
-there, ``rules`` says so.
+None has room for a template (braces, but for a variable such as ``${HOME}`` in a path), a second line, control
+characters or those that turn the direction of a line. ``doc`` is what definitions and docs say of the field. Each may
+be empty here; where a text has to be there, ``rules`` says so.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ def object_name_prop(doc: str, **details: t.Any) -> t.Any:
 
 
 def namespace_prop(doc: str) -> t.Any:
-    """A required field for the name of a namespace, of at most 63 characters; an empty text fits, and is for rules to
-    refuse."""
+    """A required field for the name of a namespace, of at most 63 characters; an empty text fits."""
     form = "the name of a namespace: lower-case letters, digits and '-'"
     return prop(doc, max_length=63, pattern=NAMESPACE, form=form)
 
@@ -59,7 +58,7 @@ def context_prop(doc: str) -> t.Any:
 
 def kubeconfig_prop(doc: str) -> t.Any:
     """A field for the path of a kubeconfig on the controller, of at most 4,096 characters, on one line, with braces
-    only as in ``${HOME}``; empty, the default, means none. Nothing is expanded or looked for."""
+    only as in ``${HOME}``; empty, the default, means none."""
     form = "a path on one line, with braces only as in ${HOME}"
     return prop(doc, default="", max_length=4096, pattern=KUBECONFIG, form=form)
 

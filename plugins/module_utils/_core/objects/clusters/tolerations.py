@@ -25,7 +25,7 @@ def untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) 
 def covers(toleration: Toleration, taint: Taint) -> bool:
     """Whether the toleration tolerates the taint: the effect is equal, and key and value are, or with Exists the key
     alone. An empty effect covers every effect, an empty key with Exists every key; an unknown operator covers nothing.
-    With Exists the value does not count. The mark of an evacuation is a taint as any other here."""
+    The mark of an evacuation is a taint as any other here."""
     if toleration.effect not in ("", taint.effect):
         return False
     if toleration.operator == "Exists":

@@ -30,9 +30,9 @@ def check_release_catalog(obj: ReleaseCatalog) -> t.Iterator[Found]:
 
 
 def check_profile(obj: AutoUpgradeProfile) -> t.Iterator[Found]:
-    """What is wrong with the channel of an AutoUpgradeProfile and what it does or does not want beside it:
-    ``target-minor-missing`` (TargetKubernetesVersion alone needs one), ``target-minor-not-wanted``,
-    ``long-term-not-wanted``. An empty channel is left to the schema."""
+    """What is wrong with the channel of an AutoUpgradeProfile and what stands beside it: ``target-minor-missing``
+    (TargetKubernetesVersion alone needs one), ``target-minor-not-wanted``, ``long-term-not-wanted``. An empty channel
+    is left to the schema."""
     spec, path = obj.spec, "spec.targetKubernetesVersion"
     pinned = spec.channel == TARGET
     if pinned and not spec.target_kubernetes_version:
@@ -46,8 +46,8 @@ def check_profile(obj: AutoUpgradeProfile) -> t.Iterator[Found]:
 
 
 def check_profile_update(old: AutoUpgradeProfile, new: AutoUpgradeProfile) -> t.Iterator[Found]:
-    """The problem ``profile-field-fixed`` for what an update of an AutoUpgradeProfile may not change, set or take away,
-    so that its runs stay comparable: ``updateStrategyId`` and ``nodeImageSelection``, one problem each."""
+    """The problem ``profile-field-fixed`` for each of ``updateStrategyId`` and ``nodeImageSelection`` that an update of
+    an AutoUpgradeProfile changes, sets or takes away."""
     fixed = (
         ("updateStrategyId", old.spec.update_strategy_id, new.spec.update_strategy_id),
         ("nodeImageSelection", old.spec.node_image_selection, new.spec.node_image_selection),
