@@ -30,7 +30,7 @@ _NAME = re.compile(r"(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
 
 def is_qualified(text: str) -> bool:
     """Whether a text is a name, with a lower-case DNS prefix and ``/`` before it or without, as keys of requirements,
-    and keys and values of taints, have it. It may be of any length but 0."""
+    and keys and values of taints, have it; of any length but 0."""
     prefix, slash, name = text.rpartition("/")
     return bool(_NAME.fullmatch(name)) and (not slash or all(map(_PART.fullmatch, prefix.split("."))))
 
@@ -82,8 +82,8 @@ class NodeClaimTemplateSpec:
 
 
 def check_claim(claim: t.Any, path: str, in_pool: bool) -> t.Iterator[Found]:
-    """Rules over the fields of a NodeClaim's spec or a template of one, which is at ``path``, as of
-    ``check_node_requirements``; ``in_pool`` if it is the template of a NodePool. Nothing if it is no mapping."""
+    """What ``check_node_requirements`` finds in a NodeClaim's spec, or the template of one in a NodePool (``in_pool``),
+    which is at ``path``. Nothing if it is no mapping."""
     if isinstance(claim, Mapping):
         yield from check_node_requirements(claim.get("requirements"), f"{path}.requirements", in_pool)
 

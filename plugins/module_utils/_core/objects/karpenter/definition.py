@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which consolidation policies (``consolidationPolicy``) the NodePool definition of one cluster knows
-(``not-the-definition`` for another one): releases of Karpenter differ in those that they have."""
+"""Which consolidation policies (``consolidationPolicy``) the NodePool definition of one cluster knows, as releases of
+Karpenter differ in them (``not-the-definition`` for another one)."""
 
 from __future__ import annotations
 

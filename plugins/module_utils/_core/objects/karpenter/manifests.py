@@ -124,9 +124,8 @@ JUDGEMENTS: t.Mapping[str, Judgement] = {
 def judge_written(
     document: Mapping[str, t.Any], known: Judgement, written: Written = no_written_text
 ) -> tuple[list[Found], list[Finding]]:
-    """All problems, and the repairs, of a manifest that is of a kind of ``JUDGEMENTS``, ``known`` being its entry;
-    status is nobody's input, and the API group is taken for granted. In a version that is not served, that is the only
-    problem."""
+    """All problems, and the repairs, of a manifest that is of a kind of ``JUDGEMENTS``, ``known`` being its entry; its
+    status and its API group are not judged. In a version that is not served, that is the only problem."""
     check = Check(written=written)
     version = str(document.get("apiVersion")).rpartition("/")[2]
     if version not in known.served:

@@ -67,8 +67,8 @@ CLUSTER_ZONE = "cluster.local"
 
 
 def check_ec2(spec: Spec) -> t.Iterator[Found]:
-    """Rules of an EC2NodeClass that are over several fields of its ``spec``, which ``check_object`` has freed of what
-    is wrong in itself, as its published definition has them; paths begin with ``spec``. Codes are ``role-or-profile``,
+    """Rules over several fields of the ``spec`` of an EC2NodeClass, which ``check_object`` has freed of what is wrong
+    in itself, as its published definition has them; paths begin with ``spec``. Codes are ``role-or-profile``,
     ``missing-field``, ``alias-alone``, ``alias-of-another-family``, ``empty-term``, ``id-alone``, ``name-alone``,
     ``empty-tag``, ``restricted-tag``, ``two-root-volumes``, ``not-one-of``, ``no-primary-interface``,
     ``duplicate-interface``, ``name-or-id`` and ``threshold-order``."""
@@ -201,11 +201,11 @@ def _check_interfaces(rows: t.Sequence[Spec]) -> t.Iterator[Found]:
 
 
 def check_aks(spec: Spec) -> t.Iterator[Found]:
-    """Rules of an AKSNodeClass that are over several fields of its ``spec``, which ``check_object`` has freed of what
-    is wrong in itself, as its published definition has them; paths begin with ``spec``. Codes are ``no-such-fips``,
+    """Rules over several fields of the ``spec`` of an AKSNodeClass, which ``check_object`` has freed of what is wrong
+    in itself, as its published definition has them; paths begin with ``spec``. Codes are ``no-such-fips``,
     ``swap-refused``, ``threshold-order``, ``wrong-form`` and ``wrong-length`` (of keys of tags), ``port-range``,
-    ``dns-zones``, ``duplicate-value``, ``dns-forward`` and ``stale-over-tcp``. Without ``imageFamily`` an API server
-    writes the default, Ubuntu."""
+    ``dns-zones``, ``duplicate-value``, ``dns-forward`` and ``stale-over-tcp``. Without ``imageFamily`` it is Ubuntu, as
+    an API server has it."""
     family = spec.get("imageFamily") or "Ubuntu"
     trusted = field(spec, "security.trustedLaunch") or {}
     launched = isinstance(trusted, Mapping) and (trusted.get("vtpm") is True or trusted.get("secureBoot") is True)

@@ -47,7 +47,7 @@ class Budget:
     )
 
     def covers(self, reason: str) -> bool:
-        """Whether it holds for a disruption of that reason; one with an empty list of reasons holds for none."""
+        """Whether it holds for a disruption of that reason."""
         return self.reasons is None or reason in self.reasons
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -69,8 +69,7 @@ class Disruption:
     budgets: tuple[Budget, ...] = prop("Limits.", default=DEFAULT_BUDGETS, max_items=MAX_BUDGETS)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """``spec.disruption`` as manifests have it, in new dicts and lists, defaults written out, an empty list of
-        budgets too."""
+        """``spec.disruption`` as manifests have it, in new dicts and lists, defaults written out."""
         return {
             "consolidationPolicy": self.consolidation_policy,
             "consolidateAfter": self.consolidate_after,
@@ -131,9 +130,8 @@ class NodePool:
 
 
 def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
-    """The pool of a stored object, with the schema's defaults for what is absent or null, whatever the policy is:
-    ``consolidateAfter`` 0s, policy WhenEmptyOrUnderutilized (for an empty text too), one budget of 10%, ``expireAfter``
-    720h. What people write is checked first, by reading.
+    """The pool of a stored object, with the schema's defaults for what is absent or null: ``consolidateAfter`` 0s,
+    policy WhenEmptyOrUnderutilized (for an empty text too), one budget of 10%, ``expireAfter`` 720h.
 
     FleetError ``undecodable`` where a field that is read here holds what Karpenter's typed client could not read
     either, values of labels and annotations aside, and for a null in a list of texts; in a list of objects it counts as

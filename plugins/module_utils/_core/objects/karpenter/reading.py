@@ -5,7 +5,7 @@
 problems at once (``expireAfter-conflict``, ``alternatives``, ``invalid-duration``).
 
 A patch names a pool and a part of its ``spec``; a fragment begins at ``spec:``, ``disruption:`` or ``budgets:``, or is
-the list of budgets itself. Neither is a complaint here, but no pool is ever created from one.
+the list of budgets itself. Neither is a complaint here, but no pool is created from one.
 """
 
 from __future__ import annotations
@@ -108,13 +108,13 @@ def _unreadable_metadata(document: Document) -> list[Found]:
 def examine(
     document: t.Any, strict: bool = False, policies: Policies = None, written: Written = no_written_text
 ) -> Examined:
-    """Everything that can be said about a NodePool, a patch or a fragment without its cluster; nothing is raised. Of
-    what a server would refuse one problem is told for each path, and before what it would drop (``unknown-field``).
+    """What can be said about a NodePool, a patch or a fragment without its cluster; problems are returned, not raised.
+    Of what a server would refuse one problem is told for each path, and before what it would drop (``unknown-field``).
+    Budgets are not evaluated, and metadata is not judged.
 
     What only a new pool needs is no problem in a fragment, nor in a patch; what lacks just one of nodeClassRef and
     requirements counts as a whole pool, with ``missing`` empty, and that as a problem unless it is a fragment.
-    ``strict`` makes problems of repairs. ``policies`` and ``written`` as of ``admit``. Budgets are not evaluated, and
-    metadata is not judged.
+    ``strict`` makes problems of repairs. ``policies`` and ``written`` as of ``admit``.
     """
     check = Check(strict)
     whole, fragment = _whole(check, document)

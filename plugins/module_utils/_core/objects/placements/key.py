@@ -44,12 +44,12 @@ PLACEMENT_KINDS = (CLUSTER_SCOPED, NAMESPACED)
 @dataclass(frozen=True, order=True)
 class PlacementKey(ScopedName):
     """Which placement is meant; ``namespace`` is empty for a ClusterResourcePlacement. Ordered by namespace, then
-    name, those without one first."""
+    name."""
 
     @classmethod
     def of_record(cls, document: t.Mapping[str, t.Any]) -> PlacementKey:
         """The placement whose own manifest or record this is, of whatever kind, by the namespace and name in its
-        metadata alone, which a server has given; KeyError where there are no metadata, or no name in them."""
+        metadata alone; KeyError where there are no metadata, or no name in them."""
         metadata = document["metadata"]
         return cls(str(metadata.get("namespace") or ""), str(metadata["name"]))
 
