@@ -17,11 +17,9 @@ _OURS, _MOST_PLACES = "/module_utils/", 4
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong.
-
-    ``code`` is stable and machine-readable (``missing-field``). ``where`` is ``file:line``, an object, mostly with a
-    field path (``ClusterResourcePlacement/web spec.policy``), a cluster or an option; ``hint`` helps to mend it. Both
-    may be empty.
+    """One thing that is wrong. ``code`` is stable and machine-readable (``missing-field``). ``where`` is ``file:line``,
+    an object, mostly with a field path (``ClusterResourcePlacement/web spec.policy``), a cluster or an option; ``hint``
+    helps to mend it. Both may be empty.
 
     Message, where and hint are made fit to be shown (see ``foreign``), ``code`` is not.
     """

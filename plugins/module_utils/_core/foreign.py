@@ -5,10 +5,9 @@
 that they steer no terminal and no CI runner; whether Ansible would take it for a template; and any value as Python
 writes it.
 
-Characters that are not printable (control characters, those that turn the direction of text, in lines also those
-without width) become ``\\x1b`` or ``\\u202e``. Commands of CI runners are broken by a space: GitHub's ``::error::``
-counts at the beginning of a line after any white space, its ``##[`` and those of Azure and TeamCity anywhere. What was
-cleaned here before is left alone, unless that has made it too long.
+Commands of CI runners are broken by a space: GitHub's ``::error::`` counts at the beginning of a line after any white
+space, its ``##[`` and those of Azure and TeamCity anywhere. What was cleaned here before is left alone, unless that has
+made it too long.
 """
 
 from __future__ import annotations
@@ -104,10 +103,7 @@ def in_data(value: t.Any, hide: t.Callable[[str], str] = str) -> t.Any:
 
 def in_document(text: str, hide: t.Callable[[str], str] = str) -> t.Any:
     """The value of a JSON text, as of ``in_data``. ValueError if it is no JSON, RecursionError if it is too deep for
-    Python to read.
-
-    A look at the text as a whole mostly tells that none of the texts in it has to be changed.
-    """
+    Python to read."""
     value = json.loads(text)
     if hide is str and "##" not in text and "::" not in text and text.isprintable() and not _ESCAPED.search(text):
         level = [value]

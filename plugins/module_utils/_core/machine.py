@@ -5,12 +5,9 @@
 with its acts (``Decision``), what is held back by what (``Blocker``), when to look again (``wake_at``), what is in
 flight.
 
-A machine is two pure functions: ``decide``, which gives the next step, and ``acts_in_flight``, which names what was
-begun and has not ended. They use no network, no clock, no chance.
-
-The order is the same for all: the new state, which holds the intents, is stored by compare-and-swap, and only then are
-acts begun. An act is idempotent under its operation name: whoever comes after a crash looks for it under that name
-before it is begun again.
+A machine is two pure functions, ``decide`` and ``acts_in_flight``: no network, no clock, no chance. The new state,
+which holds the intents, is stored by compare-and-swap, and only then are acts begun. An act is idempotent under its
+operation name: whoever comes after a crash looks for it under that name before it is begun again.
 """
 
 from __future__ import annotations
@@ -86,5 +83,5 @@ class Machine(t.Protocol[S, X_contra, A_co]):
         The acts are to be begun now; some machines decide one again until it is seen done."""
 
     def acts_in_flight(self, state: S) -> tuple[A_co, ...]:
-        """What was begun by the state and has not ended; empty for nothing. While it is not empty, the conductor stays
-        until its time is over or it is interrupted."""
+        """What was begun by the state and has not ended; empty for nothing. The conductor stays while its ``Steering``
+        names any, until its time is over or it is interrupted."""

@@ -35,11 +35,8 @@ from .state_node import (
 @dataclass(frozen=True)
 class StatePool:
     """A NodePool and what it makes nodes from. ``managed`` is False if its class belongs to another provider than that
-    of the controller that looks; from outside nobody sees which controllers run, and every pool counts as managed.
-
-    ``node_class`` None: it is not known. ``instance_types`` None: the catalogue is not known, which is not the same as
-    empty.
-    """
+    of the controller that looks; from outside that is not known, and it stays True. ``node_class`` or
+    ``instance_types`` None: not known, which is not the same as empty."""
 
     pool: NodePool
     node_class: NodeClass | None = None
@@ -71,8 +68,8 @@ class StatePool:
         return {key: value for key, value in self.pool.template.labels.items() if isinstance(value, str)}
 
     def instance_type(self, name: str) -> InstanceType | None:
-        """The first instance type of that name in the pool's catalogue, whether or not its requirements admit it and it
-        can be had now; None if there is none, and where the catalogue is not known."""
+        """The first instance type of that name in the pool's catalogue, whether or not the pool may take it and it can
+        be had now; None if there is none, or no catalogue is known."""
         return next((each for each in self.instance_types or () if each.name == name), None)
 
 
@@ -90,7 +87,7 @@ def class_reference(pool: NodePool) -> NodeClassReference:
 class ClusterState:
     """``nodes`` are sorted by name, ``pools`` are by name, ``pending`` are pods without a node, ended ones too,
     ``daemons`` one pod of each DaemonSet, for the room that they take on new nodes. ``overlooked`` are Nodes that
-    Karpenter does not look at before they say more, with their pods and without NodeClaims."""
+    Karpenter does not look at yet, with their pods and without NodeClaims."""
 
     nodes: tuple[StateNode, ...] = ()
     pools: t.Mapping[str, StatePool] = field(default_factory=dict, hash=False)
@@ -117,16 +114,16 @@ class ClusterState:
         return frozenset(ref for managed, ref in refs if not managed) - {ref for managed, ref in refs if managed}
 
     def judging_pool(self, node: StateNode) -> StatePool | None:
-        """The pool against which Karpenter's controllers judge the node's NodeClaim. None if they do not: there is no
-        NodeClaim, it is being deleted, its pool is not known, or its class is another provider's."""
+        """The pool against which Karpenter's controllers judge the node's NodeClaim. None without a NodeClaim, and for
+        one that is being deleted, whose pool is not known, or whose class is another provider's."""
         claim = node.claim
         if claim is None or node.claim_deleting or self.is_of_other_provider(node):
             return None
         return self.pools.get(claim.metadata.labels.get(POOL, ""))
 
     def is_of_other_provider(self, node: StateNode) -> bool:
-        """Whether the class of its NodeClaim is another provider's, as far as pools tell: its group and kind are named
-        by pools that are not ``managed``, and by none that is. False without a NodeClaim."""
+        """Whether the class of its NodeClaim is another provider's: its group and kind are named by pools that are not
+        ``managed``, and by none that is. False without a NodeClaim."""
         ref = node.claim.spec.node_class_ref if node.claim is not None else None
         return ref is not None and (ref.group, ref.kind) in self._foreign_classes
 
@@ -139,8 +136,8 @@ def assemble(
     pod_disruption_budgets: t.Iterable[PodDisruptionBudget] = (),
     daemons: t.Iterable[Pod] = (),
 ) -> ClusterState:
-    """The state from objects in any order: each Node with its NodeClaim and pods, all by name; NodeClaims without a
-    Node are nodes as well.
+    """The state from objects in any order: each Node with its NodeClaim and pods, and NodeClaims without a Node, all by
+    name.
 
     A Node and a NodeClaim belong together if they name the same machine; where one does not tell, by the Node's name.
     Of two NodeClaims that name one machine, or Node, the last by name has it; of two Nodes of one NodeClaim it is with

@@ -2,11 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """How long a node waits before it may be consolidated, since when, and whether that is over (``never``,
-``not-initialized``, ``waiting``, ``eligible``; Karpenter, ``consolidateAfter``, ``lastPodEventTime``).
-
-The waiting time runs from the last pod that came or left, or else from the initialization, not from when somebody saw
-an opportunity.
-"""
+``not-initialized``, ``waiting``, ``eligible``; Karpenter, ``consolidateAfter``, ``lastPodEventTime``)."""
 
 from __future__ import annotations
 
@@ -61,8 +57,8 @@ def consolidation_eligibility(pool: NodePool, node: StateNode, now: datetime) ->
 
 
 def waiting_since(node: StateNode) -> datetime | None:
-    """Since when a node waits to be consolidated: its last pod event, else its initialization; None without a
-    NodeClaim, for one whose condition ``Initialized`` is not True, and where neither is told."""
+    """Since when a node waits to be consolidated: its last pod event, else its initialization. None where neither is
+    told, and for a node that has no NodeClaim whose condition ``Initialized`` is True."""
     if node.claim is None:
         return None
     condition = node.claim.condition("Initialized")

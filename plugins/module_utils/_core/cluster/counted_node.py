@@ -10,12 +10,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class CountedNode:
-    """What the count needs to know of a Node and its NodeClaim.
-
-    ``ready`` is the status of the Node's condition (True, False, Unknown, or empty where it is missing). ``marked``: a
-    running command marked it; seen from outside, the taint ``karpenter.sh/disrupted`` with the NodeClaim's condition
-    ``DisruptionReason``.
-    """
+    """What the count needs to know of a Node and its NodeClaim. ``ready`` is the status of the Node's condition, empty
+    where it is missing. ``marked``: a running command marked it (``StateNode.marked``)."""
 
     name: str
     pool: str = ""

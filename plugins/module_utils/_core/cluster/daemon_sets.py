@@ -33,8 +33,8 @@ class DaemonPods:
         self._newest: dict[str, Document] = {}
 
     def see(self, pod: Document) -> None:
-        """Keeps the pod if it is the newest by its creation of its DaemonSet so far; of equally old ones the first
-        stays. ValueError for parts of another type."""
+        """Keeps the pod if it is the newest of its DaemonSet so far; of equally old ones the first stays. ValueError
+        for parts of another type."""
         for owner in rows(mapping(pod, "metadata"), "ownerReferences"):
             uid = owner.get("uid")
             if owner.get("controller") and owner.get("kind") == "DaemonSet" and isinstance(uid, str):

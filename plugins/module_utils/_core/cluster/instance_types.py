@@ -37,8 +37,8 @@ class Offering:
 @dataclass(frozen=True, kw_only=True)
 class InstanceType:
     """``allocatable`` and ``capacity``, all that the machine has, are in 10^-9 of each resource's unit; a resource that
-    ``capacity`` lacks is taken as in ``allocatable``. ``labels`` are those of its nodes, without name, zone and
-    capacity type, which ``name`` and ``offerings`` tell."""
+    ``capacity`` lacks is taken as in ``allocatable``. ``labels`` are those of its nodes but for name, zone and capacity
+    type."""
 
     name: str
     labels: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)

@@ -35,9 +35,8 @@ class Pod:
     ``owners`` are pairs of apiVersion and kind. ``ready`` is the status of its condition, empty where it is missing.
     ``preferred_terms``, ``preferred_affinity`` and ``preferred_anti_affinity`` are pairs of a weight and a wish, and
     ``spread`` has wishes too. ``unschedulable``: the scheduler has found no node for it; ``nominated``: the node on
-    which others make room for it. ``host_ports`` are protocol, port and, unless it is all of them, address.
-    ``bound_volumes``: it mounts claims, whose disks may be tied to a zone. ``unjudged`` names what only the scheduler
-    can place. ``deleting_at`` is its deletionTimestamp, the instant at which deletion is to end.
+    which others make room for it. ``bound_volumes``: it mounts claims, whose disks may be tied to a zone. ``unjudged``
+    names what only the scheduler can place. ``deleting_at`` is the instant at which its deletion is to end.
     """
 
     name: str

@@ -16,9 +16,8 @@ from .pod import DISRUPTED, DO_NOT_DISRUPT, Pod, tolerates
 
 @dataclass(frozen=True)
 class Protection:
-    """What the annotation ``karpenter.sh/do-not-disrupt`` says of a pod: whether it holds, until when, or when it ended
-    (None: without end, not known before the pod has started, or it never held), and, as ``problem``, why a text
-    protects nothing."""
+    """Whether ``karpenter.sh/do-not-disrupt`` protects a pod, until when, or when that ended (None: without end, not
+    known before the pod has started, or it never held), and, as ``problem``, why a text protects nothing."""
 
     holds: bool
     until: datetime | None = None

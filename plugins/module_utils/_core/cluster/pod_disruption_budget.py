@@ -42,7 +42,7 @@ class PodDisruptionBudget:
     @property
     def fully_blocking(self) -> bool:
         """Whether it never allows anything, but for ``lets_through``: ``maxUnavailable`` 0 or ``0%``, ``minAvailable``
-        ``100%``. Other spellings, and a whole number as ``minAvailable``, are not seen through, as in Karpenter."""
+        ``100%``. Other spellings are not seen through, as in Karpenter."""
         return self.max_unavailable in (0, "0%") or self.min_available == "100%"
 
     def lets_through(self, pod: Pod) -> bool:

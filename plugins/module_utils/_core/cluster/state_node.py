@@ -57,11 +57,7 @@ class Node:
 @dataclass(frozen=True, kw_only=True)
 class StateNode:
     """A Node, a NodeClaim, or both. ``queued``: in a running command; ``nominated_until``: until when a pending pod
-    awaits it, None for none.
-
-    Both live in the memory of Karpenter's controller and cannot be seen from outside; what can is the taint with the
-    NodeClaim's condition, which ``marked`` looks at.
-    """
+    awaits it, None for none. Both live in the memory of Karpenter's controller and cannot be seen from outside."""
 
     node: Node | None = None
     claim: NodeClaim | None = None
@@ -115,10 +111,8 @@ class StateNode:
 
     @property
     def deleting(self) -> bool:
-        """Whether it is on its way out: its NodeClaim is being deleted, its machine ends, or a command has marked it.
-
-        A Node's own deletion counts only where no NodeClaim stands behind it.
-        """
+        """Whether it is on its way out: its NodeClaim is being deleted, its machine ends, or a command has marked it. A
+        Node's own deletion counts only where it has no NodeClaim."""
         alone = self.node is not None and self.claim is None and self.node.deleting
         return self.claim_deleting or self.marked or alone or self.terminating
 
@@ -135,8 +129,8 @@ class StateNode:
 
     @property
     def marked(self) -> bool:
-        """Whether a command of Karpenter's has it: it is ``queued``, or both the Node has the taint and the NodeClaim
-        its condition."""
+        """Whether a command of Karpenter's has it: it is ``queued``, or, as can be seen from outside, both the Node has
+        the taint ``karpenter.sh/disrupted`` and the NodeClaim the condition ``DisruptionReason``."""
         tainted = self.node is not None and any(
             (each.key, each.effect) == (DISRUPTED.key, DISRUPTED.effect) for each in self.node.taints
         )

@@ -63,7 +63,7 @@ class ObjectId:
 @dataclass(frozen=True, order=True)
 class ScopedName:
     """The name of a placement, a staged update run or another record; ``namespace`` is empty for what lies in none.
-    Ordered by namespace, then name. As text it is ``namespace/name`` or the name alone, which has no slash."""
+    Ordered by namespace, then name. As text it is ``namespace/name`` or the name alone."""
 
     namespace: str
     name: str

@@ -160,12 +160,10 @@ def resources(document: t.Any, path: str = "") -> t.Iterator[ServiceResource]:
 
 
 def manifests_of(document: t.Any) -> tuple[dict[str, t.Any], ...]:
-    """The manifests that a document of the service stands for, in its order, not judged; all windows of one cluster are
-    one FleetMaintenance, in the place of the first. Empty where there is no resource of Azure's in it.
-
-    Where the document does not tell the name, or whose windows they are, the manifest has no name; two manifests can
-    have one name.
-    """
+    """The manifests that a document of the service stands for, in its order, not judged; windows whose cluster is told
+    alike are one FleetMaintenance, in the place of the first. Empty where there is no resource of Azure's in it. Where
+    the document does not tell the name, or whose windows they are, the manifest has no name; two manifests can have one
+    name."""
     found: dict[str | int, dict[str, t.Any]] = {}
     for index, each in enumerate(resources(document)):
         manifest = each.manifest()

@@ -40,9 +40,9 @@ IMAGE_LABEL, MODE_LABEL = "kubernetes.azure.com/node-image-version", "kubernetes
 
 @dataclass(frozen=True, kw_only=True)
 class NodeFacts:
-    """One node. ``pool`` comes from the first of the well-known pool labels, ``version`` is the kubelet's, ``mode`` is
-    Azure's (``System``, ``User``); texts are empty where the node does not tell. ``created_at`` is earlier by the age
-    that a simulated node pretends to have; None where it is not known. Amounts are quantities as texts."""
+    """One node. ``pool`` comes from the first of ``POOL_LABELS`` that is there, ``version`` is the kubelet's, ``mode``
+    is Azure's (``System``, ``User``); texts are empty where the node does not tell. ``created_at`` is earlier by the
+    age that a simulated node pretends to have. Amounts are quantities as texts."""
 
     name: str
     pool: str = ""
@@ -61,8 +61,8 @@ def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> Node
     """The facts of a core/v1 Node manifest, its texts fit to be shown. A simulated node is older than ``created_at``
     (None: not known) by its annotation's age. Of two conditions Ready the last counts.
 
-    ValueError for a node without a name, whose parts are of other types than an API server's, or longer or more than
-    Kubernetes writes, and for one that is older than a calendar has.
+    ValueError for a node without a name, whose parts are of other types than an API server's, longer or more than
+    Kubernetes writes, or that is older than a calendar has.
     """
     metadata, status = mapping(node, "metadata"), mapping(node, "status")
     labels, info = texts(metadata, "labels"), mapping(status, "nodeInfo")
@@ -93,8 +93,8 @@ def image_of(labels: t.Mapping[str, str], os_image: str) -> str:
 
 
 def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
-    """The amounts of a node, a map of quantities under ``key`` as texts, empty where it is absent; ValueError if it is
-    no map, one of them is none, there are more than 64, or one is too long. It is shared: nobody changes it."""
+    """The amounts of a node, a map of quantities as texts under ``key``, empty where it is absent; nobody changes it,
+    as it is shared. ValueError if it is no map, and as of ``read_amounts``."""
     return read_amounts(as_written(mapping(of, key)), key)
 
 

@@ -56,8 +56,8 @@ NO_PRICES = PriceList()
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """The property ``name`` of a cluster and its ``value`` as recorded, with three decimals where it is ours, for one
-    ``unit``: a core, or a GiB of memory. ``origin`` None: it is not known."""
+    """The property ``name`` of a cluster and its ``value`` as recorded, for one ``unit``: a core, or a GiB of memory.
+    ``origin`` None: it is not known."""
 
     name: str
     value: str
@@ -79,9 +79,9 @@ def read_prices(document: t.Any, where: str = "") -> PriceList:
     """A price list: prices by instance type, alone or under ``prices`` beside ``source`` and ``version``; ``where`` is
     its file, for errors.
 
-    ``currency`` and ``period`` may be stated, and are USD and hour: the properties have no others, and what placements
-    compare has to be of one unit in the whole fleet. FleetError ``prices-invalid`` with all problems, other fields and
-    a list without any price among them.
+    ``currency`` and ``period`` may be stated, and are USD and hour: what placements compare has to be of one unit in
+    the whole fleet. FleetError ``prices-invalid`` with all problems, other fields and a list without any price among
+    them.
     """
     versioned = isinstance(document, Mapping) and isinstance(document.get("prices"), Mapping)
     head: Mapping[str, t.Any] = document if versioned else {}
@@ -101,7 +101,7 @@ def read_prices(document: t.Any, where: str = "") -> PriceList:
 
 def merged_prices(lists: t.Sequence[PriceList]) -> PriceList:
     """All the lists as one; where two have a price for the same type, the later one counts. Its source and version are
-    those of all, each once, with commas between them, in the order of the lists."""
+    those of all, each once, with commas between them."""
     prices = {key: price for each in lists for key, price in each.prices.items()}
     sources = (each.origin.source for each in lists if each.origin.source)
     versions = (each.origin.version for each in lists if each.origin.version)

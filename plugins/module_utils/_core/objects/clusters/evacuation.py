@@ -23,7 +23,7 @@ MARK = Taint(key=EVACUATED, effect="NoSchedule")
 
 def is_evacuated(cluster: MemberCluster) -> bool:
     """Whether a taint of the MemberCluster has the key of the mark of an evacuation, of whatever value and effect:
-    placements are to leave it, and none may come. False without a spec."""
+    placements are to leave it, and none may come."""
     return any(each.key == EVACUATED for each in cluster.taints)
 
 

@@ -4,8 +4,8 @@
 """Fields for texts in maintenance windows, release catalogues and profiles (names of windows, dates, offsets, time
 zones, full versions), and for amounts in fleet budgets, with their forms; and rules of these kinds in CEL.
 
-``doc`` is what definitions and docs say of a field. The grammar of windows is that of AKS planned maintenance, with its
-numeric bounds. ``maintenance_rules`` and ``release_rules`` say the same, and more, with field paths.
+``doc`` is what definitions and docs say of a field. The grammar of windows is that of AKS planned maintenance.
+``maintenance_rules`` and ``release_rules`` say the same as the rules here, and more, with field paths.
 """
 
 from __future__ import annotations

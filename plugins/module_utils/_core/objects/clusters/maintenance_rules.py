@@ -48,7 +48,7 @@ def check_windows_and_freezes(given: FleetMaintenanceSpec | ClusterMaintenance, 
     """What is wrong with maintenance windows and freezes at ``path``, of a FleetMaintenance or of a cluster itself:
     ``window-source``, ``not-for-this-window``, ``schedule-form``, ``two-clocks``, ``unknown-time-zone``,
     ``no-such-date``, ``ends-before-start``, ``duplicate-name`` (of freezes; windows may share one) and
-    ``invalid-label-selector``. A span of one day or one instant ends where it begins, which is not wrong."""
+    ``invalid-label-selector``."""
     for index, window in enumerate(given.windows):
         yield from _check_configuration(window, f"{path}.windows[{index}]")
     yield from _check_names(given.freezes, f"{path}.freezes")

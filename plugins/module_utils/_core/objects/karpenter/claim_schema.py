@@ -91,8 +91,8 @@ def check_claim(claim: t.Any, path: str, in_pool: bool) -> t.Iterator[Found]:
 def check_node_requirements(rows: t.Any, path: str, in_pool: bool = False) -> t.Iterator[Found]:
     """What is wrong with a list of requirements at ``path``, one after another: ``restricted-label``;
     ``values-missing`` (In without values, Gt, Lt, Gte and Lte without just one whole number; NotIn passes) or
-    ``min-values-too-large``. ``in_pool``: they are those of a NodePool, and may not ask for the label of its own name.
-    What is no list, and an item that is no mapping, are left to the schema; ``values`` are a list, or not there."""
+    ``min-values-too-large``. ``in_pool`` as of ``check_label_not_reserved``. What is no list, and an item that is no
+    mapping, are left to the schema; ``values`` are a list, or not there."""
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         if isinstance(row, Mapping):
             here = f"{path}[{index}]"

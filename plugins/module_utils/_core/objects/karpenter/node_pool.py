@@ -5,8 +5,8 @@
 (``consolidateAfter``, ``expireAfter``, ``consolidationPolicy``), as far as decisions about disruption read it, or
 ``undecodable``; and printed again.
 
-What an API server demands of a field stands beside it, as in all kinds; the parts around these in ``node_pool_schema``.
-Printing keeps what Karpenter tells apart: an absent list is not an empty one.
+What an API server demands of a field stands beside it; the parts around these in ``node_pool_schema``. Printing keeps
+what Karpenter tells apart: an absent list is not an empty one.
 """
 
 from __future__ import annotations
@@ -166,8 +166,9 @@ def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
 
 def decode_budgets(rows: t.Any, path: str = "spec.disruption.budgets") -> tuple[Budget, ...]:
     """Budgets as they are stored, in their order; one without ``nodes``, and a null in the place of one, is of 10%.
-    What they say is judged where they are evaluated, except durations, which Karpenter's client reads at once: one that
-    does not parse is FleetError ``undecodable``, as is a value of another type; its place begins with ``path``."""
+    What they say is judged where they are evaluated, except durations, which Karpenter's client reads at once:
+    FleetError ``undecodable`` for one that does not parse, and for a value of another type; its place begins with
+    ``path``."""
     if not isinstance(rows, (list, tuple)):
         raise FleetError("undecodable", f"a list is wanted, not {rows!r:.60}", path)
     return tuple(_budget(_mapping(each, f"{path}[{index}]"), f"{path}[{index}]") for index, each in enumerate(rows))

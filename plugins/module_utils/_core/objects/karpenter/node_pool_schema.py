@@ -88,11 +88,8 @@ def admit(
 ) -> NodePoolAdmission:
     """The answer of an API server to a new NodePool, without asking one. ``policies`` are those that the cluster's own
     definition lists, empty for any, None where it is not known: then those of the class. ``strict`` and ``written`` as
-    in ``Check``. Problems of single fields come before those over several.
-
-    Of budgets with only one of schedule and duration (``schedule-without-duration``) each is named; a server names the
-    list, and judges this rule only where nothing is missing or of another type.
-    """
+    in ``Check``. Problems of single fields come before those over several. Each budget with only one of schedule and
+    duration is named (``schedule-without-duration``), where a server names the list."""
     check = Check(strict, enums={} if policies is None else {POLICY: policies}, written=written)
     stored = with_defaults(NodePoolManifest, check_object(check, NodePoolManifest, document))
     problems = (*check.problems, *_lone(stored), *not_overlapping(check.problems, _rules(stored)))

@@ -52,13 +52,10 @@ Document = Mapping[str, t.Any]
 
 @dataclass(frozen=True)
 class Examined:
-    """A manifest of a NodePool, a patch or a fragment after its repairs, with all that was found.
-
-    ``written`` is the manifest, and a fragment in the place where it belongs; ``repaired``, what should be written;
-    ``stored``, what an API server makes of that. ``missing`` are the paths that a new pool needs besides, empty for a
-    whole one, or what ``examine`` counts as that; ``fragment``: it has neither ``apiVersion`` nor ``kind``, or is no
-    mapping.
-    """
+    """A manifest of a NodePool, a patch or a fragment, with all that was found. ``written`` is the manifest, and a
+    fragment in the place where it belongs; ``repaired``, what should be written; ``stored``, what an API server makes
+    of that. ``missing`` are the paths that a new pool needs besides, empty for a whole one, or what ``examine`` counts
+    as that; ``fragment``: it has neither ``apiVersion`` nor ``kind``, or is no mapping."""
 
     written: Document
     repaired: Document
@@ -80,8 +77,8 @@ class Examined:
 def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tuple[NodePool, tuple[Finding, ...]]:
     """The pool that a manifest describes, whole or as a patch, with the repaired manifest in it, and the repairs; with
     ``strict`` these are problems. FleetError with all problems: those of ``examine``, ``missing-field`` for a fragment
-    and for a pool without a name, and ``wrong-type`` and ``placeholder`` in metadata; each says ``where`` the manifest
-    is, such as ``file:line``."""
+    and for a pool without a name, and ``wrong-type`` and ``placeholder`` in metadata; ``where`` (such as ``file:line``)
+    stands before each."""
     examined = examine(document, strict)
     name = field(examined.repaired, "metadata.name")
     about = " ".join(filter(None, (where, f"{KIND}/{name if isinstance(name, str) and name else '?'}")))

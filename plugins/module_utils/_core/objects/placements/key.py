@@ -73,6 +73,6 @@ class PlacementKey(ScopedName):
 
     def metadata_with_finalizer(self, name: str) -> dict[str, t.Any]:
         """``metadata`` for writing a new record of that ``name`` that tells what members hold (a binding, a snapshot),
-        in a new dict. One in a namespace bears our finalizer ``gitops.fleet/cleanup``, and outlives the deletion of its
-        namespace until nothing is left to be taken from members."""
+        in a new dict. One in a namespace bears our finalizer ``gitops.fleet/cleanup``, and so outlives the deletion of
+        its namespace until members are cleaned."""
         return {**self.metadata(name), **({"finalizers": [CLEANUP]} if self.namespace else {})}

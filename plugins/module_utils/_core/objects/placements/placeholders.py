@@ -34,6 +34,6 @@ def without_holes(placement: ClusterResourcePlacement, holes: t.Sequence[Found])
 
 
 def hole_finding(hole: Found) -> Finding:
-    """The finding on a literal ``...`` that the rest of a document is judged without, with the code of the problem; it
-    reads as a warning, as nothing is rewritten."""
+    """The finding, a warning, on a literal ``...`` that the rest of a document is judged without, with the code of the
+    problem."""
     return Finding(hole.code, hole.path, hole.path, "...", "...", f"{hole.message}; the rest is judged without it")

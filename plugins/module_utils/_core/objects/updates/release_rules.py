@@ -16,9 +16,9 @@ from .release_catalog import CatalogLocation, NodeImageFamily, ReleaseCatalog
 
 
 def check_release_catalog(obj: ReleaseCatalog) -> t.Iterator[Found]:
-    """What stands twice in a ReleaseCatalog, so that it would not be clear what holds: a location
-    (``duplicate-location``), within one a family of images (``duplicate-family``), a version (with a ``v`` or without)
-    or an image of a family (``duplicate-release``); and versions that cannot be read (``not-a-release``)."""
+    """What stands twice in a ReleaseCatalog: a location (``duplicate-location``), within one a family of images
+    (``duplicate-family``), a version (with a ``v`` or without) or an image of a family (``duplicate-release``); and
+    versions that cannot be read (``not-a-release``)."""
     names: dict[str, int] = {}
     for index, location in enumerate(obj.spec.locations):
         path = f"spec.locations[{index}]"

@@ -40,7 +40,7 @@ _NO_STATUS = UpdateRunStatus()
 def check_update_run(run: UpdateRun) -> t.Iterator[Found]:
     """What is wrong with an UpdateRun over several fields: its sequence, as of ``check_sequence`` (``two-sequences``
     for a name beside it), ``version-not-wanted``, ``version-missing``, ``chain-not-wanted``, ``images-missing``,
-    ``images-not-wanted``, ``duplicate-image-family``. Members and catalogues are not looked at."""
+    ``images-not-wanted``, ``duplicate-image-family``."""
     spec = run.spec
     if spec.strategy:
         yield from check_sequence(spec.strategy, STRATEGY)
