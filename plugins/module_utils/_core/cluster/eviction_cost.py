@@ -66,10 +66,8 @@ def savings_ratio(price: float, cost: float) -> float:
 
 def lifetime_remaining(created: datetime, now: datetime, expire_after: int | None) -> float:
     """The part of a node's life that is left, 0 to 1, for a lifetime (``expire_after``) in nanoseconds, 0 or more; 1
-    for None, which is ``Never``.
-
-    A lifetime of 0 is over once any time has passed; at the very instant it is NaN, as upstream.
-    """
+    for None, which is ``Never``. A lifetime of 0 is over once any time has passed; at the very instant it is NaN, as
+    upstream."""
     if expire_after is None:
         return 1.0
     lifetime = expire_after / SECOND

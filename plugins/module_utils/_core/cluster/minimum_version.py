@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The oldest version of API servers that this collection works with, hub and members alike, and which is too old
+"""The oldest version of API servers, of hub and members, that this collection works with, and which is too old
 (``server-too-old``)."""
 
 from __future__ import annotations

@@ -174,12 +174,14 @@ def read(
 def judge(
     document: t.Any, strict: bool = False, holes: bool = False, written: Written = no_written_text
 ) -> JudgedObject:
-    """All problems and findings of a manifest, which is not changed; problems are returned, not raised. If its kind or
-    version is none of those read here, only that is told. Rules over several fields say nothing at, below or around the
-    paths of problems of single fields, which come first, nor warnings at those of any problem. What is wrong in the
-    ``status`` of a kind of KubeFleet's is no problem: the status is left out then. Options as of ``read``; where
-    ``holes`` lets all problems pass, they are the first findings, and selectors with a hole are left out of the
-    placement."""
+    """All problems and findings of a manifest, which is not changed; problems are returned, not raised. RecursionError
+    for one that is nested hundreds deep. If its kind or version is none of those read here, only that is told.
+
+    Problems of single fields come first; rules over several say nothing at, below or around their paths, and warnings
+    nothing there nor at those of rules. What is wrong in the ``status`` of a kind of KubeFleet's is no problem: the
+    status is left out then. Options as of ``read``; where ``holes`` lets all problems pass, they are the first
+    findings, and selectors with a hole are left out of the placement.
+    """
     kind = _kind(document)
     if isinstance(kind, tuple):
         about = str(document.get("kind") or "") if isinstance(document, Mapping) else ""

@@ -18,8 +18,8 @@ FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
 def local_to_instant(clock: datetime, zone: tzinfo) -> datetime | None:
-    """When the clocks of a zone show a naive time, in UTC: for a time that they skip the first instant after it, of two
-    for one that they repeat the first. None at the ends of the calendar."""
+    """The instant in UTC at which the clocks of a zone show a naive time: the first one after a time that they skip,
+    the first of two for a time that they repeat. None at the ends of the calendar."""
     before, after = (clock.replace(tzinfo=zone, fold=fold).utcoffset() or timedelta() for fold in (0, 1))
     try:
         early, late = (clock - after).replace(tzinfo=UTC), (clock - before).replace(tzinfo=UTC)

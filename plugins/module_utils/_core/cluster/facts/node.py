@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one node says of itself, bounded: the facts of a snapshot, the label of its pool, its image, the age that it
+"""Facts of one node, bounded, as it tells them: those of a snapshot, the label of its pool, its image, the age that it
 pretends to have (``gitops.fleet/simulated-age``), amounts (capacity, allocatable) as texts."""
 
 from __future__ import annotations

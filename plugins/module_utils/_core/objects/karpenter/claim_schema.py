@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the published v1 definitions ask of a node: requirements, taints and the form of their keys, the class; rules
-that NodePool, NodeClaim and NodeOverlay share: labels (``restricted-label``), values (``values-missing``,
-``min-values-too-large``; CRDs of Karpenter v1.14.1)."""
+"""Requirements, taints and node class as the published v1 definitions of NodePool, NodeClaim and NodeOverlay have them,
+and rules that these share: labels (``restricted-label``), values (``values-missing``, ``min-values-too-large``; CRDs of
+Karpenter v1.14.1)."""
 
 from __future__ import annotations
 

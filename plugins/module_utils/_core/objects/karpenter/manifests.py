@@ -72,7 +72,7 @@ class PodDisruptionBudgetSpec:
 @dataclass(frozen=True)
 class Judgement:
     """A kind whose ``spec`` is judged by the fields of a class, and by ``rules`` over several of them; ``served`` are
-    its versions without the group, the one to write first. A spec that is not ``spec_needed`` may be absent or null."""
+    its versions without the group, first the one to write. A spec that is not ``spec_needed`` may be absent or null."""
 
     group: str
     served: tuple[str, ...]

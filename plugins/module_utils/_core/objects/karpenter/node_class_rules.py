@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules over several fields of ``EC2NodeClass`` (role, images, terms, disks, kubelet, interfaces) and ``AKSNodeClass``
-(FIPS, swap, kernel parameters, DNS zones), and on image thresholds and tags of both, as their published definitions say
-them in CEL."""
+"""Rules over several fields of Karpenter's node classes, as their published definitions say them in CEL:
+``EC2NodeClass`` (role, images, terms, disks, kubelet, interfaces), ``AKSNodeClass`` (FIPS, swap, kernel parameters, DNS
+zones), image thresholds and tags of both."""
 
 from __future__ import annotations
 

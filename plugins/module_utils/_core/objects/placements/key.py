@@ -68,7 +68,8 @@ class PlacementKey(ScopedName):
 
     @property
     def labels(self) -> dict[str, str]:
-        """The label that is on all of its records, by which they are found in its namespace; a new dict."""
+        """The label that is on all of its bindings and snapshots, by which they are found in its namespace; a new
+        dict."""
         return {PARENT: self.name}
 
     def metadata_with_finalizer(self, name: str) -> dict[str, t.Any]:
