@@ -2,10 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What pods take of nodes, one by its containers, init containers and sidecars, overhead and the pod as a whole, or
-many together, as the kube-scheduler counts it (k8s.io/component-helpers, ``PodRequests``).
-
-Amounts are in 10^-9 of each resource's unit, by the name of the resource.
-"""
+many together, as the kube-scheduler counts it (k8s.io/component-helpers, ``PodRequests``)."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ def pod_requests(
     pod: Amounts,
     overhead: Amounts,
 ) -> Amounts:
-    """What one pod requests of its node: the most that runs at any time.
+    """What one pod requests of its node, in 10^-9 of each resource's unit: the most that runs at any time.
 
     ``init_containers`` are pairs of restart policy and requests, in the order of the manifest: they run one after the
     other, beside those before them that stay (sidecars, ``restartPolicy: Always``), and those stay beside
@@ -52,9 +49,9 @@ def pod_requests(
 
 
 def manifest_requests(pods: t.Iterable[t.Mapping[str, t.Any]]) -> Amounts:
-    """What core/v1 Pods as a member sent them (manifests) take together, whatever their phase; they are not counted as
-    ``pods``. ValueError if a part of one is of another type than a Pod's, or its amounts are refused as of
-    ``read_amounts``.
+    """What core/v1 Pods as a member sent them (manifests) take together, in 10^-9 of each resource's unit, whatever
+    their phase; they are not counted as ``pods``. ValueError if a part of one is of another type than a Pod's, or its
+    amounts are refused as of ``read_amounts``.
 
     Most pods of a cluster are replicas: those that ask for the same are counted, and read once.
     """
@@ -66,7 +63,8 @@ def manifest_requests(pods: t.Iterable[t.Mapping[str, t.Any]]) -> Amounts:
 
 
 def summed_requests(pods: t.Sequence[Pod]) -> Amounts:
-    """What ``Pod`` objects take together, whatever their phase, each counted as one of ``pods``; empty for none."""
+    """What ``Pod`` objects take together, in 10^-9 of each resource's unit, whatever their phase, each counted as one
+    of ``pods``; empty for none."""
     total: Amounts = {}
     for each in pods:
         total = added(total, dict(each.requests))

@@ -69,7 +69,7 @@ class OurWindow:
 
 @dataclass(frozen=True)
 class FrozenSpan:
-    """A freeze, a span in which nothing opens: aware instants, the end not in it. One that ends no later than it begins
+    """A freeze, in which no window is open: aware instants, the end not in it. One that ends no later than it begins
     closes nothing."""
 
     name: str

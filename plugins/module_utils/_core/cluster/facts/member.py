@@ -47,8 +47,8 @@ MOST_NAMESPACES = 200
 class MemberReading:
     """One read at ``at``. ``ready`` is what /readyz answers, ``version`` the server's ``gitVersion``, ``server`` its
     address. ``nodes``, ``requests`` (summed over scheduled pods) and ``namespaces`` (names) are None where they were
-    not read, and ``missing`` says by part (NODES, PODS, NAMESPACES, MAINTENANCE) why. ``prices`` of an hour are by
-    instance type."""
+    not read; ``missing`` says by part (NODES, PODS, NAMESPACES, MAINTENANCE) why one could not be read. ``prices`` of
+    an hour are by instance type."""
 
     at: datetime
     ready: bool
