@@ -95,10 +95,8 @@ class FleetError(Exception):
 
 def fault(error: BaseException, code: str = "fault", where: str = "") -> FleetError:
     """An exception that nobody expected, as an error of that ``code``: its type and the last four different places
-    (``file:line`` below ``module_utils``) of its traceback, innermost last, or ``an unknown place``.
-
-    Its text is left out, for nobody knows what is in it, and so are errors that it was raised from.
-    """
+    (``file:line`` below ``module_utils``) of its traceback, innermost last. Its text is left out, for nobody knows what
+    is in it, and so are errors that it was raised from."""
     innermost = list(dict.fromkeys(reversed(tuple(_places(error.__traceback__)))))[:_MOST_PLACES]
     places = reversed(innermost)
     text = f"unexpected {type(error).__name__} at {' > '.join(places) or 'an unknown place'}"

@@ -82,8 +82,7 @@ def texts_in(value: t.Any) -> t.Iterator[str]:
 
 def written(value: t.Any, most: int = 40) -> str:
     """A value of any type as Python writes it, for a sentence: the first ``most`` characters. What Python does not
-    write (numbers of thousands of digits, values that are too deep) is ``(too large to be shown)``; errors of a
-    ``__repr__`` other than ValueError and RecursionError go through."""
+    write (numbers of thousands of digits, values that are too deep) is ``(too large to be shown)``."""
     try:
         return repr(value)[:most]
     except (ValueError, RecursionError):

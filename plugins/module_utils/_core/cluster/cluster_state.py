@@ -98,7 +98,7 @@ class ClusterState:
 
     @cached_property
     def pod_budgets(self) -> PodDisruptionBudgets:
-        """The PodDisruptionBudgets, to be asked pod by pod; not ``spec.limits`` of pools."""
+        """The PodDisruptionBudgets, to be asked pod by pod."""
         return PodDisruptionBudgets(self.pod_disruption_budgets)
 
     def price(self, node: StateNode) -> float | None:
@@ -168,8 +168,8 @@ def assemble(
 
 
 def with_overlooked(state: ClusterState) -> ClusterState:
-    """The same state with the nodes that Karpenter overlooks among the others, each with its NodeClaim if it has one;
-    ``overlooked`` is empty."""
+    """The same state with the nodes that Karpenter overlooks among the others, each with its NodeClaim if it has
+    one."""
     alone = [each.claim for each in state.nodes if each.node is None and each.claim is not None]
     found = {each.node.name: each for each in state.overlooked if each.node is not None}
     owned = _owned([each.node for each in found.values() if each.node is not None], alone)

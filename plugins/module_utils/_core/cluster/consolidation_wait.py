@@ -37,8 +37,7 @@ class Eligibility:
 
 def consolidation_eligibility(pool: NodePool, node: StateNode, now: datetime) -> Eligibility:
     """Whether ``consolidateAfter`` has passed at an aware instant, its very end included, and since when it runs. With
-    0s it has passed on any initialized node, even if the last pod event lies ahead. ValueError if that is no
-    duration."""
+    0s it has passed on any initialized node. ValueError if that is no duration."""
     wait = consolidate_after(pool)
     if wait is None:
         return Eligibility(False, "never", f"consolidateAfter of pool {pool.name} is Never")

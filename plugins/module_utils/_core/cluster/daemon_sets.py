@@ -18,8 +18,8 @@ Document = Mapping[str, t.Any]
 
 
 def daemon_pods(daemon_sets: t.Iterable[Document], pods: t.Iterable[Document]) -> tuple[Pod, ...]:
-    """One pod for each DaemonSet (manifests), in their order: its newest among ``pods``, since others may have changed
-    what it asks for; else one made of its template. FleetError and ValueError as of ``DaemonPods.of``."""
+    """One pod for each DaemonSet (manifests), in their order: its newest among ``pods``, else one made of its template.
+    FleetError and ValueError as of ``DaemonPods.of``."""
     seen = DaemonPods()
     for pod in pods:
         seen.see(pod)
@@ -43,10 +43,10 @@ class DaemonPods:
                     self._newest[uid] = pod
 
     def of(self, daemon_sets: t.Iterable[Document]) -> tuple[Pod, ...]:
-        """One pod for each of the DaemonSets, in their order: the newest that was seen, else one made of the template's
-        spec, without labels and owners, its limits standing for requests that it lacks. If the template has a required
-        node affinity, that stands for the pod's, where the controller puts the name of its node. FleetError as of
-        ``read_pod``, ValueError for parts of another type."""
+        """One pod for each of the DaemonSets, in their order: the newest that was seen, as others may have changed what
+        it asks for, else one made of the template's spec, without labels and owners, its limits standing for requests
+        that it lacks. A required node affinity of the template stands for the pod's, where the controller puts the name
+        of its node. FleetError as of ``read_pod``, ValueError for parts of another type."""
         return tuple(_pod(each, self._newest.get(str(mapping(each, "metadata").get("uid")))) for each in daemon_sets)
 
 

@@ -45,8 +45,7 @@ def eviction_cost(pod: PodCost) -> float:
 
 
 def node_cost(pods: t.Iterable[PodCost]) -> float:
-    """What disrupting a node costs: 1 and the positive costs of these pods, which would have to go elsewhere; pods of
-    DaemonSets do not count."""
+    """What disrupting a node costs: 1 and the positive costs of these pods, but for those of DaemonSets."""
     total = 1.0
     for pod in pods:
         cost = 0.0 if pod.daemon_set else eviction_cost(pod)
@@ -66,8 +65,7 @@ def savings_ratio(price: float, cost: float) -> float:
 
 def lifetime_remaining(created: datetime, now: datetime, expire_after: int | None) -> float:
     """The part of a node's life that is left, 0 to 1, for a lifetime (``expire_after``) in nanoseconds, 0 or more; 1
-    for None, which is ``Never``. A lifetime of 0 is over once any time has passed; at the very instant it is NaN, as
-    upstream."""
+    for None, which is ``Never``. At the very beginning of a lifetime of 0 it is NaN, as upstream."""
     if expire_after is None:
         return 1.0
     lifetime = expire_after / SECOND

@@ -47,8 +47,8 @@ class InstanceType:
     offerings: tuple[Offering, ...] = ()
 
     def price(self, zone: str, capacity_type: str) -> float | None:
-        """What a running node of the type costs an hour there, whether or not more can be had: the first known price of
-        an offering of that capacity type, in the zone or in any; None without one."""
+        """What a node of the type costs an hour there: the first known price of an offering of that capacity type, in
+        the zone or in any, whether or not it can be had now; None without one."""
         known = (each for each in self.offerings if each.capacity_type == capacity_type and each.zone in (zone, ""))
         return next((each.cost for each in known if each.cost is not None), None)
 
@@ -63,8 +63,8 @@ class _InstanceTypeManifest:
 
 
 def read_instance_type(document: t.Any) -> InstanceType:
-    """An entry of a catalogue: ``name``, ``labels``, ``allocatable``, ``capacity`` and ``offerings``. FleetError
-    ``undecodable`` for another structure, ``invalid-quantity`` for an amount that is none; prices are not judged."""
+    """An entry of a catalogue. FleetError ``undecodable`` for another structure, ``invalid-quantity`` for an amount
+    that is none; prices are not judged."""
     manifest = read_as(_InstanceTypeManifest, document, "instance type")
     what = f"instance type {manifest.name}"
     return InstanceType(

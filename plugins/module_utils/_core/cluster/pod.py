@@ -113,8 +113,7 @@ def reschedulable(pod: Pod) -> bool:
 
 def provisionable(pod: Pod) -> bool:
     """Whether it waits for a node that is to be made: the scheduler has found none, it is on none, nobody makes room
-    for it, and it is neither a DaemonSet's nor a mirror pod. Whether it has ended, or is being deleted, is not asked,
-    as upstream."""
+    for it, and it is neither a DaemonSet's nor a mirror pod. Whether it has ended is not asked, as upstream."""
     waits = pod.unschedulable and not pod.node and not pod.nominated
     return waits and not (pod.daemon or pod.mirror)
 

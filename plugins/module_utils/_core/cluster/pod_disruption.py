@@ -63,7 +63,7 @@ def disruptable(pod: Pod, now: datetime) -> bool:
 
 def drainable(pod: Pod) -> bool:
     """Whether a drain has anything to do with it: mirror pods and those that tolerate Karpenter's taint
-    ``karpenter.sh/disrupted`` stay. Whether it has ended is not asked (``evictable``)."""
+    ``karpenter.sh/disrupted`` stay. Whether it has ended is not asked."""
     return not (pod.mirror or tolerates(pod, DISRUPTED))
 
 

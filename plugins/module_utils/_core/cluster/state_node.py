@@ -74,8 +74,7 @@ class StateNode:
 
     @property
     def name(self) -> str:
-        """The Node's once it is ``registered``; before that the NodeClaim's, though there may be a Node already. Empty
-        without either."""
+        """The Node's once it is ``registered``, before that the NodeClaim's; empty without either."""
         if self.node is not None and self.registered:
             return self.node.name
         return self.claim.name if self.claim is not None else ""
@@ -118,13 +117,12 @@ class StateNode:
 
     @property
     def terminating(self) -> bool:
-        """Whether its NodeClaim says that the machine ends (condition ``InstanceTerminating`` True); False without
-        one."""
+        """Whether its NodeClaim says that the machine ends (condition ``InstanceTerminating`` True)."""
         return self.claim is not None and self.claim.is_condition_true("InstanceTerminating")
 
     @property
     def claim_deleting(self) -> bool:
-        """Whether its NodeClaim is being deleted; False without one."""
+        """Whether it has a NodeClaim that is being deleted."""
         return self.claim is not None and self.claim.metadata.deletion_timestamp is not None
 
     @property
@@ -138,8 +136,8 @@ class StateNode:
 
     @property
     def grace(self) -> str:
-        """``terminationGracePeriod`` of the NodeClaim, a duration such as ``30m``; empty, also without a NodeClaim: a
-        drain may take for ever."""
+        """``terminationGracePeriod`` of the NodeClaim, a duration such as ``30m``; empty if there is none: a drain may
+        take for ever."""
         return self.claim.spec.termination_grace_period if self.claim is not None else ""
 
     @property
@@ -190,7 +188,7 @@ def age(node: Node, now: datetime) -> timedelta | None:
 
 def free_of(allocatable: t.Mapping[str, int], pods: t.Iterable[Pod]) -> dict[str, int]:
     """What pods that have not ended leave of a node, in 10^-9 of each resource's unit, negative where they ask for
-    more, or for what the node has none of."""
+    more."""
     free = dict(allocatable)
     for pod in pods:
         if not pod.ended:
@@ -228,8 +226,8 @@ class _NodeManifest:
 
 
 def read_node(document: t.Any) -> Node:
-    """A core/v1 Node; FleetError ``undecodable`` if it has not the structure of one, ``invalid-quantity`` if an amount
-    is none. One that is cordoned has the taint for it, even if the manifest lacks it."""
+    """A core/v1 Node, with the taint for it if it is cordoned. FleetError ``undecodable`` if it has not the structure
+    of one, ``invalid-quantity`` if an amount is none."""
     manifest = read_as(_NodeManifest, document, "Node")
     metadata, spec, status = manifest.metadata, manifest.spec, manifest.status
     ready = find_condition(status.conditions, "Ready")

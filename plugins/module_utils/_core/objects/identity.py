@@ -81,8 +81,8 @@ class ScopedName:
         return {"name": name, **({"namespace": self.namespace} if self.namespace else {})}
 
     def record(self, name: str) -> str:
-        """The name by which ``Records`` know a record of that ``name`` that belongs to it: ``namespace/name`` with the
-        namespace of this one, or the name alone."""
+        """The name by which ``Records`` know a record of that ``name`` that belongs to it: ``namespace/name``, or the
+        name alone."""
         return str(replace(self, name=name))
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ class ScopedName:
 
 def group_version(api_version: str) -> tuple[str, str]:
     """Group and version of an ``apiVersion``, parted at its last slash: ``apps/v1`` is (``apps``, ``v1``); ``v1`` is
-    (empty, ``v1``). Nothing is checked."""
+    (empty, ``v1``)."""
     group, _slash, version = api_version.rpartition("/")
     return group, version
 

@@ -204,8 +204,7 @@ def judge(
 
 def judge_status(cls: type, document: t.Any) -> tuple[Found, ...]:
     """All problems of the status of a record, which others may write too: its fields, by ``cls``, the class of the
-    status, and rules over several of them where it has such (FleetMember alone). Paths begin with ``status``; repairs
-    are not told."""
+    status, and rules over several of them (of FleetMember alone). Paths begin with ``status``; repairs are not told."""
     check = Check()
     clean = check_object(check, cls, document, "status")
     found = _STATUS_RULES[cls](decode(cls, clean)) if cls in _STATUS_RULES and isinstance(clean, Mapping) else ()
@@ -225,7 +224,7 @@ def _copied(value: t.Any) -> t.Any:
 def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Problem, ...]:
     """The problems of changing ``old`` into ``new``, both accepted by themselves: fields and states that no update may
     change, with codes of ``schema.rules.RULES``; ``where`` stands before each place. Empty if the two are of different
-    kinds, or their kind has no such rules; names are not compared."""
+    kinds."""
     judge = _UPDATES.get(type(new))
     if judge is None or type(old) is not type(new):  # pylint: disable=unidiomatic-typecheck  # kinds
         return ()

@@ -103,7 +103,7 @@ def never_placed_problem(
 
 def malformed_metadata(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
     """The problems ``malformed-metadata`` of labels, then annotations, of an object to be placed that no API server
-    reads: they map keys to texts, or to null. Form and length of these are not judged, and no value is repeated."""
+    reads: they map keys to texts, or to null. No value is repeated."""
     for key, found in (("labels", labels_of(manifest)), ("annotations", annotations_of(manifest))):
         where = f"{each} metadata.{key}"
         if not isinstance(metadata_of(manifest).get(key), (t.Mapping, type(None))):

@@ -75,7 +75,7 @@ def week_in_words(week: Spans) -> str:
 
 def as_budgets(week: Spans, nodes: str, reasons: tuple[str, ...] | None = None) -> tuple[Budget, ...]:
     """Budgets of ``nodes`` that are active in exactly these spans: one for all that begin at the same time of the day
-    and last equally long, none for no span, and one without a schedule for the whole week."""
+    and last equally long, and one without a schedule for the whole week."""
     if week == ((0, WEEK),):
         return (Budget(nodes, reasons=reasons),)
     return tuple(

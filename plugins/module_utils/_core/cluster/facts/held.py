@@ -81,8 +81,8 @@ class Holdings:
 
 
 def write_holdings(holdings: Holdings) -> dict[str, t.Any]:
-    """What the fleet holds as two parts of a facts snapshot (``held``, ``credentials``): placements and credentials in
-    order of their names, bindings and contents in the order given."""
+    """What the fleet holds as two parts of a facts snapshot (``held``, ``credentials``), in order of names; bindings
+    and contents stay in the order given."""
     return {
         "held": {name: _placement(each) for name, each in sorted(holdings.placements.items())},
         "credentials": [{"namespace": namespace, "name": name} for namespace, name in sorted(holdings.credentials)],

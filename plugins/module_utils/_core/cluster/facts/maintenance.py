@@ -26,11 +26,8 @@ _HINT = "windows and freezes as in the spec of a FleetMaintenance, or what az ak
 
 def cluster_maintenance(text: str, source: str, member: str) -> ClusterMaintenance:
     """The windows and freezes in a JSON ``text``: as in the spec of a FleetMaintenance, or as Azure prints its
-    maintenance configurations (an empty list is none). ``source`` says in words where it was found, for errors with the
-    name of the ``member``.
-
-    FleetError ``invalid-maintenance`` for another document, and those of a FleetMaintenance with the same fields.
-    """
+    maintenance configurations. ``source`` says in words where it was found, for errors with the name of the ``member``.
+    FleetError ``invalid-maintenance`` for another document, and those of a FleetMaintenance with the same fields."""
     where = f"member {member}, {source}"
     try:
         document = json.loads(text)

@@ -98,8 +98,9 @@ def _namespaces(previous: MemberClusterStatus, reading: MemberReading) -> dict[s
 
 
 def after_failed_read(previous: MemberClusterStatus, at: datetime, code: str, message: str) -> MemberClusterStatus:
-    """The member's status after a read at ``at`` that failed with an error of that ``code`` and ``message``: everything
-    known stays, the time of its last answer too, health becomes False. One that has never been read stays as it is."""
+    """The member's status after a read at ``at`` that failed with an error of that ``code`` and ``message``: health
+    becomes False, everything known stays, the time of its last answer too. One that has never been read stays as it
+    is."""
     last = next((each.last_received_heartbeat for each in previous.agent_status if each.type == AGENT), None)
     if last is None:
         return previous
@@ -108,8 +109,7 @@ def after_failed_read(previous: MemberClusterStatus, at: datetime, code: str, me
 
 def fleet_member_status(reading: MemberReading, before: t.Sequence[NodePoolStatus] = ()) -> FleetMemberStatus:
     """The FleetMember's status after a read: its version, the instant, its certificates, and node pools as of
-    ``pools_of``, or those that were there ``before`` if nodes could not be read; the rest of it is empty, and its
-    caller's to keep."""
+    ``pools_of``, or those that were there ``before`` if nodes could not be read; the rest is empty."""
     return FleetMemberStatus(
         version=reading.version,
         node_pools=tuple(before) if reading.nodes is None else pools_of(reading.nodes),

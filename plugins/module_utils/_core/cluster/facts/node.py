@@ -99,8 +99,8 @@ def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
 
 
 def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
-    """Amounts of a node or a pod as pairs of names and quantities, in order, by which the same ones are known again;
-    what is no text is made one."""
+    """Amounts of a node or a pod as pairs of names and quantities, in order, for ``read_amounts``; what is no text is
+    made one."""
     try:
         "".join(amounts.values())
     except TypeError:

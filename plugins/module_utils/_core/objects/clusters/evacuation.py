@@ -29,8 +29,7 @@ def is_evacuated(cluster: MemberCluster) -> bool:
 
 def with_mark(cluster: MemberCluster, evacuated: bool) -> MemberCluster:
     """The MemberCluster with the mark of an evacuation behind its other taints, or, unless it is to be ``evacuated``,
-    without any taint of that key; the same object if that is so already. A spec that is missing is made, with an empty
-    identity."""
+    without any taint of that key; the same object if that is so already."""
     if is_evacuated(cluster) == evacuated:
         return cluster
     kept = tuple(each for each in cluster.taints if each.key != EVACUATED)
@@ -42,7 +41,7 @@ def with_evacuation_marks(
     clusters: t.Iterable[MemberCluster], evacuated: t.Container[str], readmitted: t.Container[str]
 ) -> tuple[MemberCluster, ...]:
     """All clusters in their order, those named in ``evacuated`` with the mark, those named in ``readmitted`` alone
-    without it, the others as they are. Names that no cluster has are passed over."""
+    without it, the others as they are."""
     return tuple(
         with_mark(each, each.name in evacuated) if each.name in evacuated or each.name in readmitted else each
         for each in clusters

@@ -23,7 +23,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.I
 def check_member_cluster(member: MemberCluster) -> t.Iterator[Found]:
     """What is wrong with a MemberCluster: an identity without kind or name (``empty-text``), then taints with a
     malformed key or value (``invalid-taint``), or with key, value and effect of an earlier one (``duplicate-taint``;
-    KubeFleet's webhook). Nothing without a spec."""
+    KubeFleet's webhook)."""
     if member.spec:
         for name, value in (("kind", member.spec.identity.kind), ("name", member.spec.identity.name)):
             if not value:

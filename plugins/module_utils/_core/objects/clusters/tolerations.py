@@ -13,7 +13,7 @@ from .member_cluster import Taint
 
 
 def first_untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:
-    """The first taint, in the order given, that no toleration covers; None if all are covered, or there are none."""
+    """The first taint, in the order given, that no toleration covers; None if there is none."""
     return next(untolerated(taints, tolerations), None)
 
 

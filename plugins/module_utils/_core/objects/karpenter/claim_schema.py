@@ -83,7 +83,7 @@ class NodeClaimTemplateSpec:
 
 def check_claim(claim: t.Any, path: str, in_pool: bool) -> t.Iterator[Found]:
     """What ``check_node_requirements`` finds in a NodeClaim's spec, or the template of one in a NodePool (``in_pool``),
-    which is at ``path``. Nothing if it is no mapping."""
+    which is at ``path``."""
     if isinstance(claim, Mapping):
         yield from check_node_requirements(claim.get("requirements"), f"{path}.requirements", in_pool)
 
@@ -104,7 +104,7 @@ def check_label_not_reserved(key: t.Any, path: str, in_pool: bool) -> t.Iterator
     """The problem ``restricted-label``, at ``path``, of a key that Karpenter keeps for itself:
     ``kubernetes.io/hostname``, and each whose prefix (the whole key, if it has no slash) ends with ``karpenter.sh``;
     but ``karpenter.sh/capacity-type`` may be set, and ``karpenter.sh/nodepool`` where it does not stand in a NodePool
-    (``in_pool``). A key that is no text is left to the schema."""
+    (``in_pool``)."""
     if not isinstance(key, str):
         return
     own = key.partition("/")[0].endswith("karpenter.sh") and key not in _DOMAIN_OK

@@ -17,9 +17,8 @@ NAME, VERSION = "nodepools.karpenter.sh", "v1"
 
 def consolidation_policies(definition: t.Any) -> tuple[str, ...]:
     """The values of ``spec.disruption.consolidationPolicy`` that a cluster's CustomResourceDefinition, as an API server
-    returns it, lists for v1, in its order; empty if it takes any, or its list is empty. Whether v1 is served is not
-    asked. FleetError ``not-the-definition`` if it is not that of NodePools, has no v1, or does not say in it what that
-    field takes."""
+    returns it, lists for v1, in its order; empty if it takes any. FleetError ``not-the-definition`` if it is not that
+    of NodePools, has no v1, or does not say in it what that field takes."""
     if field(definition, "metadata.name") != NAME:
         raise _refusal(f"this is not the CustomResourceDefinition {NAME}", "")
     versions = field(definition, "spec.versions")

@@ -149,9 +149,8 @@ def judge_written(
 
 
 def check_written_metadata(document: Mapping[str, t.Any]) -> t.Iterator[Found]:
-    """At most one problem of the name, which ``generateName`` may stand for: ``missing-field`` (an empty one is
-    missing), ``wrong-type`` or ``invalid-name``; or ``wrong-type`` of the metadata itself. Nothing else in it is
-    judged."""
+    """At most one problem of the name, which ``generateName`` may stand for: ``missing-field``, ``wrong-type`` or
+    ``invalid-name``; or ``wrong-type`` of the metadata itself. Nothing else in it is judged."""
     metadata = document.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         yield Found("wrong-type", "metadata", f"an object is wanted here, not {metadata!r:.60}")

@@ -110,9 +110,9 @@ class NodePool:
         return self.metadata.name
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The manifest as it was read, which is not changed, with the present ``spec.disruption``, ``expireAfter`` and
-        ``terminationGracePeriod`` (where that is None, the manifest's stays); no other field of the template is written
-        back. What it lacks of version, kind and metadata is filled in."""
+        """The manifest as it was read, which is not changed, with the present ``spec.disruption``, ``expireAfter`` and,
+        unless that is None, ``terminationGracePeriod``; no other field of the template is written back. What it lacks
+        of version, kind and metadata is filled in."""
         spec = dict(self.manifest.get("spec") or {})
         template = dict(spec.get("template") or {})
         claim = dict(template.get("spec") or {}) | {"expireAfter": self.template.expire_after}

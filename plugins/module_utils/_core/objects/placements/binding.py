@@ -111,6 +111,6 @@ class ResourceBinding(ClusterResourceBinding):
 
 def left_out_mark(objects: t.Iterable[ObjectId]) -> dict[str, str]:
     """The annotation of a binding whose cluster does not get these objects, by its key: a JSON list of their keys,
-    sorted. Empty where it gets everything."""
+    sorted. Empty without objects."""
     rows = sorted(each.key for each in objects)
     return {LEFT_OUT: json.dumps(rows, separators=(",", ":"))} if rows else {}

@@ -169,8 +169,8 @@ class ClusterResourcePlacement:
     @property
     def status_namespace(self) -> str:
         """The namespace in which its status stands, too, as its condition ``StatusSynced`` says: another than
-        ``reporting_namespace`` where somebody has changed the selectors since; empty for none, and where
-        ``reporting_namespace`` is empty."""
+        ``reporting_namespace`` where somebody has changed the selectors since; empty for none, and where that is
+        empty."""
         said = find_condition(self.status.conditions, STATUS_SYNCED) if self.reporting_namespace else None
         if said is None or said.status != "True" or not said.message.startswith(STANDS_IN):
             return ""

@@ -32,7 +32,7 @@ EVENT_REASONS: t.Mapping[str, str] = {
 
 def with_todays_conditions(status: PlacementStatus) -> PlacementStatus:
     """The status of a placement with today's types and reasons in the conditions of the placement, its clusters and
-    failed objects; statuses, messages and times of transitions stay as they are."""
+    failed objects."""
     return replace(
         status,
         conditions=with_todays_types(status.conditions),

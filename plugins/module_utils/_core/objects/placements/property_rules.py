@@ -64,8 +64,8 @@ def alias_finding(name: str, path: str) -> Finding | None:
 def check_property_requirements(requirements: t.Sequence[PropertyRequirement], path: str) -> t.Iterator[Found]:
     """What is wrong with one term's requirements, a list at ``path``, which must all hold: each by itself
     (``unknown-operator``, ``value-missing``, ``invalid-value``, and those of ``check_property_name``), then together
-    with those before it on the same property, by an older name too (``contradictory-requirements``). One with a problem
-    does not count for those behind it. Values are compared as quantities."""
+    with those before it on the same property, by an older name too (``contradictory-requirements``). Values are
+    compared as quantities."""
     held: dict[str, _Left] = {}
     for index, one in enumerate(requirements):
         place = f"{path}[{index}]"

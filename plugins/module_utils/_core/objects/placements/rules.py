@@ -80,8 +80,7 @@ def check_placement_update(old: ClusterResourcePlacement, new: ClusterResourcePl
     """What cannot be changed in a placement once it is there: ``policy-removed``, ``placement-type-changed``,
     ``tolerations-changed`` (new ones may be added), ``external-left``, and one of ``reporting-scope-changed`` and
     ``reporting-namespace-changed`` (not of a ResourcePlacement), which also tells of an ``old`` one that was edited
-    itself, by its status. No policy is PickAll, without tolerations. Delete the placement and write a new one
-    instead."""
+    itself, by its status. No policy is PickAll, without tolerations."""
     before, after = old.spec, new.spec
     if before.policy and not after.policy:
         yield Found("policy-removed", POLICY, "a policy cannot be taken away again", "write the policy out")

@@ -31,8 +31,7 @@ def check_release_catalog(obj: ReleaseCatalog) -> t.Iterator[Found]:
 
 def check_profile(obj: AutoUpgradeProfile) -> t.Iterator[Found]:
     """What is wrong with the channel of an AutoUpgradeProfile and what stands beside it: ``target-minor-missing``
-    (TargetKubernetesVersion alone needs one), ``target-minor-not-wanted``, ``long-term-not-wanted``. An empty channel
-    is left to the schema."""
+    (TargetKubernetesVersion alone needs one), ``target-minor-not-wanted``, ``long-term-not-wanted``."""
     spec, path = obj.spec, "spec.targetKubernetesVersion"
     pinned = spec.channel == TARGET
     if pinned and not spec.target_kubernetes_version:

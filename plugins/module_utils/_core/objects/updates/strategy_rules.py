@@ -77,7 +77,7 @@ def warn_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Finding]
 
 def check_schedule(kind: str, schedule: object | None, path: str) -> t.Iterator[Found]:
     """The problem, at ``path``, of a gate of type ``kind`` that is ScheduledStart and has no schedule
-    (``schedule-missing``), or is another and has one (``schedule-not-wanted``); none for an empty type."""
+    (``schedule-missing``), or is another and has one (``schedule-not-wanted``)."""
     if kind == SCHEDULED_START and schedule is None:
         hint = "give startDay, startTime and utcOffset"
         yield Found("schedule-missing", path, "ScheduledStart does not say when", hint)
