@@ -6,8 +6,8 @@ that they steer no terminal and no CI runner; whether Ansible would take it for 
 writes it.
 
 Commands of CI runners are broken by a space: GitHub's ``::error::`` counts at the beginning of a line after any white
-space, its ``##[`` and those of Azure and TeamCity anywhere. What was cleaned here before is left alone, unless that has
-made it too long.
+space, its ``##[`` and those of Azure and TeamCity anywhere. What a function here has made is left alone by the same
+one, unless it has become too long.
 """
 
 from __future__ import annotations

@@ -157,9 +157,9 @@ def read(
     document: t.Any, where: str = "", strict: bool = False, holes: bool = False, written: Written = no_written_text
 ) -> Reading:
     """The object that a person's manifest describes; the API version stays the one that was written, unless it is an
-    older one of KubeFleet's that is not kept here.
+    older one of KubeFleet's that is not kept here. FleetError with all problems, their codes those of
+    ``schema.rules.RULES``; ``strict`` counts repairs among them. RecursionError as of ``judge``.
 
-    FleetError with all problems, their codes those of ``schema.rules.RULES``; ``strict`` counts repairs among them.
     ``where`` (such as ``file:line``) stands before the field path in problems and findings. With ``holes`` literal
     ``...`` in a placement are findings, if nothing else is wrong and its decisions need none of what they stand for.
     ``written`` as in ``Check``.

@@ -120,8 +120,8 @@ def fleet_member_status(reading: MemberReading, before: t.Sequence[NodePoolStatu
 
 def pools_of(nodes: t.Iterable[NodeFacts]) -> tuple[NodePoolStatus, ...]:
     """The pools of these nodes by name; nodes without a pool are one without a name. Version and image are the oldest
-    of a pool, since what has to be done follows from them, and empty where none can be read or compared; several images
-    are told with their numbers of nodes. ``mode`` is empty where nodes differ."""
+    of a pool, since what has to be done follows from them, and empty where none can be read or compared; images that
+    differ are told with their numbers of nodes. ``mode`` is empty where nodes differ."""
     by_pool: dict[str, list[NodeFacts]] = {}
     for node in nodes:
         by_pool.setdefault(node.pool, []).append(node)

@@ -110,8 +110,8 @@ def read_snapshot(
     document: t.Any, where: str, now: datetime | None = None, *, with_nodes: bool = True
 ) -> FactsSnapshot:
     """The snapshot that ``write_snapshot`` wrote, without ``digest``; ``where`` is its file, for errors. FleetError
-    ``facts-invalid`` for another document or form, for a member that stands twice, and for facts of none of the
-    members; ``facts-too-new`` for a later schema.
+    ``facts-invalid`` for another document or form, for a member that stands twice, and for facts of somebody who is
+    none of the members; ``facts-too-new`` for a later schema.
 
     Given ``now``, an aware instant, one that was captured later than that by more than 5 minutes is ``facts-invalid``
     too. Not ``with_nodes``, what stands there of nodes is passed over, right or wrong.
