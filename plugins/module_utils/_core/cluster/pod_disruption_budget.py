@@ -77,7 +77,8 @@ class PodDisruptionBudgets:
         self._by_namespace = {name: _NamespaceBudgets(each, sorted(named[name]), {}) for name, each in usable.items()}
 
     def covering(self, pod: Pod) -> tuple[PodDisruptionBudget, ...]:
-        """The budgets whose selector, if it is a right one, selects the pod, by name."""
+        """The budgets of its namespace that select the pod, by name; one without a selector, or with a wrong one,
+        selects none."""
         here = self._by_namespace.get(pod.namespace)
         if here is None:
             return ()
