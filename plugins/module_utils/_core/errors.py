@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The one family of errors (``FleetError``, ``Problem``): what is wrong, where, and the way out; and an exception that
-nobody expected, as one of them without its text."""
+"""Errors of the collection: ``FleetError`` with one or more ``Problem`` (what is wrong, where, and the way out), and an
+exception that nobody expected as one of them, without its text."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ _OURS, _MOST_PLACES = "/module_utils/", 4
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong.
+    """One thing that is wrong. ``code`` is stable and machine-readable (``missing-field``). ``where`` is ``file:line``,
+    an object, mostly with a field path (``ClusterResourcePlacement/web spec.policy``), a cluster or an option; ``hint``
+    helps to mend it. Both may be empty.
 
-    ``code`` is stable and machine-readable (``missing-field``). ``where`` is ``file:line``, an object with a field path
-    (``ClusterResourcePlacement/web spec.policy``), a cluster or an option, ``hint`` says how to mend it; empty where
-    there is none.
-
-    Whatever others wrote in it is fit to be shown: see ``foreign``; but for ``code``, which stays as it is given.
+    Message, where and hint are made fit to be shown (see ``foreign``), ``code`` is not.
     """
 
     code: str
@@ -49,10 +47,7 @@ class Problem:
 
 class FleetError(Exception):
     """A refusal or a failure that a user can cause or meet, with one problem or more; a fault of this program only as
-    of ``fault``.
-
-    ``code``, ``message``, ``where`` and ``hint`` are those of the first of its problems.
-    """
+    of ``fault``."""
 
     def __init__(self, code: str, message: str, where: str = "", hint: str = "") -> None:
         """An error of one problem, which has these fields."""
@@ -100,11 +95,8 @@ class FleetError(Exception):
 
 def fault(error: BaseException, code: str = "fault", where: str = "") -> FleetError:
     """An exception that nobody expected, as an error of that ``code``: its type and the last four different places
-    (``file:line`` below ``module_utils``) of its traceback, outermost first, one that comes again where it came last,
-    so that the last is the one that raised it; or ``an unknown place``.
-
-    Its text is left out, for nobody knows what is in it, and so are errors that it was raised from.
-    """
+    (``file:line`` below ``module_utils``) of its traceback, innermost last. Its text is left out, for nobody knows what
+    is in it, and so are errors that it was raised from."""
     innermost = list(dict.fromkeys(reversed(tuple(_places(error.__traceback__)))))[:_MOST_PLACES]
     places = reversed(innermost)
     text = f"unexpected {type(error).__name__} at {' > '.join(places) or 'an unknown place'}"

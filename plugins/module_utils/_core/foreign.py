@@ -5,10 +5,9 @@
 that they steer no terminal and no CI runner; whether Ansible would take it for a template; and any value as Python
 writes it.
 
-Characters that are not seen (control characters, those that turn the direction of text, in lines also those without
-width) become ``\\x1b`` or ``\\u202e``. Commands of CI runners are broken by a space: GitHub's ``::error::`` counts at
-the beginning of a line after any white space, its ``##[`` and those of Azure and TeamCity anywhere. What was cleaned
-here before is left alone, unless that has made it too long.
+Commands of CI runners are broken by a space: GitHub's ``::error::`` counts at the beginning of a line after any white
+space, its ``##[`` and those of Azure and TeamCity anywhere. What a function here has made is left alone by the same
+one, unless it has become too long.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ _CONTROL = re.compile(
 
 
 def in_line(text: str, most: int = LINE) -> str:
-    """The text as a part of one line: line ends, tabs and what else is white space become spaces, characters that are
-    not seen become ``\\x1b`` or ``\\u202e``, and commands of CI runners are broken by a space. What is beyond about
-    ``most`` characters is only counted: ``... (12 more characters)``. With a ``most`` of 40 or less that is all of a
-    longer text."""
+    """The text as a part of one line: line ends, tabs and other white space become spaces, other characters that are
+    not printable become ``\\x1b`` or ``\\u202e``, and commands of CI runners are broken by a space. A text of more than
+    ``most`` characters keeps its first ``most`` - 40, if that is any, and the others are only counted: ``... (12 more
+    characters)``."""
     text = _cut(text, most)
     if not text.isprintable():
         text = "".join(map(_seen, _BREAK.sub(" ", text)))
@@ -51,9 +50,9 @@ def in_line(text: str, most: int = LINE) -> str:
 
 
 def in_lines(text: str, most: int = TEXT) -> str:
-    """The text with its lines, each as of ``in_line``, at most 61, and each but the first behind a mark: nobody else's
-    words begin a line of ours. Further lines, all of them, or without any what is beyond about ``most`` characters, are
-    only counted."""
+    """The text in at most 61 lines, each as of ``in_line``. Each but the first stands behind ``FURTHER``, so that
+    nobody else's words are taken for a line of ours. Further lines are only counted, in the last one; where there are
+    none, what is beyond ``most`` characters is counted as of ``in_line``."""
     first, *further = _BREAK.split(_cut(text, most))
     if len(further) > LINES:
         breaks = sum(1 for _each in _BREAK.finditer(text))
@@ -62,9 +61,9 @@ def in_lines(text: str, most: int = TEXT) -> str:
 
 
 def is_template(value: t.Any) -> bool:
-    """Whether Ansible may take a value of JSON, or a text or key in it, for a template of the caller's where a command
-    line gives it: one with ``{{``, ``{%`` or ``{#``, or that begins with ``#jinja2:``, or has that behind a double
-    quote. TypeError for what JSON has not, RecursionError for what is too deep."""
+    """Whether Ansible may take a value of JSON, or a text or key in it, for a template where a command line gives it:
+    one with ``{{``, ``{%`` or ``{#``, or that begins with ``#jinja2:``, or has that behind a double quote. TypeError
+    and RecursionError as of ``json.dumps``."""
     return bool(_TEMPLATE.search(json.dumps(value)))
 
 
@@ -82,9 +81,8 @@ def texts_in(value: t.Any) -> t.Iterator[str]:
 
 
 def written(value: t.Any, most: int = 40) -> str:
-    """A value of any type as Python writes it, for a sentence: the first ``most`` characters, without a mark where it
-    is cut. Numbers of thousands of digits and values that are too deep, which Python does not write, are ``(too large
-    to be shown)``; other errors of a ``__repr__`` go through."""
+    """A value of any type as Python writes it, for a sentence: the first ``most`` characters. What Python does not
+    write (numbers of thousands of digits, values that are too deep) is ``(too large to be shown)``."""
     try:
         return repr(value)[:most]
     except (ValueError, RecursionError):
@@ -92,22 +90,19 @@ def written(value: t.Any, most: int = 40) -> str:
 
 
 def in_data(value: t.Any, hide: t.Callable[[str], str] = str) -> t.Any:
-    """A copy of JSON data, of which every text and key may be printed, by a callback of Ansible for example: control
-    characters and those that turn the direction of text become ``\\x1b``, commands of CI runners are broken by a space.
+    """A copy of JSON data, of which every text and key may be printed: control characters and those that turn the
+    direction of text become ``\\x1b`` or ``\\u202e``, commands of CI runners are broken by a space. Line feeds, tabs
+    and most characters without width stay, and no text is cut.
 
-    Lines, tabs and length of a text stay as they are, and so do spaces and joiners without width; ``hide`` takes
-    secrets out of texts and keys first. Keys become texts, and two that come to be one leave the last. Lists and maps
-    more than 200 deep become ``...``; what is no JSON, a tuple too, is returned as it is.
+    ``hide`` takes secrets out of texts and keys first. Keys become texts, and two that come to be one leave the last.
+    Lists and maps more than 200 deep become ``...``; anything else, a tuple too, is returned as it is.
     """
     return _data(value, hide, _DEEPEST)
 
 
 def in_document(text: str, hide: t.Callable[[str], str] = str) -> t.Any:
-    """``in_data`` of the value of a JSON text, which ``json.dumps`` wrote with ``ensure_ascii=False``; ValueError if it
-    is no JSON, RecursionError if it is too deep for Python to read.
-
-    A look at the text as a whole mostly tells that none of the texts in it has to be changed.
-    """
+    """The value of a JSON text, as of ``in_data``. ValueError if it is no JSON, RecursionError if it is too deep for
+    Python to read."""
     value = json.loads(text)
     if hide is str and "##" not in text and "::" not in text and text.isprintable() and not _ESCAPED.search(text):
         level = [value]

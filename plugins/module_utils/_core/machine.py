@@ -5,17 +5,9 @@
 with its acts (``Decision``), what is held back by what (``Blocker``), when to look again (``wake_at``), what is in
 flight.
 
-A machine is two pure functions. ``decide(state, seen, now) -> Decision`` is the next step: ``state`` is what is stored,
-``seen`` what is true of the world, ``now`` an aware instant; no network, no clock, no chance. ``acts_in_flight(state)``
-names what was begun and has not ended, for whoever takes over; while it names anything, the conductor
-(``_fleet.conductor.loop``) does not end by itself.
-
-The order is the same for all: the new state, which holds the intents, is stored by compare-and-swap, and only then are
-acts begun. An act is idempotent under its operation name: whoever comes after a crash looks for it under that name
-before it is begun again. Decided anew on its own result, with the same facts at the same instant, a machine changes
-nothing any more, unless it was to wake at that very instant, the facts tell the end of what it has only now begun (a
-gate that is approved already, a new node that is there), a node that it begins counted as disrupted before, or it acts
-as upstream.
+A machine is two pure functions, ``decide`` and ``acts_in_flight``: no network, no clock, no chance. The new state,
+which holds the intents, is stored by compare-and-swap, and only then are acts begun. An act is idempotent under its
+operation name: whoever comes after a crash looks for it under that name before it is begun again.
 """
 
 from __future__ import annotations
@@ -33,7 +25,7 @@ class Blocker:
     """One thing in the state of the world that stands against something (a node's disruption, an upgrade): its code, a
     sentence, and what it speaks of.
 
-    ``by_pod``: a pod holds it, so that a deadline overrides it. ``about`` are further keys of ``as_dict``.
+    ``by_pod``: a pod holds it, so that a deadline of the node overrides it. ``about`` are further keys of ``as_dict``.
     """
 
     code: str
@@ -48,20 +40,20 @@ class Blocker:
 
 @dataclass(frozen=True)
 class HeldBack:
-    """What does not go on now, by its name in that machine (of a member, a node, a binding, a stage), and everything
-    that holds it back, in an order of the machine's own."""
+    """What does not go on now, by its name in that machine (of a member, a node, a binding, a stage), and what holds it
+    back."""
 
     name: str
     blockers: tuple[Blocker, ...]
 
 
 class Act(t.Protocol):
-    """Something to be done outside, or to be waited for there. ``operation`` names it: the same act decided again has
-    the same name, another attempt another one."""
+    """Something to be done outside, or to be waited for there. The same act decided again has the same
+    ``operation``."""
 
     @property
     def operation(self) -> str:
-        """The name under which it is begun, and looked for after a crash; of its own among the acts of a machine."""
+        """The name under which it is begun, and looked for after a crash."""
 
 
 S = t.TypeVar("S")
@@ -71,11 +63,9 @@ X_contra = t.TypeVar("X_contra", contravariant=True)
 
 @dataclass(frozen=True, kw_only=True)
 class Decision(t.Generic[S, A_co]):
-    """One step. ``state`` is to be stored before ``acts`` are begun. ``waits`` say what does not go on and why, in an
-    order of the machine's own.
+    """One step. ``state`` is to be stored before ``acts`` are begun. ``waits`` say what does not go on and why.
 
-    ``wake_at``, aware, is the next instant at which time alone can change something; None if only an event can. With
-    nothing in flight the conductor stays for it only if it is near (``max_idle``).
+    ``wake_at``, aware, is the next instant at which time alone can change something; None if only an event can.
     """
 
     state: S
@@ -85,15 +75,13 @@ class Decision(t.Generic[S, A_co]):
 
 
 class Machine(t.Protocol[S, X_contra, A_co]):
-    """The two functions, as a module or an object has them. A ``Steering`` has them, too, and may keep something on the
-    way; its acts in flight are those that its conductor waits for, which may be others."""
+    """The two functions, as a module or an object has them. A ``Steering`` has them too, and its acts in flight may be
+    others."""
 
     def decide(self, state: S, seen: X_contra, now: datetime) -> Decision[S, A_co]:
-        """The next step from what is stored and what is true of the world, at an aware instant. The acts are to be
-        begun now; some machines decide one again until it is seen done."""
+        """The next step from ``state``, which is stored, and ``seen``, what is true of the world, at an aware instant.
+        The acts are to be begun now; some machines decide one again until it is seen done."""
 
     def acts_in_flight(self, state: S) -> tuple[A_co, ...]:
-        """What was begun by the state and has not ended, in an order of the machine's own; empty for nothing. While it
-        is not empty, as far as the ``Steering`` tells the same, the conductor stays until its time is over or it is
-        interrupted; whoever takes over looks for each act under its ``operation`` before it is begun again. Changes
-        nothing."""
+        """What was begun by the state and has not ended; empty for nothing. The conductor stays while its ``Steering``
+        names any, until its time is over or it is interrupted."""

@@ -35,12 +35,8 @@ from .state_node import (
 @dataclass(frozen=True)
 class StatePool:
     """A NodePool and what it makes nodes from. ``managed`` is False if its class belongs to another provider than that
-    of the controller that looks. From outside nobody sees which controllers run: there every pool counts as managed,
-    each by its own.
-
-    ``node_class`` None: it is not known. ``instance_types`` None: the catalogue is not known, which is not the same as
-    empty.
-    """
+    of the controller that looks; from outside that is not known, and it stays True. ``node_class`` or
+    ``instance_types`` None: not known, which is not the same as empty."""
 
     pool: NodePool
     node_class: NodeClass | None = None
@@ -72,8 +68,8 @@ class StatePool:
         return {key: value for key, value in self.pool.template.labels.items() if isinstance(value, str)}
 
     def instance_type(self, name: str) -> InstanceType | None:
-        """The first instance type of that name in the pool's catalogue, whatever its requirements admit, and whether or
-        not it can be had now; None if there is none, and where the catalogue is not known."""
+        """The first instance type of that name in the pool's catalogue, whether or not the pool may take it and it can
+        be had now; None if there is none, or no catalogue is known."""
         return next((each for each in self.instance_types or () if each.name == name), None)
 
 
@@ -91,7 +87,7 @@ def class_reference(pool: NodePool) -> NodeClassReference:
 class ClusterState:
     """``nodes`` are sorted by name, ``pools`` are by name, ``pending`` are pods without a node, ended ones too,
     ``daemons`` one pod of each DaemonSet, for the room that they take on new nodes. ``overlooked`` are Nodes that
-    Karpenter does not look at before they say more, with their pods and without NodeClaims."""
+    Karpenter does not look at yet, with their pods and without NodeClaims."""
 
     nodes: tuple[StateNode, ...] = ()
     pools: t.Mapping[str, StatePool] = field(default_factory=dict, hash=False)
@@ -102,7 +98,7 @@ class ClusterState:
 
     @cached_property
     def pod_budgets(self) -> PodDisruptionBudgets:
-        """The PodDisruptionBudgets, to be asked pod by pod; not ``spec.limits`` of pools."""
+        """The PodDisruptionBudgets, to be asked pod by pod."""
         return PodDisruptionBudgets(self.pod_disruption_budgets)
 
     def price(self, node: StateNode) -> float | None:
@@ -118,16 +114,16 @@ class ClusterState:
         return frozenset(ref for managed, ref in refs if not managed) - {ref for managed, ref in refs if managed}
 
     def judging_pool(self, node: StateNode) -> StatePool | None:
-        """The pool against which Karpenter's controllers judge the node's NodeClaim. None if they do not: there is
-        none, it is being deleted, its pool is not known, or its class is another provider's."""
+        """The pool against which Karpenter's controllers judge the node's NodeClaim. None without a NodeClaim, and for
+        one that is being deleted, whose pool is not known, or whose class is another provider's."""
         claim = node.claim
         if claim is None or node.claim_deleting or self.is_of_other_provider(node):
             return None
         return self.pools.get(claim.metadata.labels.get(POOL, ""))
 
     def is_of_other_provider(self, node: StateNode) -> bool:
-        """Whether the class of its NodeClaim is another provider's, as far as pools tell: its group and kind are named
-        by pools that are not ``managed``, and by no other. False without a NodeClaim."""
+        """Whether the class of its NodeClaim is another provider's: its group and kind are named by pools that are not
+        ``managed``, and by none that is. False without a NodeClaim."""
         ref = node.claim.spec.node_class_ref if node.claim is not None else None
         return ref is not None and (ref.group, ref.kind) in self._foreign_classes
 
@@ -140,8 +136,8 @@ def assemble(
     pod_disruption_budgets: t.Iterable[PodDisruptionBudget] = (),
     daemons: t.Iterable[Pod] = (),
 ) -> ClusterState:
-    """The state from objects in any order: each Node with its NodeClaim and pods, all by name; NodeClaims without a
-    Node are nodes as well.
+    """The state from objects in any order: each Node with its NodeClaim and pods, and NodeClaims without a Node, all by
+    name.
 
     A Node and a NodeClaim belong together if they name the same machine; where one does not tell, by the Node's name.
     Of two NodeClaims that name one machine, or Node, the last by name has it; of two Nodes of one NodeClaim it is with
@@ -172,8 +168,8 @@ def assemble(
 
 
 def with_overlooked(state: ClusterState) -> ClusterState:
-    """The same state with the nodes that Karpenter overlooks among the others, each with its NodeClaim if it has one;
-    ``overlooked`` is empty."""
+    """The same state with the nodes that Karpenter overlooks among the others, each with its NodeClaim if it has
+    one."""
     alone = [each.claim for each in state.nodes if each.node is None and each.claim is not None]
     found = {each.node.name: each for each in state.overlooked if each.node is not None}
     owned = _owned([each.node for each in found.values() if each.node is not None], alone)

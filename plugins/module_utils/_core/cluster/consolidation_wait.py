@@ -2,10 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """How long a node waits before it may be consolidated, since when, and whether that is over (``never``,
-``not-initialized``, ``waiting``, ``eligible``; Karpenter, ``consolidateAfter``, ``lastPodEventTime``).
-
-The waiting time runs from the last pod that came or left, not from when somebody saw an opportunity.
-"""
+``not-initialized``, ``waiting``, ``eligible``; Karpenter, ``consolidateAfter``, ``lastPodEventTime``)."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ class Eligibility:
     at: datetime | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``holds``, ``code``, ``text``, ``since`` and ``at``; instants are texts, or None."""
+        """``holds``, ``code``, ``text``, ``since`` and ``at``; instants are texts, or None."""
         times = {"since": self.since, "at": self.at}
         return {"holds": self.holds, "code": self.code, "text": self.text} | {
             name: write_time(at) if at else None for name, at in times.items()
@@ -40,7 +37,7 @@ class Eligibility:
 
 def consolidation_eligibility(pool: NodePool, node: StateNode, now: datetime) -> Eligibility:
     """Whether ``consolidateAfter`` has passed at an aware instant, its very end included, and since when it runs. With
-    0s it has always passed, even if the last pod event lies ahead. ValueError if that is no duration."""
+    0s it has passed on any initialized node. ValueError if that is no duration."""
     wait = consolidate_after(pool)
     if wait is None:
         return Eligibility(False, "never", f"consolidateAfter of pool {pool.name} is Never")
@@ -59,8 +56,8 @@ def consolidation_eligibility(pool: NodePool, node: StateNode, now: datetime) ->
 
 
 def waiting_since(node: StateNode) -> datetime | None:
-    """Since when a node waits to be consolidated: its last pod event, else its initialization; None without a
-    NodeClaim, for one whose condition ``Initialized`` is not True, and where neither is told."""
+    """Since when a node waits to be consolidated: its last pod event, else its initialization. None where neither is
+    told, and for a node that has no NodeClaim whose condition ``Initialized`` is True."""
     if node.claim is None:
         return None
     condition = node.claim.condition("Initialized")

@@ -1,8 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What budgets of disruption count of a node: Ready, initialized, marked, deleting, terminating (Karpenter, disruption
-budgets)."""
+"""What disruption budgets count of a node: Ready, initialized, marked, deleting, terminating (Karpenter)."""
 
 from __future__ import annotations
 
@@ -11,12 +10,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class CountedNode:
-    """What the count needs to know of a Node and its NodeClaim.
-
-    ``ready`` is the status of the Node's condition (True, False, Unknown, or empty where it is missing). ``marked``: a
-    running command marked it; seen from outside, the taint ``karpenter.sh/disrupted`` with the NodeClaim's condition
-    ``DisruptionReason``.
-    """
+    """What the count needs to know of a Node and its NodeClaim. ``ready`` is the status of the Node's condition, empty
+    where it is missing. ``marked``: a running command marked it (``StateNode.marked``)."""
 
     name: str
     pool: str = ""

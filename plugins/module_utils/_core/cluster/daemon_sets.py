@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One pod of each DaemonSet, its newest or one made of its template, which stands for those that will run on nodes that
-are to be made (Karpenter, ``getDaemonSetPods``)."""
+"""One pod of each DaemonSet, its newest or one made of its template, which stands for those that will run on new nodes
+(Karpenter, ``getDaemonSetPods``)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ Document = Mapping[str, t.Any]
 
 
 def daemon_pods(daemon_sets: t.Iterable[Document], pods: t.Iterable[Document]) -> tuple[Pod, ...]:
-    """One pod for each DaemonSet (manifests), in their order, as ``DaemonPods.of``: its newest among ``pods``, since
-    others may have changed what it asks for; else one made of its template. FleetError and ValueError as of
-    ``DaemonPods.of``, ValueError also as of ``DaemonPods.see``."""
+    """One pod for each DaemonSet (manifests), in their order: its newest among ``pods``, else one made of its template.
+    FleetError and ValueError as of ``DaemonPods.of``."""
     seen = DaemonPods()
     for pod in pods:
         seen.see(pod)
@@ -34,8 +33,8 @@ class DaemonPods:
         self._newest: dict[str, Document] = {}
 
     def see(self, pod: Document) -> None:
-        """Keeps the pod if it is the newest by its creation of its DaemonSet so far; of equally old ones the first
-        stays. ValueError for parts of another type."""
+        """Keeps the pod if it is the newest of its DaemonSet so far; of equally old ones the first stays. ValueError
+        for parts of another type."""
         for owner in rows(mapping(pod, "metadata"), "ownerReferences"):
             uid = owner.get("uid")
             if owner.get("controller") and owner.get("kind") == "DaemonSet" and isinstance(uid, str):
@@ -44,10 +43,10 @@ class DaemonPods:
                     self._newest[uid] = pod
 
     def of(self, daemon_sets: t.Iterable[Document]) -> tuple[Pod, ...]:
-        """One pod for each of the DaemonSets, in their order: the newest that was seen, else one made of the template's
-        spec, without labels and owners, its limits standing for requests that it lacks. If the template has a required
-        node affinity, that stands for the pod's, where the controller puts the name of its node. FleetError as of
-        ``read_pod``, ValueError for parts of another type."""
+        """One pod for each of the DaemonSets, in their order: the newest that was seen, as others may have changed what
+        it asks for, else one made of the template's spec, without labels and owners, its limits standing for requests
+        that it lacks. A required node affinity of the template stands for the pod's, where the controller puts the name
+        of its node. FleetError as of ``read_pod``, ValueError for parts of another type."""
         return tuple(_pod(each, self._newest.get(str(mapping(each, "metadata").get("uid")))) for each in daemon_sets)
 
 

@@ -32,7 +32,7 @@ class PodCost:
 
 
 def eviction_cost(pod: PodCost) -> float:
-    """What evicting a pod costs, from -10 to 10, and 1 for a plain pod, more or less by its annotation
+    """What evicting a pod costs, from -10 to 10: 1, more or less by its annotation
     ``controller.kubernetes.io/pod-deletion-cost`` and its priority. An annotation that is no number is ignored; NaN
     stays NaN."""
     cost = PLAIN
@@ -45,8 +45,7 @@ def eviction_cost(pod: PodCost) -> float:
 
 
 def node_cost(pods: t.Iterable[PodCost]) -> float:
-    """What disrupting a node costs: 1 and the positive costs of these pods, which would have to go elsewhere; those of
-    DaemonSets, and NaN, cost nothing."""
+    """What disrupting a node costs: 1 and the positive costs of these pods, but for those of DaemonSets."""
     total = 1.0
     for pod in pods:
         cost = 0.0 if pod.daemon_set else eviction_cost(pod)
@@ -60,17 +59,13 @@ def is_empty(cost: float) -> bool:
 
 
 def savings_ratio(price: float, cost: float) -> float:
-    """The price of a node, an hour, divided by what disrupting it costs (1 or more, as of ``node_cost``): the higher,
-    the earlier it is tried."""
+    """The price of a node, an hour, divided by what disrupting it costs (1 or more, as of ``node_cost``)."""
     return price / cost
 
 
 def lifetime_remaining(created: datetime, now: datetime, expire_after: int | None) -> float:
     """The part of a node's life that is left, 0 to 1, for a lifetime (``expire_after``) in nanoseconds, 0 or more; 1
-    for None, which is ``Never``.
-
-    A lifetime of 0 is over once any time has passed; at the very instant it is NaN, as upstream.
-    """
+    for None, which is ``Never``. At the very beginning of a lifetime of 0 it is NaN, as upstream."""
     if expire_after is None:
         return 1.0
     lifetime = expire_after / SECOND

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One instance type, read from an entry of a list: ``allocatable`` (what pods may ask for), ``capacity`` (what limits
-of pools count), and its ``offerings`` by zone and capacity type with the price of an hour (Karpenter,
+"""One instance type, read from an entry of a catalogue: ``allocatable`` (what pods may ask for), ``capacity`` (what
+limits of pools count), and its ``offerings`` by zone and capacity type with the price of an hour (Karpenter,
 ``cloudprovider``)."""
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ RESERVED, SPOT, ON_DEMAND = "reserved", "spot", "on-demand"
 
 @dataclass(frozen=True, kw_only=True)
 class Offering:
-    """A type in a zone; an empty ``zone`` stands for any. ``price`` is per hour in any currency, the same everywhere;
-    None where it is not known."""
+    """A type in a zone; an empty ``zone`` stands for any. ``price`` is per hour in any currency, the same in the whole
+    catalogue; None where it is not known."""
 
     zone: str = prop("Zone.", default="")
     capacity_type: str = prop("reserved, spot or on-demand.", default=ON_DEMAND)
@@ -36,9 +36,9 @@ class Offering:
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceType:
-    """``allocatable`` and ``capacity``, all that the machine has, are in 10^-9 of each resource's unit; what
-    ``capacity`` does not tell is as in ``allocatable``. ``labels`` are those of its nodes, without name, zone and
-    capacity type, which ``name`` and ``offerings`` tell."""
+    """``allocatable`` and ``capacity``, all that the machine has, are in 10^-9 of each resource's unit; a resource that
+    ``capacity`` lacks is taken as in ``allocatable``. ``labels`` are those of its nodes but for name, zone and capacity
+    type."""
 
     name: str
     labels: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
@@ -47,8 +47,8 @@ class InstanceType:
     offerings: tuple[Offering, ...] = ()
 
     def price(self, zone: str, capacity_type: str) -> float | None:
-        """What a running node of the type costs an hour there, whether or not more can be had: the first price that an
-        offering of that capacity type, in the zone or in any, has; None if not known."""
+        """What a node of the type costs an hour there: the first known price of an offering of that capacity type, in
+        the zone or in any, whether or not it can be had now; None without one."""
         known = (each for each in self.offerings if each.capacity_type == capacity_type and each.zone in (zone, ""))
         return next((each.cost for each in known if each.cost is not None), None)
 
@@ -63,8 +63,8 @@ class _InstanceTypeManifest:
 
 
 def read_instance_type(document: t.Any) -> InstanceType:
-    """An entry of a catalogue: ``name``, ``labels``, ``allocatable``, ``capacity`` and ``offerings``. FleetError
-    ``undecodable`` for another structure, ``invalid-quantity`` for an amount that is none; prices are not judged."""
+    """An entry of a catalogue. FleetError ``undecodable`` for another structure, ``invalid-quantity`` for an amount
+    that is none; prices are not judged."""
     manifest = read_as(_InstanceTypeManifest, document, "instance type")
     what = f"instance type {manifest.name}"
     return InstanceType(

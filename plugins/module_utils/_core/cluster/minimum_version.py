@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The oldest API servers that this collection works with, hub and members alike, and which version is too old
+"""The oldest version of API servers, of hub and members, that this collection works with, and which is too old
 (``server-too-old``)."""
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ OLDEST_SERVER = KubeVersion(1, 29)
 
 
 def too_old_problem(version: str, where: str) -> Problem | None:
-    """A Problem ``server-too-old`` at ``where`` if a server with that ``gitVersion`` is refused, as older than
-    ``OLDEST_SERVER``; None if it is new enough, or its version cannot be read."""
+    """A Problem ``server-too-old`` at ``where`` if a server with that ``gitVersion`` is older than ``OLDEST_SERVER``;
+    None if it is not, or its version cannot be read."""
     try:
         found = KubeVersion.parse(version)
     except ValueError:

@@ -35,9 +35,8 @@ class Pod:
     ``owners`` are pairs of apiVersion and kind. ``ready`` is the status of its condition, empty where it is missing.
     ``preferred_terms``, ``preferred_affinity`` and ``preferred_anti_affinity`` are pairs of a weight and a wish, and
     ``spread`` has wishes too. ``unschedulable``: the scheduler has found no node for it; ``nominated``: the node on
-    which others make room for it. ``host_ports`` are protocol, port and, unless it is all of them, address.
-    ``bound_volumes``: it mounts claims, whose disks may be tied to a zone. ``unjudged`` names what only the scheduler
-    can place. ``deleting_at`` is its deletionTimestamp, the instant at which deletion is to end.
+    which others make room for it. ``bound_volumes``: it mounts claims, whose disks may be tied to a zone. ``unjudged``
+    names what only the scheduler can place. ``deleting_at`` is the instant at which its deletion is to end.
     """
 
     name: str
@@ -114,8 +113,7 @@ def reschedulable(pod: Pod) -> bool:
 
 def provisionable(pod: Pod) -> bool:
     """Whether it waits for a node that is to be made: the scheduler has found none, it is on none, nobody makes room
-    for it, and it is neither a DaemonSet's nor a mirror pod. Whether it has ended, or is being deleted, is not asked,
-    as upstream."""
+    for it, and it is neither a DaemonSet's nor a mirror pod. Whether it has ended is not asked, as upstream."""
     waits = pod.unschedulable and not pod.node and not pod.nominated
     return waits and not (pod.daemon or pod.mirror)
 

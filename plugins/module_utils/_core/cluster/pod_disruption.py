@@ -16,9 +16,8 @@ from .pod import DISRUPTED, DO_NOT_DISRUPT, Pod, tolerates
 
 @dataclass(frozen=True)
 class Protection:
-    """What the annotation ``karpenter.sh/do-not-disrupt`` says of a pod: whether it holds, until when, or when it ended
-    (None: without end, not known before the pod has started, or it never held), and, as ``problem``, why a text
-    protects nothing."""
+    """Whether ``karpenter.sh/do-not-disrupt`` protects a pod, until when, or when that ended (None: without end, not
+    known before the pod has started, or it never held), and, as ``problem``, why a text protects nothing."""
 
     holds: bool
     until: datetime | None = None
@@ -30,10 +29,8 @@ UNPROTECTED = Protection(False)
 
 def protection(pod: Pod, now: datetime) -> Protection:
     """What ``karpenter.sh/do-not-disrupt`` says at an aware instant: ``true`` protects without end, a positive duration
-    such as ``1h`` from the pod's start on, 36,500 days at most; other texts protect nothing, and are the ``problem``.
-
-    A pod that has not started is protected by any such duration.
-    """
+    such as ``1h`` from the pod's start on, 36,500 days at most, and before it starts; other texts protect nothing, and
+    are the ``problem``."""
     written = pod.annotations.get(DO_NOT_DISRUPT)
     if written is None:
         return UNPROTECTED
@@ -54,20 +51,19 @@ def protection(pod: Pod, now: datetime) -> Protection:
 
 
 def protected(pod: Pod, now: datetime) -> bool:
-    """Whether ``karpenter.sh/do-not-disrupt`` forbids to disrupt the pod at ``now``, an aware instant: without end, or
-    for a duration from its start."""
+    """Whether ``karpenter.sh/do-not-disrupt`` forbids to disrupt the pod at ``now``, an aware instant."""
     return DO_NOT_DISRUPT in pod.annotations and protection(pod, now).holds
 
 
 def disruptable(pod: Pod, now: datetime) -> bool:
-    """Whether a node may be disrupted with it on it: it is not active, or the annotation
-    ``karpenter.sh/do-not-disrupt`` does not protect it. PodDisruptionBudgets are not asked."""
+    """Whether a node may be disrupted with the pod on it: it is not active, or not ``protected``. PodDisruptionBudgets
+    are not asked."""
     return not (pod.active and protected(pod, now))
 
 
 def drainable(pod: Pod) -> bool:
     """Whether a drain has anything to do with it: mirror pods and those that tolerate Karpenter's taint
-    ``karpenter.sh/disrupted`` stay. Whether it has ended is not asked (``evictable``)."""
+    ``karpenter.sh/disrupted`` stay. Whether it has ended is not asked."""
     return not (pod.mirror or tolerates(pod, DISRUPTED))
 
 

@@ -41,8 +41,8 @@ class PodDisruptionBudget:
 
     @property
     def fully_blocking(self) -> bool:
-        """Whether it never allows anything: ``maxUnavailable`` 0 or ``0%``, ``minAvailable`` ``100%``. Other spellings,
-        and a whole number as ``minAvailable``, are not seen through, as in Karpenter."""
+        """Whether it never allows anything, but for ``lets_through``: ``maxUnavailable`` 0 or ``0%``, ``minAvailable``
+        ``100%``. Other spellings are not seen through, as in Karpenter."""
         return self.max_unavailable in (0, "0%") or self.min_available == "100%"
 
     def lets_through(self, pod: Pod) -> bool:
@@ -61,7 +61,8 @@ class _NamespaceBudgets(t.NamedTuple):
 
 
 class PodDisruptionBudgets:
-    """The budgets of a cluster by namespace; which of them cover pods that are alike to selectors is found once."""
+    """The budgets of a cluster, to be asked pod by pod; which of them cover pods that are alike to selectors is found
+    once."""
 
     def __init__(self, budgets: t.Iterable[PodDisruptionBudget]) -> None:
         """Takes the budgets in any order; those without a selector, or with a wrong one, cover nothing."""
@@ -76,7 +77,8 @@ class PodDisruptionBudgets:
         self._by_namespace = {name: _NamespaceBudgets(each, sorted(named[name]), {}) for name, each in usable.items()}
 
     def covering(self, pod: Pod) -> tuple[PodDisruptionBudget, ...]:
-        """The budgets that select the pod, by name; one without a selector, or with a wrong one, selects none."""
+        """The budgets of its namespace that select the pod, by name; one without a selector, or with a wrong one,
+        selects none."""
         here = self._by_namespace.get(pod.namespace)
         if here is None:
             return ()
@@ -87,9 +89,9 @@ class PodDisruptionBudgets:
         return found
 
     def reschedulable_now(self, pod: Pod, now: datetime) -> bool:
-        """Whether room must be found for it at once, at an aware instant: it is ``reschedulable``, not protected, not
-        under several budgets, and not under one that never allows anything and does not let it through; budgets are
-        asked only of what a drain evicts."""
+        """Whether room must be found for it at once, at an aware instant: it is ``reschedulable`` and ``disruptable``,
+        and, if a drain evicts it, not under several budgets nor under one that never allows anything and does not let
+        it through."""
         if not (reschedulable(pod) and disruptable(pod, now)):
             return False
         if not evictable(pod, now):

@@ -2,10 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What pods take of nodes, one by its containers, init containers and sidecars, overhead and the pod as a whole, or
-many together, as the kube-scheduler counts it (k8s.io/component-helpers, ``PodRequests``).
-
-Amounts are in 10^-9 of each resource's unit, by the name of the resource.
-"""
+many together, as the kube-scheduler counts it (k8s.io/component-helpers, ``PodRequests``)."""
 
 from __future__ import annotations
 
@@ -66,7 +63,7 @@ def manifest_requests(pods: t.Iterable[t.Mapping[str, t.Any]]) -> Amounts:
 
 
 def summed_requests(pods: t.Sequence[Pod]) -> Amounts:
-    """What ``Pod`` objects take together, whatever their phase, in 10^-9 of each resource's unit, each counted as one
+    """What ``Pod`` objects take together, in 10^-9 of each resource's unit, whatever their phase, each counted as one
     of ``pods``; empty for none."""
     total: Amounts = {}
     for each in pods:

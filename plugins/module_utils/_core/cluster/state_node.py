@@ -57,11 +57,7 @@ class Node:
 @dataclass(frozen=True, kw_only=True)
 class StateNode:
     """A Node, a NodeClaim, or both. ``queued``: in a running command; ``nominated_until``: until when a pending pod
-    awaits it, None for none.
-
-    Both live in the memory of Karpenter's controller and cannot be seen from outside; what can is the taint with the
-    NodeClaim's condition, which ``marked`` looks at.
-    """
+    awaits it, None for none. Both live in the memory of Karpenter's controller and cannot be seen from outside."""
 
     node: Node | None = None
     claim: NodeClaim | None = None
@@ -71,22 +67,21 @@ class StateNode:
 
     @property
     def registered(self) -> bool:
-        """Whether the Node speaks for itself; before that its NodeClaim does. Always true without a NodeClaim."""
+        """Whether the Node speaks for itself; before that its NodeClaim does. True without a NodeClaim."""
         if self.claim is None:
             return True
         return self.node is not None and (self.node.labels.get(REGISTERED) == "true" or self.initialized)
 
     @property
     def name(self) -> str:
-        """The Node's once it is ``registered``; before that the NodeClaim's, though there may be a Node already. Empty
-        without either."""
+        """The Node's once it is ``registered``, before that the NodeClaim's; empty without either."""
         if self.node is not None and self.registered:
             return self.node.name
         return self.claim.name if self.claim is not None else ""
 
     @property
     def node_name(self) -> str:
-        """The Node's own, under which its server has it, whoever speaks for it; empty without a Node."""
+        """The Node's own, under which its server has it, registered or not; empty without a Node."""
         return self.node.name if self.node is not None else ""
 
     @property
@@ -110,34 +105,30 @@ class StateNode:
 
     @property
     def initialized(self) -> bool:
-        """Whether the label ``karpenter.sh/initialized`` of the Node is ``true``; Nodes that Karpenter does not manage
-        lack it."""
+        """Whether the label ``karpenter.sh/initialized`` of the Node is ``true``."""
         return self.node is not None and self.node.labels.get(INITIALIZED) == "true"
 
     @property
     def deleting(self) -> bool:
-        """Whether it is on its way out: its NodeClaim is being deleted, its machine ends, or a command has marked it.
-
-        A Node's own deletion counts only where no NodeClaim stands behind it.
-        """
+        """Whether it is on its way out: its NodeClaim is being deleted, its machine ends, or a command has marked it. A
+        Node's own deletion counts only where it has no NodeClaim."""
         alone = self.node is not None and self.claim is None and self.node.deleting
         return self.claim_deleting or self.marked or alone or self.terminating
 
     @property
     def terminating(self) -> bool:
-        """Whether its NodeClaim says that the machine ends (condition ``InstanceTerminating`` True); False without
-        one."""
+        """Whether its NodeClaim says that the machine ends (condition ``InstanceTerminating`` True)."""
         return self.claim is not None and self.claim.is_condition_true("InstanceTerminating")
 
     @property
     def claim_deleting(self) -> bool:
-        """Whether its NodeClaim is being deleted; False without one."""
+        """Whether it has a NodeClaim that is being deleted."""
         return self.claim is not None and self.claim.metadata.deletion_timestamp is not None
 
     @property
     def marked(self) -> bool:
-        """Whether a command of Karpenter's has it: it is ``queued``, or both the Node has the taint and the NodeClaim
-        its condition."""
+        """Whether a command of Karpenter's has it: it is ``queued``, or, as can be seen from outside, both the Node has
+        the taint ``karpenter.sh/disrupted`` and the NodeClaim the condition ``DisruptionReason``."""
         tainted = self.node is not None and any(
             (each.key, each.effect) == (DISRUPTED.key, DISRUPTED.effect) for each in self.node.taints
         )
@@ -145,21 +136,21 @@ class StateNode:
 
     @property
     def grace(self) -> str:
-        """``terminationGracePeriod`` of the NodeClaim, a duration such as ``30m``; empty, also without a NodeClaim: a
-        drain may take for ever."""
+        """``terminationGracePeriod`` of the NodeClaim, a duration such as ``30m``; empty if there is none: a drain may
+        take for ever."""
         return self.claim.spec.termination_grace_period if self.claim is not None else ""
 
     @property
     def allocatable(self) -> t.Mapping[str, int]:
-        """What pods may ask for, in 10^-9 of each resource's unit; of a node that is not initialized its NodeClaim
-        tells what the Node does not yet. FleetError ``invalid-quantity`` as of ``amounts``."""
+        """What pods may ask for, in 10^-9 of each resource's unit; until a node is initialized its NodeClaim, if there
+        is one, tells what the Node does not. FleetError ``invalid-quantity`` as of ``amounts``."""
         return self._told(self.node.allocatable if self.node is not None else None, "allocatable")
 
     @property
     def capacity(self) -> t.Mapping[str, int]:
-        """All that the machine has, in 10^-9 of each resource's unit (as allocatable where the Node does not tell); of
-        a node that is not initialized its NodeClaim tells what the Node does not yet. FleetError ``invalid-quantity``
-        as of ``amounts``."""
+        """All that the machine has, in 10^-9 of each resource's unit (as allocatable where the Node tells none); until
+        a node is initialized its NodeClaim, if there is one, tells what the Node does not. FleetError
+        ``invalid-quantity`` as of ``amounts``."""
         own = (self.node.capacity or self.node.allocatable) if self.node is not None else None
         return self._told(own, "capacity")
 
@@ -187,8 +178,8 @@ class StateNode:
 
 
 def age(node: Node, now: datetime) -> timedelta | None:
-    """How old a node is at an aware instant, with the age on top that one of a local cluster pretends to have; negative
-    for one that was made later. None where nobody said when; ``timedelta.max`` where more cannot be told."""
+    """How old a node is at an aware instant, with the age on top that one of a local cluster pretends to have. None
+    where nobody said when it was made; ``timedelta.max`` where more cannot be told."""
     if node.created_at is None:
         return None
     lived, pretended = now - node.created_at, simulated_age(node.annotations)
@@ -197,7 +188,7 @@ def age(node: Node, now: datetime) -> timedelta | None:
 
 def free_of(allocatable: t.Mapping[str, int], pods: t.Iterable[Pod]) -> dict[str, int]:
     """What pods that have not ended leave of a node, in 10^-9 of each resource's unit, negative where they ask for
-    more, or for what the node has none of."""
+    more."""
     free = dict(allocatable)
     for pod in pods:
         if not pod.ended:
@@ -235,8 +226,8 @@ class _NodeManifest:
 
 
 def read_node(document: t.Any) -> Node:
-    """A core/v1 Node; FleetError ``undecodable`` if it has not the structure of one, ``invalid-quantity`` if an amount
-    is none. One that is cordoned has the taint for it, even if the manifest lacks it."""
+    """A core/v1 Node, with the taint for it if it is cordoned. FleetError ``undecodable`` if it has not the structure
+    of one, ``invalid-quantity`` if an amount is none."""
     manifest = read_as(_NodeManifest, document, "Node")
     metadata, spec, status = manifest.metadata, manifest.spec, manifest.status
     ready = find_condition(status.conditions, "Ready")

@@ -42,8 +42,8 @@ class SilentGroup:
 
 def silent_together(silent: t.Collection[str], fleet: t.Iterable[MemberCluster]) -> tuple[SilentGroup, ...]:
     """The groups of at least ``FEWEST`` clusters with one value of a label, of which none answers, the largest first
-    (then by ``FIRST``, label and value) and each cluster in one at most; labels that all clusters of the fleet share
-    say nothing. ``silent`` are the names of those that do not answer; clusters of a group are by name."""
+    (then by ``FIRST``, label and value); one that shares a cluster with a group before it is left out, and so are
+    labels that all clusters of the fleet share. ``silent`` are the names of those that do not answer."""
     members = tuple(fleet)
     groups: dict[tuple[str, str], list[str]] = {}
     for each in members:

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The API groups of the kinds that are read here, KubeFleet's and ours, and the version of each that is stored."""
+"""The API groups of KubeFleet's kinds and ours that are read here, and the version of each that is stored."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Columns of ``kubectl get`` for all kinds (``additionalPrinterColumns``: heading, JSONPath, type); those of
-KubeFleet's kinds are its own."""
+"""Columns of ``kubectl get`` by kind (``additionalPrinterColumns``: heading, JSONPath, type)."""
 
 from __future__ import annotations
 
@@ -11,8 +10,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Column:
-    """A column of ``kubectl get``: its heading, the JSONPath of its value, and the OpenAPI type of that (``date`` shows
-    an age); those with ``wide`` are shown by ``-o wide`` only."""
+    """A column of ``kubectl get``: its heading, the JSONPath of its value, and its type in OpenAPI, or ``date``, which
+    is shown as an age; those with ``wide`` are shown by ``-o wide`` only."""
 
     name: str
     path: str

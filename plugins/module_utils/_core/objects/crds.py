@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""CustomResourceDefinitions from the dataclasses, with names, versions, printer columns and CEL rules on the whole
-object and its name: ``python -m ...objects.crds [FOLDER]`` writes one file per kind."""
+"""CustomResourceDefinitions made from the dataclasses of the kinds, with names, versions, printer columns and CEL rules
+on the whole object and its name: ``python -m ...objects.crds [FOLDER]`` writes one file per kind."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MANAGED_BY = ("app.kubernetes.io/managed-by", "gitops.fleet")
 
 
 def definition(kind: Kind) -> dict[str, t.Any]:
-    """The CustomResourceDefinition of a kind, as plain data. All versions are served and have one schema, so that none
-    needs conversion."""
+    """The CustomResourceDefinition of a kind, as plain data. All its versions are served and have one schema, so that
+    none needs conversion."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -37,8 +37,7 @@ def definition(kind: Kind) -> dict[str, t.Any]:
 
 
 def definition_text(kind: Kind) -> str:
-    """The content of a kind's file: its definition in indented JSON, which ``kubectl apply`` takes like YAML, with a
-    newline at its end."""
+    """The content of a kind's file: its definition in indented JSON, which ``kubectl apply`` takes like YAML."""
     return json.dumps(definition(kind), indent=2) + "\n"
 
 
@@ -103,7 +102,7 @@ def _column(column: Column) -> dict[str, t.Any]:
 
 def main(arguments: t.Sequence[str]) -> int:
     """Writes the definitions of all kinds to the folder that is the first argument, ``roles/hub/files/crds`` without
-    one; it is made if need be, and other files in it stay. Says so on standard output. Returns 0, or raises OSError."""
+    one; it is made if need be, and other files in it stay. Returns 0. OSError as of writing."""
     folder = Path(arguments[0] if arguments else FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
     for kind in KINDS:

@@ -63,8 +63,7 @@ class ObjectId:
 @dataclass(frozen=True, order=True)
 class ScopedName:
     """The name of a placement, a staged update run or another record; ``namespace`` is empty for what lies in none.
-    Ordered by namespace, then name. As text it is ``namespace/name`` or the name: no name has a slash, so that no two
-    objects of a kind have one text."""
+    Ordered by namespace, then name. As text it is ``namespace/name`` or the name alone."""
 
     namespace: str
     name: str
@@ -82,8 +81,8 @@ class ScopedName:
         return {"name": name, **({"namespace": self.namespace} if self.namespace else {})}
 
     def record(self, name: str) -> str:
-        """The name by which ``Records`` know a record of that ``name`` that belongs to it: ``namespace/name`` with the
-        namespace of this one, or the name alone."""
+        """The name by which ``Records`` know a record of that ``name`` that belongs to it: ``namespace/name``, or the
+        name alone."""
         return str(replace(self, name=name))
 
     def __str__(self) -> str:
@@ -93,7 +92,7 @@ class ScopedName:
 
 def group_version(api_version: str) -> tuple[str, str]:
     """Group and version of an ``apiVersion``, parted at its last slash: ``apps/v1`` is (``apps``, ``v1``); ``v1`` is
-    (empty, ``v1``). Nothing is checked."""
+    (empty, ``v1``)."""
     group, _slash, version = api_version.rpartition("/")
     return group, version
 
@@ -105,14 +104,14 @@ def metadata_of(manifest: Manifest) -> Manifest:
 
 
 def labels_of(manifest: Manifest) -> Manifest:
-    """The labels of a manifest; an empty map where there are none or something else stands in their place. Keys and
-    values are as they are written, texts or not."""
+    """The labels of a manifest, keys and values as they are written, texts or not; an empty map where there are none or
+    something else stands in their place."""
     return _map_in(metadata_of(manifest), "labels")
 
 
 def annotations_of(manifest: Manifest) -> Manifest:
-    """The annotations of a manifest; an empty map where there are none or something else stands in their place. Keys
-    and values are as they are written, texts or not."""
+    """The annotations of a manifest, keys and values as they are written, texts or not; an empty map where there are
+    none or something else stands in their place."""
     return _map_in(metadata_of(manifest), "annotations")
 
 
@@ -123,8 +122,8 @@ def _map_in(metadata: Manifest, key: str) -> Manifest:
 
 
 def generate_name_hint(manifest: Manifest) -> str:
-    """What to say of a manifest without a name, if it has ``generateName``, which leaves that to the server: why it
-    cannot be placed; empty without. Whether it has a name is not asked."""
+    """For a manifest without a name: why it cannot be placed, if it has ``generateName``, which leaves the name to the
+    server; empty without."""
     generated = metadata_of(manifest).get("generateName")
     return "an object made from generateName is a new one each time" if generated else ""
 

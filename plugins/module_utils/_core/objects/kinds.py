@@ -83,10 +83,9 @@ AnyObject = (
 class Kind:
     """One kind. ``stored`` is the version that the API server keeps; all versions have the same schema.
 
-    ``published`` are the versions that its publisher serves, which may be others than ours.
-    ``name_limit`` is the number of characters that a name may have, None for no limit of its own; names that are used
-    as label values have one. Names are of the form ``name_pattern``, in words ``name_form``, where there is one.
-    ``rules`` are CEL rules over the whole object, with their messages.
+    ``published`` are the versions that its publisher serves, which may be others than ours. ``name_limit`` is the
+    number of characters that a name may have, None for no limit of its own. Names are of the form ``name_pattern``, in
+    words ``name_form``, where there is one. ``rules`` are CEL rules over the whole object, with their messages.
     """
 
     cls: type[AnyObject]

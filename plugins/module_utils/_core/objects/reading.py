@@ -144,7 +144,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class JudgedObject:
-    """Everything about a manifest. ``about`` is ``Kind/name``, ``?`` for a name that is missing, and of a kind or
+    """What was found about a manifest. ``about`` is ``Kind/name``, ``?`` for a name that is missing, and of a kind or
     version that is not read here the kind alone, or empty; ``object`` is None if there are problems."""
 
     about: str
@@ -157,12 +157,12 @@ def read(
     document: t.Any, where: str = "", strict: bool = False, holes: bool = False, written: Written = no_written_text
 ) -> Reading:
     """The object that a person's manifest describes; the API version stays the one that was written, unless it is an
-    older one of KubeFleet's that is not kept here.
+    older one of KubeFleet's that is not kept here. FleetError with all problems, their codes those of
+    ``schema.rules.RULES``; ``strict`` counts repairs among them. RecursionError as of ``judge``.
 
-    ``where`` (such as ``file:line``) stands before the field path in every problem and finding. Raises FleetError with
-    all problems, their codes those of ``schema.rules.RULES``; ``strict`` counts repairs among them. With ``holes`` a
-    literal ``...`` in a placement is a finding, unless its decisions need what was left out. ``written`` as in
-    ``Check``.
+    ``where`` (such as ``file:line``) stands before the field path in problems and findings. With ``holes`` literal
+    ``...`` in a placement are findings, if nothing else is wrong and its decisions need none of what they stand for.
+    ``written`` as in ``Check``.
     """
     judged = judge(document, strict, holes, written)
     about = " ".join(filter(None, (where, judged.about)))
@@ -174,11 +174,14 @@ def read(
 def judge(
     document: t.Any, strict: bool = False, holes: bool = False, written: Written = no_written_text
 ) -> JudgedObject:
-    """All problems and findings of a manifest, which is not changed; nothing is raised. If its kind or version is none
-    of those read here, only that is told. Problems of single fields come first, rules over several say nothing at,
-    below or around their paths, and warnings not there nor at those of rules. What is wrong in the ``status`` of a kind
-    of KubeFleet's is no problem: the status is left out then. Options as of ``read``; where ``holes`` lets all problems
-    pass, they are findings, before the others, and selectors with a hole are left out of the placement."""
+    """All problems and findings of a manifest, which is not changed; problems are returned, not raised. RecursionError
+    for one that is nested hundreds deep. If its kind or version is none of those read here, only that is told.
+
+    Problems of single fields come first; rules over several say nothing at, below or around their paths, and warnings
+    nothing there nor at those of rules. What is wrong in the ``status`` of a kind of KubeFleet's is no problem: the
+    status is left out then. Options as of ``read``; where ``holes`` lets all problems pass, they are the first
+    findings, and selectors with a hole are left out of the placement.
+    """
     kind = _kind(document)
     if isinstance(kind, tuple):
         about = str(document.get("kind") or "") if isinstance(document, Mapping) else ""
@@ -201,8 +204,7 @@ def judge(
 
 def judge_status(cls: type, document: t.Any) -> tuple[Found, ...]:
     """All problems of the status of a record, which others may write too: its fields, by ``cls``, the class of the
-    status, and rules over several of them where it has such (FleetMember alone). Paths begin with ``status``; repairs
-    are not told. Empty if nothing is wrong."""
+    status, and rules over several of them (of FleetMember alone). Paths begin with ``status``; repairs are not told."""
     check = Check()
     clean = check_object(check, cls, document, "status")
     found = _STATUS_RULES[cls](decode(cls, clean)) if cls in _STATUS_RULES and isinstance(clean, Mapping) else ()
@@ -222,7 +224,7 @@ def _copied(value: t.Any) -> t.Any:
 def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Problem, ...]:
     """The problems of changing ``old`` into ``new``, both accepted by themselves: fields and states that no update may
     change, with codes of ``schema.rules.RULES``; ``where`` stands before each place. Empty if the two are of different
-    kinds, or their kind has no such rules; whether they have one name is not asked."""
+    kinds."""
     judge = _UPDATES.get(type(new))
     if judge is None or type(old) is not type(new):  # pylint: disable=unidiomatic-typecheck  # kinds
         return ()

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which Kubernetes kinds live in namespaces and which are cluster-scoped, known without asking an API server; the key
-of an object by that."""
+"""Which Kubernetes kinds are namespaced and which cluster-scoped, known without asking an API server; the key of an
+object by that."""
 
 from __future__ import annotations
 
@@ -69,9 +69,8 @@ def likely_scopes(manifests: t.Collection[Manifest], discovered: Scopes | None =
     """Whether a kind is namespaced (True) or cluster-scoped (False), by (group, kind); a kind of which nothing is known
     is not in it.
 
-    What is said later wins: whether any manifest of the kind names a namespace, which is a guess, and False where none
-    does; CustomResourceDefinitions among the manifests; Kubernetes' own kinds; what an API server's discovery said
-    (``discovered``; None: nothing).
+    What is said later wins: a guess, by whether any manifest of the kind names a namespace; CustomResourceDefinitions
+    among the manifests; ``BUILT_IN``; what an API server's discovery said (``discovered``; None: nothing).
     """
     scopes: dict[GroupKind, bool] = {}
     for manifest in manifests:
@@ -81,8 +80,9 @@ def likely_scopes(manifests: t.Collection[Manifest], discovered: Scopes | None =
 
 
 def sure_scopes(manifests: t.Iterable[Manifest]) -> dict[GroupKind, bool]:
-    """Whether a kind is namespaced, by (group, kind), for Kubernetes' own kinds and KubeFleet's envelopes, and for
-    others that CustomResourceDefinitions among the manifests define; of two for one kind the last counts."""
+    """Whether a kind is namespaced, by (group, kind), for those of ``BUILT_IN`` (Kubernetes' own and KubeFleet's
+    envelopes), and for others that CustomResourceDefinitions among the manifests define; of two for one kind the last
+    counts."""
     defined: dict[GroupKind, bool] = {}
     for manifest in manifests:
         spec = manifest.get("spec")
@@ -95,7 +95,7 @@ def sure_scopes(manifests: t.Iterable[Manifest]) -> dict[GroupKind, bool]:
 
 def scoped_key(each: ObjectId, scopes: Scopes) -> ObjectKey:
     """The key of an object, without the namespace of a kind that by ``scopes`` has none: API servers drop it. A kind
-    that is not in ``scopes`` keeps it; none is made up where the object names none."""
+    that is not in ``scopes`` keeps it."""
     return each.key if scopes.get((each.group, each.kind), True) else (each.group, each.kind, "", each.name)
 
 

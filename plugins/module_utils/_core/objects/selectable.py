@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What must never be placed, and why (``never-placed``): KubeFleet's ignored kinds and objects, reserved namespaces,
-our own records, what owners and clusters make anew; webhooks that could stop a cluster (``stops-cluster``); and
-malformed labels and annotations (``malformed-metadata``)."""
+"""What is never placed, and why (``never-placed``): KubeFleet's ignored kinds and objects, reserved namespaces, our own
+records, what owners and clusters make anew; webhooks that could stop a cluster (``stops-cluster``); and malformed
+labels and annotations (``malformed-metadata``)."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ Secrets = t.Container[tuple[str, str]]
 
 
 def is_reserved_namespace(name: str) -> bool:
-    """Whether no placement may select the namespace: ``default``, ``kube-*`` and ``fleet-*`` exist on each member for
-    its own ends. In ``gitops-fleet`` the hub keeps the key of its digests, leases and often the members' credentials,
-    and members keep what is placed on them; in ``gitops-fleet-jobs`` upgrades run, with credentials of members."""
+    """Whether no placement may select the namespace: ``default``, ``kube-*`` and ``fleet-*``, which members have for
+    their own ends, and our own ``gitops-fleet`` and ``gitops-fleet-jobs``, where keys and credentials of members may
+    lie."""
     return name == "default" or _holds_no_placed(name)
 
 
@@ -85,9 +85,9 @@ def kind_refusal(group: str, kind: str) -> str | None:
 def never_placed_problem(
     each: ObjectId, manifest: Manifest, services: t.Container[tuple[str, str]] = (), credentials: Secrets = ()
 ) -> Problem | None:
-    """The Problem ``never-placed`` that says why this object is left out of a placement, or None. Whether a Namespace
-    itself is reserved is left to ``is_reserved_namespace``; of what lies in reserved ones only ``default`` has objects
-    that may be placed.
+    """The Problem ``never-placed`` that says why this object is left out of a placement, or None. What lies in reserved
+    namespaces is left out, but for ``default``; whether a Namespace itself is reserved is left to
+    ``is_reserved_namespace``.
 
     ``services`` are the (namespace, name) of the Services beside it, ``credentials`` those of the Secrets by which
     members are reached.
@@ -103,7 +103,7 @@ def never_placed_problem(
 
 def malformed_metadata(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
     """The problems ``malformed-metadata`` of labels, then annotations, of an object to be placed that no API server
-    reads: they map keys to texts, or to null. Form and length of these are not judged, and no value is repeated."""
+    reads: they map keys to texts, or to null. No value is repeated."""
     for key, found in (("labels", labels_of(manifest)), ("annotations", annotations_of(manifest))):
         where = f"{each} metadata.{key}"
         if not isinstance(metadata_of(manifest).get(key), (t.Mapping, type(None))):
@@ -153,8 +153,8 @@ def stopping_webhook_problem(each: ObjectId, manifest: Manifest) -> Problem | No
     refuses that while nobody answers (any ``failurePolicy`` but Ignore); None for anything else, and where the
     annotation ``gitops.fleet/may-stop-cluster: "true"`` permits it.
 
-    Such a member can, as the case may be, not start the webhook's own pods again, not be mended through its API, or
-    not get rid of anything.
+    Such a member may not be able to start the webhook's own pods again, to be mended through its API, or to get rid of
+    anything.
     """
     if each.group != "admissionregistration.k8s.io" or each.kind not in WEBHOOKS:
         return None

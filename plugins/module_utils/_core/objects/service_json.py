@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Azure's own JSON as manifests of ours: what ``az fleet ... show``, ``list`` and ``az aks maintenanceconfiguration``
-print, REST bodies and lists, ARM templates."""
+"""Azure's own JSON read as manifests of ours: what ``az fleet ... show``, ``list`` and ``az aks
+maintenanceconfiguration`` print, REST bodies and lists, ARM templates."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ServiceResource:
 
     @property
     def nested(self) -> bool:
-        """Whether its fields are in ``properties``; only ``az`` shows them flat."""
+        """Whether its fields are in ``properties``, and not flat, as ``az`` shows them."""
         return isinstance(self.value.get("properties"), Mapping)
 
     @property
@@ -88,7 +88,7 @@ class ServiceResource:
     @property
     def owner(self) -> str:
         """The name of the fleet or the cluster that it belongs to, by its id, or else what stands before the last slash
-        of its name; empty where that is not told, or computed."""
+        of its name; empty where that is not told, or computed by a template."""
         found = self._id
         name = str(self.value.get("name") or "")
         if found:
@@ -97,8 +97,8 @@ class ServiceResource:
 
     @property
     def owner_id(self) -> str:
-        """Which of all fleets and clusters ``owner`` is, in lower case: its id, or else its name; empty where neither
-        is told."""
+        """Which of all fleets and clusters ``owner`` is, in lower case: the id up to its name, or else its name alone;
+        empty where neither is told."""
         found = self._id
         return (found.string[: found.end("owner")] if found else self.owner).lower()
 
@@ -108,10 +108,10 @@ class ServiceResource:
         return bool(_name_of(self.owner) if self.kind == MAINTENANCE else self.name)
 
     def manifest(self) -> dict[str, t.Any]:
-        """A manifest of our kind with the same fields, in new maps whose values are shared, not judged, without what
-        the service or a template adds; a name that is not known is made up, and so is the connection of a member. A
-        maintenance configuration is one window of a FleetMaintenance with the name of its cluster; the window has the
-        name in its id if it has none, or else AKS' usual one."""
+        """A manifest of our kind with the same fields, without what the service or a template adds; nothing is judged,
+        and values are shared with the document. A name that is not known is made up, and so is the connection of a
+        member. A maintenance configuration is one window of a FleetMaintenance with the name of its cluster; a window
+        without a name has that in its id, or else AKS' usual one."""
         apart = _AROUND | _ELSEWHERE.get(self.kind, frozenset())
         spec = {key: each for key, each in self.body.items() if key not in apart}
         metadata: dict[str, t.Any] = {"name": self.name or (_SOME_ID if self.kind == GATE else _SOME_NAME)}
@@ -126,7 +126,8 @@ class ServiceResource:
         return {"apiVersion": FLEET_API, "kind": self.kind, "metadata": metadata, "spec": spec}
 
     def place(self, path: str) -> str:
-        """Where in the document a path of ``manifest()`` stands; fields of what is made up stand where they would."""
+        """Where in the document a path of ``manifest()`` stands; what is made up or comes from the id has the place
+        where it would be written."""
         fields = "properties" if self.nested else ""
         if path in ("metadata.name", f"{_WINDOW}.name"):
             return _joined(self.path, "name")
@@ -137,8 +138,8 @@ class ServiceResource:
 
 
 def resources(document: t.Any, path: str = "") -> t.Iterator[ServiceResource]:
-    """The resources of Azure's service in a document, in its lists and templates too, in their order; none in a
-    manifest, which has a ``kind``, none inside another resource that is found, and none in an item of a list without
+    """The resources of Azure's service in a document, in its lists and templates too, in order; none in a manifest,
+    which has a ``kind``, none inside another resource that is found, and none in an item of a list that has none of
     ``id``, ``type`` and ``properties``. A body of a request, which has no type, is known by a field of its
     ``properties`` that only one kind has; those of update strategies and auto-upgrade profiles have none, and are
     passed over. ``path`` is that of the document, empty for a whole one."""
@@ -159,12 +160,10 @@ def resources(document: t.Any, path: str = "") -> t.Iterator[ServiceResource]:
 
 
 def manifests_of(document: t.Any) -> tuple[dict[str, t.Any], ...]:
-    """The manifests that a document of the service stands for, in its order, not judged; all windows of one cluster are
-    one FleetMaintenance, in the place of the first. Empty where there is no resource of Azure's in it.
-
-    Where the document does not tell the name, or whose windows they are, the manifest has no name; clusters whose names
-    differ only in what no name of ours can have come to one name.
-    """
+    """The manifests that a document of the service stands for, in its order, not judged; windows whose cluster is told
+    alike are one FleetMaintenance, in the place of the first. Empty where there is no resource of Azure's in it. Where
+    the document does not tell the name, or whose windows they are, the manifest has no name; two manifests can have one
+    name."""
     found: dict[str | int, dict[str, t.Any]] = {}
     for index, each in enumerate(resources(document)):
         manifest = each.manifest()

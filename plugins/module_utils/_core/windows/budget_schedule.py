@@ -4,8 +4,8 @@
 """When a Karpenter budget is active by its ``schedule`` and ``duration``, at one instant and over an interval
 (Karpenter, ``Budget.IsActive``).
 
-A budget is active from each hit of its schedule until ``duration`` later, the end not included; spans that meet are
-one. Instants in this file are naive and in UTC.
+A budget is active from each hit of its schedule until ``duration`` later, the end not included. Instants in this file
+are naive and in UTC.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _window_of(schedule: str | None, duration: str | None) -> Window | None:
 
 def window(budget: Budget) -> Window | None:
     """When the budget counts; None where it has neither schedule nor duration, and so always does. ValueError if its
-    schedule or duration cannot be read."""
+    schedule or duration cannot be read, or a schedule is missing beside a duration."""
     return _window_of(budget.schedule, budget.duration)
 
 

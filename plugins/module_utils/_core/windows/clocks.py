@@ -1,11 +1,11 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Local time as instants: the one rule for clock times that a clock change (daylight saving) skips or repeats, the next
-change and the offset of a zone, instants shifted within the calendar.
+"""Local clock times as instants: the one rule for times that a clock change (daylight saving) skips or repeats, the
+next change and the offset of a zone, instants shifted within the calendar.
 
-A time in the skipped hour is the first instant after it, one in the repeated hour is the first of the two, once.
-What lasts from there lasts in elapsed time. Karpenter's own schedules do not work this way
+A time in the skipped hour is the first instant after it, one in the repeated hour is the first of the two, once. What
+lasts from there lasts in elapsed time. Karpenter's own schedules do not work this way
 (``values/schedules/cron_zone.py``).
 """
 
@@ -18,8 +18,8 @@ FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
 def local_to_instant(clock: datetime, zone: tzinfo) -> datetime | None:
-    """When the clocks of a zone show a naive time, in UTC: for a time that they skip the first instant after it, of two
-    for one that they repeat the first. None at the ends of the calendar."""
+    """The instant in UTC at which the clocks of a zone show a naive time: the first one after a time that they skip,
+    the first of two for a time that they repeat. None at the ends of the calendar."""
     before, after = (clock.replace(tzinfo=zone, fold=fold).utcoffset() or timedelta() for fold in (0, 1))
     try:
         early, late = (clock - after).replace(tzinfo=UTC), (clock - before).replace(tzinfo=UTC)

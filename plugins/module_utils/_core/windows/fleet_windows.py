@@ -69,7 +69,7 @@ class OurWindow:
 
 @dataclass(frozen=True)
 class FrozenSpan:
-    """A freeze, a span in which nothing opens: aware instants, the end not in it. One that ends no later than it begins
+    """A freeze, in which no window is open: aware instants, the end not in it. One that ends no later than it begins
     closes nothing."""
 
     name: str
@@ -89,9 +89,9 @@ class WindowAnswer:
 
 def read_window(document: t.Any, path: str = "window") -> OurWindow:
     """A window of ``schedule`` (cron that fires at all, no ``@every``), ``duration`` (whole minutes, up to 366 days)
-    and, if wanted, ``timeZone`` (else UTC) and ``nth``, whose repeats have no effect; null is refused for any of them.
-    FleetError with all problems: ``wrong-type``, ``unknown-field``, ``invalid-schedule``, ``invalid-duration``,
-    ``unknown-time-zone``, ``not-one-of``."""
+    and, if wanted, ``timeZone`` (else UTC) and ``nth``; null is refused for any of them. FleetError with all problems:
+    ``wrong-type``, ``unknown-field``, ``invalid-schedule``, ``invalid-duration``, ``unknown-time-zone``,
+    ``not-one-of``."""
     if not isinstance(document, Mapping):
         raise FleetError("wrong-type", f"an object is wanted, not {document!r:.60}", path)
     problems = [
@@ -111,7 +111,7 @@ def read_window(document: t.Any, path: str = "window") -> OurWindow:
 def open_spans(
     windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpan], start: datetime, end: datetime
 ) -> Spans:
-    """When windows of our own are open in [start, end), in any of them, or always without one, and in no freeze: aware
+    """When work is permitted in [start, end): inside any of the windows, or always without one, and in no freeze. Aware
     instants in UTC, cut to it, in order and apart. ``start`` must be before ``end``."""
     every = joined(span for each in windows for span in each.spans(start, end)) if windows else ((start, end),)
     found = cut(without(every, joined((each.start, each.end) for each in freezes)), start, end)
@@ -119,8 +119,8 @@ def open_spans(
 
 
 def within_windows(windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpan], now: datetime) -> WindowAnswer:
-    """Whether it is open at an aware instant, why, and until when, None if that does not end within 366 days; without
-    windows it is open, but for freezes. A freeze is told rather than a closed window, of several open windows or
+    """Whether work is permitted at an aware instant, why, and until when, None if that does not end within 366 days;
+    without windows it is, but for freezes. A freeze is told rather than a closed window, and of several open windows or
     freezes the first that was given."""
     for ahead in (SOON, AHEAD):
         end = shifted(now, ahead)

@@ -1,12 +1,11 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Maintenance windows (AKS planned maintenance) as spans of instants: occurrences of a schedule by a window's clock
-(``utcOffset`` or time zone), without the local days that are cut out (``notAllowedDates``), or ``timeInWeek`` without
-``notAllowedTime``.
+"""Maintenance windows (AKS planned maintenance) as spans of instants in UTC: occurrences of a schedule by a window's
+clock (``utcOffset`` or time zone), without the local days that are cut out (``notAllowedDates``), or ``timeInWeek``
+without ``notAllowedTime``.
 
-Results are in UTC. An occurrence opens when its clock shows its start, as ``clocks.py`` has it, and lasts in elapsed
-time.
+An occurrence opens when its clock shows its start, as ``clocks.py`` has it, and lasts in elapsed time.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ LONG_AGO = date(1970, 1, 1)
 
 
 def openings(window: MaintenanceWindow, start: datetime, end: datetime, created: date | None = None) -> Spans:
-    """Every span in which it is open that begins before ``end`` and closes after ``start``, in order and in UTC; its
-    ``notAllowedDates`` are cut out. Each is whole, unless occurrences join on and on: then it holds those near the two
+    """The spans in which the window is open that begin before ``end`` and close after ``start``, in order and in UTC,
+    without its ``notAllowedDates``. Each is whole, unless occurrences join on and on: then it holds those near the two
     instants only. Where there is no ``startDate``, ``created`` counts as the first day, else 1970. The window is one
     that the rules for manifests accept; ValueError for a zone or a date that there is not."""
     clock = clock_of(window.utc_offset, window.time_zone)
@@ -51,9 +50,8 @@ def openings(window: MaintenanceWindow, start: datetime, end: datetime, created:
 def window_openings(
     each: MaintenanceConfiguration, start: datetime, end: datetime, created: date | None = None
 ) -> Spans:
-    """Every span in which a maintenance configuration is open, as of ``openings``, its ValueError and what it asks of a
-    window included, for either form of a window: the older one has hours of weekdays in UTC, from which its
-    ``notAllowedTime`` is cut out."""
+    """The spans in which a maintenance configuration is open, as of ``openings``, for either form of a window: the
+    older one has hours of weekdays in UTC, from which its ``notAllowedTime`` is cut out."""
     if each.maintenance_window is not None:
         return openings(each.maintenance_window, start, end, created)
     return _in_week(each, start, end)

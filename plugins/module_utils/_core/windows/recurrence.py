@@ -23,10 +23,7 @@ MONTHS = 12
 
 def days(schedule: MaintenanceSchedule, anchor: date, first: date, last: date) -> t.Iterator[date]:
     """The days from ``first`` to ``last``, both included, in order; none before ``anchor``, from which intervals count.
-
-    The schedule is one that the rules for manifests accept. One without any of the four forms has no days; of several
-    forms one counts: daily, weekly, a day of the month, then an nth weekday.
-    """
+    The schedule is one that the rules for manifests accept; one without any of the four forms has no days."""
     first = max(first, anchor)
     if schedule.daily:
         yield from _every(schedule.daily.interval_days, anchor, first, last)

@@ -18,8 +18,8 @@ Extent = t.TypeVar("Extent", datetime, timedelta)
 
 
 def merged(spans: t.Iterable[tuple[Extent, Extent]]) -> list[tuple[Extent, Extent]]:
-    """Spans that overlap or touch made one, of instants or of distances. They must come in the order of their starts,
-    none of them empty; what is returned comes so, too."""
+    """Spans that overlap or touch made one, of instants or of distances, in order. They must come in the order of their
+    starts, none of them empty."""
     out: list[tuple[Extent, Extent]] = []
     for begin, until in spans:
         if out and begin <= out[-1][1]:

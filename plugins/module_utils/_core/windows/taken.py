@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What freezes take away of openings that windows have: the spans that they close, and which freezes do so."""
+"""What freezes take away of openings of windows: the spans that they close, and which freezes do so."""
 
 from __future__ import annotations
 

@@ -33,12 +33,10 @@ class Compiled:
 
 
 def as_utc_budgets(window: OurWindow, nodes: str, now: datetime) -> Compiled:
-    """Budgets that permit ``nodes`` inside a window and nothing outside, right for the zone's present offset from UTC.
-
-    Where the clocks changed a moment ago, what was opened by the old ones keeps its end: until that is over, the
-    budgets only say whether the window is open at ``now``, aware, and are valid until that changes. FleetError
-    ``not-weekly`` if the window is not the same every week, which budgets cannot say.
-    """
+    """Budgets that permit ``nodes`` inside a window and nothing outside, right for the zone's offset from UTC at
+    ``now``, an aware instant. Where the clocks changed a moment ago, what was opened by the old ones keeps its end:
+    until that is over, the budgets only say whether the window is open at ``now``, and are valid until that changes.
+    FleetError ``not-weekly`` if the window is not the same every week."""
     budget = Budget(nodes, window.written, duration_text(window.duration // MINUTE))
     week = None if window.nth else weekly_spans([budget])
     if week is None:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Windows that are the same every week: told in words (``Mon-Fri 09:00-17:00 UTC``), turned inside out, and written as
-Karpenter budgets with schedule and duration.
+"""Weekly windows: told in words (``Mon-Fri 09:00-17:00 UTC``), turned inside out, and written as Karpenter budgets with
+schedule and duration.
 
 A week is a list of spans of minutes since Monday 00:00 UTC, in order, apart from each other; one that runs over the end
 of the week begins late in it and ends behind it.
@@ -30,9 +30,9 @@ Spans = tuple[tuple[int, int], ...]
 
 def weekly_spans(budgets: t.Iterable[Budget]) -> Spans | None:
     """The minutes since Monday 00:00, by the clock of the schedules, in which at least one of these budgets is active;
-    ends are cut to whole minutes. Empty if none ever is, one span of the whole week if at every time one is; None if
-    one has neither schedule nor duration, or an ``@every``, or depends on the day of the month or the month. ValueError
-    for a schedule or duration that cannot be read."""
+    ends are cut to whole minutes. Empty if none ever is; None if one has neither schedule nor duration, or an
+    ``@every``, or depends on the day of the month or the month. ValueError for a schedule or duration that cannot be
+    read."""
     found: list[tuple[datetime, datetime]] = []
     for each in budgets:
         this = window(each)
@@ -75,7 +75,7 @@ def week_in_words(week: Spans) -> str:
 
 def as_budgets(week: Spans, nodes: str, reasons: tuple[str, ...] | None = None) -> tuple[Budget, ...]:
     """Budgets of ``nodes`` that are active in exactly these spans: one for all that begin at the same time of the day
-    and last equally long, none for no span, and one without a schedule for the whole week."""
+    and last equally long, and one without a schedule for the whole week."""
     if week == ((0, WEEK),):
         return (Budget(nodes, reasons=reasons),)
     return tuple(

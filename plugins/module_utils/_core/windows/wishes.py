@@ -22,9 +22,9 @@ _HINT = "write it like 22:00-06:00 Europe/Berlin, or Mon-Fri 20:00-04:00 America
 
 def window_of_words(text: str, where: str = "window") -> OurWindow:
     """The window that somebody means by a text such as ``Mon-Fri 22:00-06:00 Europe/Berlin``: from one time of the
-    clock to another, 24:00 too, the next day's unless that is later, so that equal ones make 24 hours; on all days if
-    none are named (Mon to Sun, as spans and with commas), in UTC if no zone is. Upper and lower case count. ``where``
-    is the place in problems. FleetError ``unreadable-window``, ``unknown-time-zone``."""
+    clock to another (24:00 too), which is the next day's unless it is later, so that equal ones make 24 hours; on all
+    days if none are named, in UTC if no zone is. Upper and lower case count. ``where`` is the place in problems.
+    FleetError ``unreadable-window``, ``unknown-time-zone``."""
     found = _WISH.fullmatch(text.strip())
     if found is None:
         raise FleetError("unreadable-window", f"{text!r:.80} is no window", where, _HINT)

@@ -4,8 +4,7 @@
 """Labels of a member that its nodes tell by ``spec.providerID`` and well-known labels: whose machines they are
 (provider, account, subscription, resource group), and where (region, zone, location).
 
-``spec.providerID`` is written by the cloud's own controller (AWS, Google and Azure document its form), region and zone
-are Kubernetes' well-known labels. What nodes tell differently, or not as a label can hold it, is left out.
+``spec.providerID`` is written by the cloud's own controller; AWS, Google and Azure document its form.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ _OF_AKS = re.compile(r"mc_(?P<group>[^_]+)_[^_]+_[^_]+", re.IGNORECASE)
 
 
 def cloud_labels(nodes: t.Iterable[Manifest]) -> dict[str, str]:
-    """The labels, of ``KEYS``, on which all nodes agree whose provider ID is of a form that we know, so that none
-    is told that one of these does not tell; none where no node's is, and none that cannot be a label's value.
-    ValueError for nodes whose parts are of other types than an API server's."""
+    """The labels, of ``KEYS``, that all nodes tell alike whose provider ID is of a form that we know: one that some of
+    these do not tell is left out, and so is what cannot be a label's value. ValueError for nodes whose parts are of
+    other types than an API server's."""
     told = list(filter(None, map(_of_node, nodes)))
     found = {}
     for key in KEYS:

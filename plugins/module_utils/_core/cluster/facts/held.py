@@ -2,11 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a fleet holds, written into a facts snapshot and read from it (``held``, ``credentials``): placements, bindings,
-names and hashes of objects; enough to plan as with the records, and no content of objects.
-
-Of each placement its spec, the policy under which clusters were picked, its bindings, and the names and hashes of its
-objects. The hash of a Secret is a keyed one, as in the records.
-"""
+names and hashes of objects; enough to plan as with the records, and no content of objects."""
 
 from __future__ import annotations
 
@@ -47,7 +43,8 @@ Row = t.Mapping[str, t.Any]
 
 @dataclass(frozen=True, kw_only=True)
 class HeldObject:
-    """``hash`` is that of its sealed form; empty where it is not known any more."""
+    """``hash`` is that of its sealed form, a keyed one for a Secret, as in the records; empty where it is not known any
+    more."""
 
     id: ObjectId
     hash: str = ""
@@ -65,8 +62,8 @@ class HeldContents:
 
 @dataclass(frozen=True, kw_only=True)
 class HeldPlacement:
-    """``document`` is the placement with its identity and spec, None where only what belongs to it is recorded.
-    ``policy`` is its newest policy snapshot: name and hash. ``contents`` are in the order of their index."""
+    """``document`` is the placement with its identity and spec, None where only what belongs to it is recorded;
+    ``policy`` its newest policy snapshot, with name and hash. ``contents`` are in the order of their index."""
 
     document: t.Mapping[str, t.Any] | None = None
     bindings: tuple[ClusterResourceBinding, ...] = ()
@@ -76,16 +73,16 @@ class HeldPlacement:
 
 @dataclass(frozen=True, kw_only=True)
 class Holdings:
-    """Everything that the fleet holds, by placement; ``credentials`` are namespace and name of the Secrets by which
-    members are reached, which are never placed."""
+    """What the fleet holds, by placement; ``credentials`` are namespace and name of the Secrets by which members are
+    reached, which are never placed."""
 
     placements: t.Mapping[str, HeldPlacement] = field(default_factory=dict)
     credentials: frozenset[tuple[str, str]] = frozenset()
 
 
 def write_holdings(holdings: Holdings) -> dict[str, t.Any]:
-    """What the fleet holds as two parts of a facts snapshot (``held``, ``credentials``): placements and credentials in
-    order of their names, bindings and contents in the order given."""
+    """What the fleet holds as two parts of a facts snapshot (``held``, ``credentials``), in order of names; bindings
+    and contents stay in the order given."""
     return {
         "held": {name: _placement(each) for name, each in sorted(holdings.placements.items())},
         "credentials": [{"namespace": namespace, "name": name} for namespace, name in sorted(holdings.credentials)],
@@ -93,7 +90,7 @@ def write_holdings(holdings: Holdings) -> dict[str, t.Any]:
 
 
 def read_holdings(document: Row) -> Holdings:
-    """What the fleet holds by a facts snapshot, bindings by name and contents by index; ValueError where it is not of
+    """What the fleet holds by a facts snapshot, bindings by name and contents by index. ValueError where it is not of
     the form that ``write_holdings`` gives it, or has more or longer entries than are taken, AttributeError for
     annotations that are no map."""
     placements = _map_of_at_most(document.get("held"), "held", MOST_PLACEMENTS)
@@ -105,9 +102,9 @@ def read_holdings(document: Row) -> Holdings:
 
 
 def without_content(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """A recorded placement (a document) cut down to what plans read of it: kind, those of ``METADATA`` and
-    ``ANNOTATIONS`` that are not empty, and its spec, which is shared. KeyError without metadata, name or spec,
-    AttributeError for metadata or annotations that are no map."""
+    """A recorded placement cut down to what plans read of it: kind, those of ``METADATA`` and ``ANNOTATIONS`` that are
+    not empty, and its spec, which is shared. KeyError without metadata, name or spec, AttributeError for metadata or
+    annotations that are no map."""
     metadata = document["metadata"]
     kept = {key: metadata[key] for key in METADATA if metadata.get(key)}
     written = metadata.get("annotations") or {}

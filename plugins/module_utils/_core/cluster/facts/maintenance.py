@@ -26,11 +26,8 @@ _HINT = "windows and freezes as in the spec of a FleetMaintenance, or what az ak
 
 def cluster_maintenance(text: str, source: str, member: str) -> ClusterMaintenance:
     """The windows and freezes in a JSON ``text``: as in the spec of a FleetMaintenance, or as Azure prints its
-    maintenance configurations (an empty list is none). ``source`` says in words where it was found, for errors with the
-    name of the ``member``.
-
-    FleetError ``invalid-maintenance`` for another document, and those of a FleetMaintenance with the same fields.
-    """
+    maintenance configurations. ``source`` says in words where it was found, for errors with the name of the ``member``.
+    FleetError ``invalid-maintenance`` for another document, and those of a FleetMaintenance with the same fields."""
     where = f"member {member}, {source}"
     try:
         document = json.loads(text)
@@ -43,8 +40,8 @@ def cluster_maintenance(text: str, source: str, member: str) -> ClusterMaintenan
 
 
 def kept_maintenance(document: t.Any, where: str) -> ClusterMaintenance:
-    """What ``encode`` made of the windows of a cluster, judged as when they were read there; ``where`` is told by
-    errors. FleetError as of ``cluster_maintenance``."""
+    """What ``encode`` made of the windows of a cluster, judged as when they were read there; ``where`` is for errors.
+    FleetError as of ``cluster_maintenance``."""
     source = document.get("source", "") if isinstance(document, Mapping) else None
     if not isinstance(source, str) or set(document) - {"source", *_PARTS}:
         raise FleetError("invalid-maintenance", "these are no windows and freezes of a cluster", where, _HINT)

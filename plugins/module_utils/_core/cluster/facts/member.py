@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""From what was read on a member, or could not be, to the status that KubeFleet's member agent would report
-(properties, costs, usage, namespaces, health), and to node pools, their oldest version and image for its FleetMember.
+"""The status of a member by what was read on it, or could not be: properties, costs, usage, namespaces and health, as
+KubeFleet's member agent would report them, and node pools, their oldest version and image for its FleetMember.
 
 Properties and usage are those of KubeFleet's default property provider and of its Azure provider for prices; a read
 that failed leaves the last known facts as they are and makes the member unhealthy, it never empties them.
@@ -46,10 +46,9 @@ MOST_NAMESPACES = 200
 @dataclass(frozen=True, kw_only=True)
 class MemberReading:
     """One read at ``at``. ``ready`` is what /readyz answers, ``version`` the server's ``gitVersion``, ``server`` its
-    address. ``requests`` are summed over scheduled pods; None means that pods were not read. ``missing`` says by part
-    (NODES, PODS, NAMESPACES, MAINTENANCE) why it could not be read; ``nodes``, ``requests`` or ``namespaces`` is None
-    then for the first three. ``namespaces`` are names; None means that they were not read. ``prices`` of an hour are by
-    instance type; ``certificates`` None: it is not known when any ends."""
+    address. ``nodes``, ``requests`` (summed over scheduled pods) and ``namespaces`` (names) are None where they were
+    not read; ``missing`` says by part (NODES, PODS, NAMESPACES, MAINTENANCE) why one could not be read. ``prices`` of
+    an hour are by instance type."""
 
     at: datetime
     ready: bool
@@ -67,8 +66,8 @@ def after_read(reading: MemberReading, previous: MemberClusterStatus) -> MemberC
     """The member's status after a read. What could not be read stays as it was, with the time of its last read, all
     usage if nodes or pods are ``missing``; so do costs where there are nodes and no prices are given; with prices they
     are left out unless every node has one. Available amounts are left out where ``requests`` is None; of more than 200
-    namespaces the first by name are kept, and from 200 on the condition says that there may be more. Health follows
-    ``ready``. ValueError for an amount of a node that is no quantity."""
+    namespaces the first by name are kept, and from 200 on the condition says that there may be more. ValueError for an
+    amount of a node that is no quantity."""
     values = {VERSION: reading.version, ENTRYPOINT: reading.server}
     if reading.nodes is not None:
         values |= {NODE_COUNT: str(len(reading.nodes)), **_costs(reading.nodes, reading.prices)}
@@ -99,8 +98,9 @@ def _namespaces(previous: MemberClusterStatus, reading: MemberReading) -> dict[s
 
 
 def after_failed_read(previous: MemberClusterStatus, at: datetime, code: str, message: str) -> MemberClusterStatus:
-    """The member's status after a read at ``at`` that failed with an error of that ``code`` and ``message``: everything
-    known stays, the time of its last answer too, health becomes False. One that has never been read stays as it is."""
+    """The member's status after a read at ``at`` that failed with an error of that ``code`` and ``message``: health
+    becomes False, everything known stays, the time of its last answer too. One that has never been read stays as it
+    is."""
     last = next((each.last_received_heartbeat for each in previous.agent_status if each.type == AGENT), None)
     if last is None:
         return previous
@@ -109,8 +109,7 @@ def after_failed_read(previous: MemberClusterStatus, at: datetime, code: str, me
 
 def fleet_member_status(reading: MemberReading, before: t.Sequence[NodePoolStatus] = ()) -> FleetMemberStatus:
     """The FleetMember's status after a read: its version, the instant, its certificates, and node pools as of
-    ``pools_of``, or those that were there ``before`` if nodes could not be read; the rest of it is empty, and its
-    caller's to keep."""
+    ``pools_of``, or those that were there ``before`` if nodes could not be read; the rest is empty."""
     return FleetMemberStatus(
         version=reading.version,
         node_pools=tuple(before) if reading.nodes is None else pools_of(reading.nodes),
@@ -121,8 +120,8 @@ def fleet_member_status(reading: MemberReading, before: t.Sequence[NodePoolStatu
 
 def pools_of(nodes: t.Iterable[NodeFacts]) -> tuple[NodePoolStatus, ...]:
     """The pools of these nodes by name; nodes without a pool are one without a name. Version and image are the oldest
-    of a pool, since what has to be done follows from them, and empty where none can be read or compared; where nodes
-    have several images, each is told with its nodes, by name. ``mode`` is empty where nodes differ."""
+    of a pool, since what has to be done follows from them, and empty where none can be read or compared; images that
+    differ are told with their numbers of nodes. ``mode`` is empty where nodes differ."""
     by_pool: dict[str, list[NodeFacts]] = {}
     for node in nodes:
         by_pool.setdefault(node.pool, []).append(node)

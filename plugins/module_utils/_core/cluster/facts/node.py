@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one node says of itself, bounded: the facts of a snapshot, the label of its pool, its image, the age that it
+"""Facts of one node, bounded, as it tells them: those of a snapshot, the label of its pool, its image, the age that it
 pretends to have (``gitops.fleet/simulated-age``), amounts (capacity, allocatable) as texts."""
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ IMAGE_LABEL, MODE_LABEL = "kubernetes.azure.com/node-image-version", "kubernetes
 
 @dataclass(frozen=True, kw_only=True)
 class NodeFacts:
-    """One node. ``pool`` comes from the first of the well-known pool labels, ``version`` is the kubelet's, ``mode`` is
-    Azure's (``System``, ``User``); texts are empty where the node does not tell. ``created_at`` is earlier by the age
-    that a simulated node pretends to have; None where it is not known. Amounts are quantities as texts."""
+    """One node. ``pool`` comes from the first of ``POOL_LABELS`` that is there, ``version`` is the kubelet's, ``mode``
+    is Azure's (``System``, ``User``); texts are empty where the node does not tell. ``created_at`` is earlier by the
+    age that a simulated node pretends to have. Amounts are quantities as texts."""
 
     name: str
     pool: str = ""
@@ -61,8 +61,8 @@ def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> Node
     """The facts of a core/v1 Node manifest, its texts fit to be shown. A simulated node is older than ``created_at``
     (None: not known) by its annotation's age. Of two conditions Ready the last counts.
 
-    ValueError for a node without a name, whose parts are of other types than an API server's, or longer or more than
-    Kubernetes writes, and for one that is older than a calendar has.
+    ValueError for a node without a name, whose parts are of other types than an API server's, longer or more than
+    Kubernetes writes, or that is older than a calendar has.
     """
     metadata, status = mapping(node, "metadata"), mapping(node, "status")
     labels, info = texts(metadata, "labels"), mapping(status, "nodeInfo")
@@ -88,19 +88,19 @@ def pool_label_key(labels: t.Mapping[str, str]) -> str:
 
 
 def image_of(labels: t.Mapping[str, str], os_image: str) -> str:
-    """The name of a node's image, as its platform tells it by label, or else the system itself, ``os_image``."""
+    """The name of a node's image, as its platform tells it by label, or else ``os_image``, its operating system."""
     return labels.get(IMAGE_LABEL) or os_image
 
 
 def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
-    """The amounts of a node, a map of quantities under ``key`` as texts, empty where it is absent; ValueError if it is
-    no map, one of them is none, there are more than 64, or one is too long. It is shared: nobody changes it."""
+    """The amounts of a node, a map of quantities as texts under ``key``, empty where it is absent; nobody changes it,
+    as it is shared. ValueError if it is no map, and as of ``read_amounts``."""
     return read_amounts(as_written(mapping(of, key)), key)
 
 
 def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
-    """Amounts of a node or a pod, names and quantities as they were told, what is no text made one, in the same order,
-    by which the same ones are known again."""
+    """Amounts of a node or a pod as pairs of names and quantities, in order, for ``read_amounts``; what is no text is
+    made one."""
     try:
         "".join(amounts.values())
     except TypeError:
@@ -110,8 +110,8 @@ def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
 
 @lru_cache(maxsize=1024)
 def read_amounts(told: AsWritten, key: str) -> t.Mapping[str, str]:
-    """Amounts of a node or a pod as of ``amounts``, of what was told (``as_written``), read once and kept for all that
-    tell the same. ValueError if one is no quantity, for more than 64, and for what is too long to be kept; ``key`` is
+    """Amounts of a node or a pod by name, of what was told (``as_written``), read once and kept for all that tell the
+    same: nobody changes them. ValueError if one is no quantity, for more than 64, and for what is too long; ``key`` is
     the name of the field, for errors."""
     if len(told) > MOST_AMOUNTS:
         raise ValueError(f"{key} has more than {MOST_AMOUNTS} entries")
@@ -143,9 +143,9 @@ def _is_told(condition: t.Mapping[str, t.Any]) -> bool:
 
 
 def simulated_age(annotations: t.Mapping[str, str]) -> timedelta:
-    """The age that a node of a local cluster pretends to have by its annotation, such as ``30d`` or ``12h30m``; zero if
-    it has none, or one that is not made of whole ``d``, ``h``, ``m`` and ``s`` of up to six digits; at most
-    ``timedelta.max``."""
+    """The age that a node of a local cluster pretends to have by its annotation, such as ``30d`` or ``12h30m``, at most
+    ``timedelta.max``; zero if it has none, or one that is not made of whole ``d``, ``h``, ``m`` and ``s`` of up to six
+    digits."""
     told = annotations.get(AGE, "")
     if not re.fullmatch(r"([0-9]{1,6}[dhms])+", told):
         return timedelta()

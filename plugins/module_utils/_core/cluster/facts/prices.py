@@ -33,13 +33,12 @@ class PriceSource:
     period: str = PERIOD
 
     def as_dict(self) -> dict[str, str]:
-        """As results and snapshots have it: ``source``, ``version``, ``currency`` and ``period``."""
+        """``source``, ``version``, ``currency`` and ``period``, in a new dict."""
         return dict(vars(self))
 
     @property
     def text(self) -> str:
-        """Source and version in words, ``a list without a name`` where there is no source, and that it does not say
-        from when it is where there is no version."""
+        """Source and version in words; without them ``a list without a name``, and that it does not say from when."""
         of = f"version {self.version}" if self.version else "which does not say from when"
         return f"{self.source or 'a list without a name'}, {of}"
 
@@ -57,8 +56,8 @@ NO_PRICES = PriceList()
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """The property ``name`` of a cluster and its ``value`` as recorded, with three decimals where it is ours, for one
-    ``unit``: a core, or a GiB of memory. ``origin`` None: it is not known."""
+    """The property ``name`` of a cluster and its ``value`` as recorded, for one ``unit``: a core, or a GiB of memory.
+    ``origin`` None: it is not known."""
 
     name: str
     value: str
@@ -70,8 +69,8 @@ class Cost:
         return UNITS[self.name]
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it: ``property``, ``value``, ``unit``, and those of ``PriceSource``, of which source and
-        version are empty where the origin is not known."""
+        """``property``, ``value``, ``unit``, and those of ``PriceSource``, of which source and version are empty where
+        the origin is not known."""
         origin = self.origin or PriceSource()
         return {"property": self.name, "value": self.value, "unit": self.unit, **origin.as_dict()}
 
@@ -80,9 +79,9 @@ def read_prices(document: t.Any, where: str = "") -> PriceList:
     """A price list: prices by instance type, alone or under ``prices`` beside ``source`` and ``version``; ``where`` is
     its file, for errors.
 
-    ``currency`` and ``period`` may be stated, and are USD and hour: the properties have no others, and what placements
-    compare has to be of one unit in the whole fleet. FleetError ``prices-invalid`` with all problems, other fields and
-    a list without any price among it, which would be the same as none.
+    ``currency`` and ``period`` may be stated, and are USD and hour: what placements compare has to be of one unit in
+    the whole fleet. FleetError ``prices-invalid`` with all problems, other fields and a list without any price among
+    them.
     """
     versioned = isinstance(document, Mapping) and isinstance(document.get("prices"), Mapping)
     head: Mapping[str, t.Any] = document if versioned else {}
@@ -102,7 +101,7 @@ def read_prices(document: t.Any, where: str = "") -> PriceList:
 
 def merged_prices(lists: t.Sequence[PriceList]) -> PriceList:
     """All the lists as one; where two have a price for the same type, the later one counts. Its source and version are
-    those of all, each once, with commas between them, in the order of the lists; of no lists, none."""
+    those of all, each once, with commas between them."""
     prices = {key: price for each in lists for key, price in each.prices.items()}
     sources = (each.origin.source for each in lists if each.origin.source)
     versions = (each.origin.version for each in lists if each.origin.version)
@@ -111,8 +110,7 @@ def merged_prices(lists: t.Sequence[PriceList]) -> PriceList:
 
 
 def costs_of(member: MemberCluster, origin: PriceSource | None = None) -> tuple[Cost, ...]:
-    """The costs that are known of a member by its properties, as it reports them, that of a core first, each with the
-    ``origin``; none if it has none."""
+    """The costs that a member reports as its properties, that of a core first, each with the ``origin``."""
     found = member.status.properties
     return tuple(Cost(name=name, value=found[name].value, origin=origin) for name in UNITS if name in found)
 

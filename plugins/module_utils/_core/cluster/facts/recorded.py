@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A facts snapshot beside what is recorded: which members are decided on, and what differs (``not-in-facts``,
-``not-recorded``, ``labels-differ``, ``record-missing``, ``no-members-recorded``, ``placed-as-in-facts``); it adds no
-member to recorded ones and removes none."""
+"""Which members a plan from a facts snapshot decides on beside what is recorded, and what differs (``not-in-facts``,
+``not-recorded``, ``labels-differ``, ``record-missing``, ``no-members-recorded``, ``placed-as-in-facts``)."""
 
 from __future__ import annotations
 
@@ -27,10 +26,9 @@ def members_to_decide_on(
     ``not-in-facts``, ``not-recorded``, ``record-missing``, ``labels-differ``, in this order), none of which is raised.
 
     A recorded member that the snapshot does not know, or only without its MemberCluster, counts as not read: it keeps
-    what it has and gets nothing new. So does one whose MemberCluster is not recorded any more, whatever the snapshot
-    says of it. One that only the snapshot knows is left out and gets nothing. Without any recorded member the
-    snapshot's members, as they are there, are all there is, and so is what it says of placements; else which are
-    evacuated is as recorded. ``place`` is where the records are.
+    what it has and gets nothing new. One whose MemberCluster is not recorded any more is marked so. One that only the
+    snapshot knows is left out. Without any recorded member the snapshot's members, as they are there, are all there is;
+    else which are evacuated is as recorded. ``place`` is where the records are.
     """
     known = {each.name: each for each in snapshot.members}
     if not recorded and snapshot.held is not None:

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The facts snapshot, written, read (``facts-invalid``, ``facts-too-new``) and hashed: everything a plan needs to know
-of the fleet, in one file, with the instant of its capture, what could not be read (``failed``), the problem
-``partly-read`` for each part of a member that was not, as verbs and notes tell it, and where its costs are from."""
+of the fleet, in one file, with the instant of its capture, what could not be read (``failed``, ``partly-read``), and
+where its costs are from."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class FactsSnapshot:
     its older facts still stand. ``missing`` says the same of parts, such as ``nodes`` or ``pods``, by member and part.
 
     ``prices`` is where the costs of those that were read come from; None if no price list was given. ``held`` is what
-    was recorded of placements at that time; None if that is not known. ``certificates`` are those of members that were
-    read, where any is known. ``digest`` is that of the document that it was read from, where that was given.
+    was recorded of placements at that time, ``certificates`` are those of members that were read. ``digest`` is that of
+    the document that it was read from, where that was given.
     """
 
     captured_at: datetime
@@ -55,16 +55,15 @@ class FactsSnapshot:
     digest: str = field(default="", compare=False)
 
     def costs(self, member: MemberCluster) -> tuple[Cost, ...]:
-        """The costs that are known of the member, from ``prices``; without ``origin`` where these are None, or the
-        costs older than the snapshot, as its nodes could not be read, since nobody knows the prices that those were
-        made with."""
+        """The costs that are known of the member, from ``prices``; without ``origin`` where there is none, or the
+        member or its nodes could not be read: nobody knows the prices that its older costs were made with."""
         older = member.name in self.failed or NODES in self.missing.get(member.name, ())
         return costs_of(member, None if older else self.prices)
 
     @property
     def costs_from(self) -> str:
         """In words, from which price lists the costs are, and whose are left of an earlier capture, with the first and
-        the last instant (UTC) at which those were made, where known. To be asked only if there are costs."""
+        the last instant (UTC) at which those were made, where known. Only for a snapshot with costs."""
         left = {each.name: each for each in self.members if any(cost.origin is None for cost in self.costs(each))}
         properties = (each.status.properties[cost.name] for each in left.values() for cost in self.costs(each))
         made = {each.observation_time for each in properties}
@@ -87,8 +86,7 @@ class FactsSnapshot:
 
 def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
     """The snapshot as JSON data, members in name order, nodes of each in the order given and without their ``mode``;
-    instants of capture and of nodes are cut to whole seconds. ``missing`` and ``certificates`` are left out where there
-    are none, ``prices`` and what is held where they are None."""
+    instants of capture and of nodes are cut to whole seconds."""
     document: dict[str, t.Any] = {
         "schema": FACTS_ALONE if snapshot.held is None else SCHEMA,
         "capturedAt": write_time(snapshot.captured_at, SECONDS),
@@ -112,8 +110,8 @@ def read_snapshot(
     document: t.Any, where: str, now: datetime | None = None, *, with_nodes: bool = True
 ) -> FactsSnapshot:
     """The snapshot that ``write_snapshot`` wrote, without ``digest``; ``where`` is its file, for errors. FleetError
-    ``facts-invalid`` for another document or form, for a member that stands twice, and for facts of none of the
-    members; ``facts-too-new`` for a later schema.
+    ``facts-invalid`` for another document or form, for a member that stands twice, and for facts of somebody who is
+    none of the members; ``facts-too-new`` for a later schema.
 
     Given ``now``, an aware instant, one that was captured later than that by more than 5 minutes is ``facts-invalid``
     too. Not ``with_nodes``, what stands there of nodes is passed over, right or wrong.
@@ -188,8 +186,8 @@ def _time_problems(captured_at: datetime, now: datetime | None, where: str) -> t
 
 
 def snapshot_digest(snapshot: FactsSnapshot) -> str:
-    """The hash by which an approved plan names its facts: that of the document that they were read from, if it was
-    kept, or else of what ``write_snapshot`` writes: hex SHA-256 as of ``digest_of``, and so are its errors."""
+    """The hash by which an approved plan names its facts: ``digest``, if there is one, or else that of what
+    ``write_snapshot`` writes, as of ``digest_of``, whose errors come through."""
     return snapshot.digest or digest_of(write_snapshot(snapshot))
 
 

@@ -58,8 +58,8 @@ class AuditedObject:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditEntrySpec:
-    """What one audit entry says. An act that goes on by steps has two, and the one that says it has ended names the
-    other in ``entry``. What is empty, or 0, was not known, or has no meaning for the action."""
+    """What one audit entry says. An act that goes on by steps has one when it begins and one when it ends, which names
+    the first in ``entry``. What is empty, or 0, was not known, or has no meaning for the action."""
 
     at: datetime = prop("When it was written.")
     by: str = prop("Who did it, as the hub sees the account, or the user of the machine.", min_length=1, max_length=512)

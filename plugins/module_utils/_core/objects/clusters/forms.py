@@ -5,9 +5,9 @@
 Secrets, contexts and paths of kubeconfigs, words on one line; they reach commands, roles and file names of whoever runs
 the fleet.
 
-None has room for a template (braces, but for a variable such as ``${HOME}`` in a path), a second line or what is not
-seen on a screen. ``doc`` is what definitions and docs say of the field. Each may be empty here; where a text has to be
-there, ``rules`` says so.
+None has room for a template (braces, but for a variable such as ``${HOME}`` in a path), a second line, control
+characters or those that turn the direction of a line. Each may be empty here; where a text has to be there, ``rules``
+says so. ``doc`` is what definitions and docs say of the field.
 """
 
 from __future__ import annotations
@@ -30,22 +30,21 @@ WORDS_FORM = "one line without braces"
 
 
 def object_name_prop(doc: str, **details: t.Any) -> t.Any:
-    """A field for the name of another object, of at most 253 characters; an empty text fits. Required without a
-    ``default`` in ``details``, which are as of ``prop``."""
+    """A field for the name of another object, of at most 253 characters or empty. Required without a ``default`` in
+    ``details``, which are as of ``prop``."""
     form = "the name of an object: lower-case letters, digits, '-' and '.'"
     return prop(doc, max_length=253, pattern=SUBDOMAIN, form=form, **details)
 
 
 def namespace_prop(doc: str) -> t.Any:
-    """A required field for the name of a namespace, of at most 63 characters; an empty text fits, and is for rules to
-    refuse."""
+    """A required field for the name of a namespace, of at most 63 characters or empty."""
     form = "the name of a namespace: lower-case letters, digits and '-'"
     return prop(doc, max_length=63, pattern=NAMESPACE, form=form)
 
 
 def secret_key_prop(doc: str, **details: t.Any) -> t.Any:
-    """A field for a key in the data of a Secret, of at most 253 characters; an empty text fits. Required without a
-    ``default`` in ``details``, which are as of ``prop``."""
+    """A field for a key in the data of a Secret, of at most 253 characters or empty. Required without a ``default`` in
+    ``details``, which are as of ``prop``."""
     form = "a key of a Secret: letters, digits, '-', '_' and '.'"
     return prop(doc, max_length=253, pattern=SECRET_KEY, form=form, **details)
 
@@ -59,12 +58,12 @@ def context_prop(doc: str) -> t.Any:
 
 def kubeconfig_prop(doc: str) -> t.Any:
     """A field for the path of a kubeconfig on the controller, of at most 4,096 characters, on one line, with braces
-    only as in ``${HOME}``; empty, the default, means none. Nothing is expanded or looked for."""
+    only as in ``${HOME}``; empty, the default, means none."""
     form = "a path on one line, with braces only as in ${HOME}"
     return prop(doc, default="", max_length=4096, pattern=KUBECONFIG, form=form)
 
 
 def words_prop(doc: str, **details: t.Any) -> t.Any:
-    """A field for words of the user on one line without braces, at most 100 characters; empty, the default, means none.
-    ``details`` as of ``prop``, but for the default."""
+    """A field for words of the user on one line without braces, at most 100 characters; empty by default. ``details``
+    as of ``prop``."""
     return prop(doc, default="", max_length=100, pattern=WORDS, form=WORDS_FORM, **details)

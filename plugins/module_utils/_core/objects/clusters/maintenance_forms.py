@@ -4,8 +4,8 @@
 """Fields for texts in maintenance windows, release catalogues and profiles (names of windows, dates, offsets, time
 zones, full versions), and for amounts in fleet budgets, with their forms; and rules of these kinds in CEL.
 
-``doc`` is what definitions and docs say of a field. The grammar of windows is that of AKS planned maintenance, with its
-numeric bounds. ``maintenance_rules`` and ``release_rules`` say the same, and more, with field paths.
+``doc`` is what definitions and docs say of a field. The grammar of windows is that of AKS planned maintenance.
+``maintenance_rules`` and ``release_rules`` say the same as the rules here, and more, with field paths.
 """
 
 from __future__ import annotations
@@ -113,14 +113,13 @@ def date_prop(doc: str, **details: t.Any) -> t.Any:
 
 
 def offset_prop() -> t.Any:
-    """A field for an offset from UTC, as of ``utc_offset_prop``; left out it is empty, which is refused where it is
-    written."""
+    """A field for an offset from UTC, as of ``utc_offset_prop``, that may be left out, but not be empty."""
     return utc_offset_prop(default="")
 
 
 def time_zone_prop() -> t.Any:
-    """A field for a time zone by its IANA name, of 1 to 64 characters; left out it is empty, which is refused where it
-    is written. Whether there is such a zone is for rules."""
+    """A field for a time zone by its IANA name, of 1 to 64 characters, that may be left out; whether there is such a
+    zone is for rules."""
     doc = "IANA time zone, such as Europe/Vienna, instead of utcOffset."
     return prop(doc, default="", min_length=1, max_length=64)
 
@@ -132,6 +131,6 @@ def amount_prop(doc: str) -> t.Any:
 
 
 def release_prop(doc: str) -> t.Any:
-    """A required field for a version of three numbers, with or without a ``v`` and a suffix, of at most 60 characters;
-    whether it can be read is for rules."""
+    """A required field for a version of three numbers, with or without a ``v`` and a suffix, of at most 60
+    characters."""
     return prop(doc, max_length=60, pattern=RELEASE, form="a full version such as 1.34.2")

@@ -46,10 +46,9 @@ def check_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Found]:
 
 def check_windows_and_freezes(given: FleetMaintenanceSpec | ClusterMaintenance, path: str) -> t.Iterator[Found]:
     """What is wrong with maintenance windows and freezes at ``path``, of a FleetMaintenance or of a cluster itself:
-    what there is no clock or day for, which nothing here can place in time, and what people could not have meant. Codes
-    are ``window-source``, ``not-for-this-window``, ``schedule-form``, ``two-clocks``, ``unknown-time-zone``,
+    ``window-source``, ``not-for-this-window``, ``schedule-form``, ``two-clocks``, ``unknown-time-zone``,
     ``no-such-date``, ``ends-before-start``, ``duplicate-name`` (of freezes; windows may share one) and
-    ``invalid-label-selector``. A span of one day or one instant ends where it begins, which is not wrong."""
+    ``invalid-label-selector``."""
     for index, window in enumerate(given.windows):
         yield from _check_configuration(window, f"{path}.windows[{index}]")
     yield from _check_names(given.freezes, f"{path}.freezes")

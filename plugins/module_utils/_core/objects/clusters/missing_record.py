@@ -24,21 +24,18 @@ def without_record(name: str) -> MemberCluster:
 
 
 def with_record_missing(cluster: MemberCluster) -> MemberCluster:
-    """A copy of the cluster with the annotation ``gitops.fleet/record-missing``, the mark; the rest stays. One that has
-    it already comes to an equal copy."""
+    """A copy of the cluster with the annotation ``gitops.fleet/record-missing``, the mark; the rest stays."""
     metadata = cluster.metadata
     return replace(cluster, metadata=replace(metadata, annotations={**metadata.annotations, MARK: "true"}))
 
 
 def lacks_record(cluster: MemberCluster) -> bool:
-    """Whether the member's MemberCluster is missing, by the mark: its labels and taints are not known then, only its
-    name and what was read from the member itself."""
+    """Whether the member's MemberCluster is missing, by the mark: its labels and taints are not known then."""
     return MARK in cluster.metadata.annotations
 
 
 def record_missing_problem(name: str) -> Problem:
-    """The problem ``record-missing`` of that member, at its name, with the ways to mend it; whether its record is
-    missing is not asked."""
+    """The problem ``record-missing`` of the member of that name, with the ways to mend it."""
     text = (
         "its MemberCluster is missing, so that its labels and taints, and whether it was evacuated, are not known:"
         " nothing new is placed there, and what it holds stays as it is"

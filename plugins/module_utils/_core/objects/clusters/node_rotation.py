@@ -87,7 +87,7 @@ class RotationBudget:
 
     @property
     def budget(self) -> Budget:
-        """The same as a budget of a NodePool, as which it is judged; what is empty here is None there."""
+        """The same as a budget of a NodePool; what is empty here is None there."""
         return Budget(self.nodes, self.schedule or None, self.duration or None, self.reasons or None)
 
 
@@ -96,7 +96,8 @@ class RotationSettings:
     """The pace of a rotation. Times are whole seconds; 0 means no limit, except for ``soak`` and ``retry_after``, where
     it is no pause. ``largest_wave`` 0 is no limit too; ``max_failures`` 0 lets no node be given up.
 
-    A wave is ``growth`` times as large as the one before if that went well, else it is the first size again.
+    A wave is ``growth`` times as large as the one before if that went well, up to ``largest_wave``, else it is the
+    first size again.
     """
 
     replacement: str = prop("When a new node comes.", default=AFTER, enum=(BEFORE, AFTER, NONE))

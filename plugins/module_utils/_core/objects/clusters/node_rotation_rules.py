@@ -20,7 +20,7 @@ _LONG_AGO = datetime(2000, 1, 1)
 
 def check_node_rotation(obj: NodeRotation) -> t.Iterator[Found]:
     """What is wrong with a NodeRotation: ``reserved-name`` (``by-hand``), ``invalid-label-selector`` of members and of
-    nodes, and of each budget ``half-a-window`` and ``unreadable-schedule``, which one that never comes is too."""
+    nodes, and of each budget ``half-a-window`` and ``unreadable-schedule``, also for one that never comes."""
     if obj.name == BY_HAND:
         message = f"on nodes {BY_HAND} means that a person drains them, and the rotation would take those for its own"
         yield Found("reserved-name", "metadata.name", message, "give it another name, such as by-age")

@@ -23,7 +23,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.I
 def check_member_cluster(member: MemberCluster) -> t.Iterator[Found]:
     """What is wrong with a MemberCluster: an identity without kind or name (``empty-text``), then taints with a
     malformed key or value (``invalid-taint``), or with key, value and effect of an earlier one (``duplicate-taint``;
-    KubeFleet's webhook). Nothing without a spec."""
+    KubeFleet's webhook)."""
     if member.spec:
         for name, value in (("kind", member.spec.identity.kind), ("name", member.spec.identity.name)):
             if not value:
@@ -40,8 +40,8 @@ def check_member_cluster(member: MemberCluster) -> t.Iterator[Found]:
 
 
 def warn_member_cluster(member: MemberCluster) -> t.Iterator[Finding]:
-    """The finding ``subscription-id-no-uuid`` if a MemberCluster's label ``fleet.azure.com/subscription-id`` is there
-    and no UUID, in either case of letters: a name is easily taken for it."""
+    """The finding ``subscription-id-no-uuid`` if a MemberCluster has the label ``fleet.azure.com/subscription-id``, and
+    its value is no UUID: a name is easily taken for it."""
     written = member.metadata.labels.get(SUBSCRIPTION)
     if written is not None and not _UUID.fullmatch(written):
         path = f"metadata.labels[{SUBSCRIPTION}]"
@@ -50,8 +50,8 @@ def warn_member_cluster(member: MemberCluster) -> t.Iterator[Finding]:
 
 
 def check_member_status(status: FleetMemberStatus) -> t.Iterator[Found]:
-    """What is wrong in the status of a FleetMember, as of ``check_windows_and_freezes``: the windows and freezes that
-    live on the cluster itself, where such are recorded."""
+    """What is wrong with the windows and freezes in the status of a FleetMember, those of the cluster itself, as of
+    ``check_windows_and_freezes``."""
     if status.maintenance is not None:
         yield from check_windows_and_freezes(status.maintenance, "status.maintenance")
 
@@ -59,8 +59,7 @@ def check_member_status(status: FleetMemberStatus) -> t.Iterator[Found]:
 def check_fleet_member(member: FleetMember) -> t.Iterator[Found]:
     """What is wrong with the status of a FleetMember, as of ``check_member_status``, then with its connection: not
     exactly one of kubeconfig, secretRef and ``inCluster: true`` (``connection-source``), a context beside ``inCluster``
-    (``context-in-cluster``), a Secret without name or namespace (``empty-text``; its key is not judged here). Nothing
-    is looked for."""
+    (``context-in-cluster``), a Secret without name or namespace (``empty-text``)."""
     yield from check_member_status(member.status)
     connection = member.spec.connection
     given = [bool(connection.kubeconfig), connection.secret_ref is not None, connection.in_cluster]

@@ -13,7 +13,7 @@ from .member_cluster import Taint
 
 
 def first_untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:
-    """The first taint, in the order given, that no toleration covers; None if all are covered, or there are none."""
+    """The first taint, in the order given, that no toleration covers; None if there is none."""
     return next(untolerated(taints, tolerations), None)
 
 
@@ -24,8 +24,8 @@ def untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) 
 
 def covers(toleration: Toleration, taint: Taint) -> bool:
     """Whether the toleration tolerates the taint: the effect is equal, and key and value are, or with Exists the key
-    alone. An empty effect covers every effect, an empty key with Exists every key; an unknown operator covers nothing.
-    With Exists the value does not count. The mark of an evacuation is a taint as any other here."""
+    alone. An empty effect covers every effect, an empty key with Exists every key; an unknown operator covers
+    nothing."""
     if toleration.effect not in ("", taint.effect):
         return False
     if toleration.operator == "Exists":

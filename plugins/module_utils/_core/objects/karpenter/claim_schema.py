@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the published v1 definitions ask of a node: requirements, taints and the form of their keys, the class; rules
-that NodePool, NodeClaim and NodeOverlay share: labels (``restricted-label``), values (``values-missing``,
-``min-values-too-large``; CRDs of Karpenter v1.14.1)."""
+"""Requirements, taints and node class as the published v1 definitions of NodePool, NodeClaim and NodeOverlay have them,
+and rules that these share: labels (``restricted-label``), values (``values-missing``, ``min-values-too-large``; CRDs of
+Karpenter v1.14.1)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAME = re.compile(r"(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
 
 def is_qualified(text: str) -> bool:
     """Whether a text is a name, with a lower-case DNS prefix and ``/`` before it or without, as keys of requirements,
-    and keys and values of taints, have it. It may be of any length but 0."""
+    and keys and values of taints, have it; of any length but 0."""
     prefix, slash, name = text.rpartition("/")
     return bool(_NAME.fullmatch(name)) and (not slash or all(map(_PART.fullmatch, prefix.split("."))))
 
@@ -82,8 +82,8 @@ class NodeClaimTemplateSpec:
 
 
 def check_claim(claim: t.Any, path: str, in_pool: bool) -> t.Iterator[Found]:
-    """Rules over the fields of a NodeClaim's spec or a template of one, which is at ``path``, as of
-    ``check_node_requirements``; ``in_pool`` if it is the template of a NodePool. Nothing if it is no mapping."""
+    """What ``check_node_requirements`` finds in a NodeClaim's spec, or the template of one in a NodePool (``in_pool``),
+    which is at ``path``."""
     if isinstance(claim, Mapping):
         yield from check_node_requirements(claim.get("requirements"), f"{path}.requirements", in_pool)
 
@@ -91,8 +91,8 @@ def check_claim(claim: t.Any, path: str, in_pool: bool) -> t.Iterator[Found]:
 def check_node_requirements(rows: t.Any, path: str, in_pool: bool = False) -> t.Iterator[Found]:
     """What is wrong with a list of requirements at ``path``, one after another: ``restricted-label``;
     ``values-missing`` (In without values, Gt, Lt, Gte and Lte without just one whole number; NotIn passes) or
-    ``min-values-too-large``. ``in_pool``: they are those of a NodePool, and may not ask for the label of its own name.
-    What is no list, and an item that is no mapping, are left to the schema; ``values`` are a list, or not there."""
+    ``min-values-too-large``. ``in_pool`` as of ``check_label_not_reserved``. What is no list, and an item that is no
+    mapping, are left to the schema; ``values`` are a list, or not there."""
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         if isinstance(row, Mapping):
             here = f"{path}[{index}]"
@@ -104,7 +104,7 @@ def check_label_not_reserved(key: t.Any, path: str, in_pool: bool) -> t.Iterator
     """The problem ``restricted-label``, at ``path``, of a key that Karpenter keeps for itself:
     ``kubernetes.io/hostname``, and each whose prefix (the whole key, if it has no slash) ends with ``karpenter.sh``;
     but ``karpenter.sh/capacity-type`` may be set, and ``karpenter.sh/nodepool`` where it does not stand in a NodePool
-    (``in_pool``). A key that is no text is left to the schema."""
+    (``in_pool``)."""
     if not isinstance(key, str):
         return
     own = key.partition("/")[0].endswith("karpenter.sh") and key not in _DOMAIN_OK

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which consolidation policies (``consolidationPolicy``) the NodePool definition of one cluster knows
-(``not-the-definition`` for another one): releases of Karpenter differ in those that they have."""
+"""Which consolidation policies (``consolidationPolicy``) the NodePool definition of one cluster knows, as releases of
+Karpenter differ in them (``not-the-definition`` for another one)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,8 @@ NAME, VERSION = "nodepools.karpenter.sh", "v1"
 
 def consolidation_policies(definition: t.Any) -> tuple[str, ...]:
     """The values of ``spec.disruption.consolidationPolicy`` that a cluster's CustomResourceDefinition, as an API server
-    returns it, lists for v1, in its order; empty if it takes any, or its list is empty. Whether v1 is served is not
-    asked.
-
-    FleetError ``not-the-definition`` if it is not that of NodePools, has no v1, or does not say in it what that field
-    takes.
-    """
+    returns it, lists for v1, in its order; empty if it takes any. FleetError ``not-the-definition`` if it is not that
+    of NodePools, has no v1, or does not say in it what that field takes."""
     if field(definition, "metadata.name") != NAME:
         raise _refusal(f"this is not the CustomResourceDefinition {NAME}", "")
     versions = field(definition, "spec.versions")

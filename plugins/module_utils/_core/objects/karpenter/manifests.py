@@ -72,7 +72,7 @@ class PodDisruptionBudgetSpec:
 @dataclass(frozen=True)
 class Judgement:
     """A kind whose ``spec`` is judged by the fields of a class, and by ``rules`` over several of them; ``served`` are
-    its versions without the group, the one to write first. A spec that is not ``spec_needed`` may be absent or null."""
+    its versions without the group, first the one to write. A spec that is not ``spec_needed`` may be absent or null."""
 
     group: str
     served: tuple[str, ...]
@@ -124,9 +124,8 @@ JUDGEMENTS: t.Mapping[str, Judgement] = {
 def judge_written(
     document: Mapping[str, t.Any], known: Judgement, written: Written = no_written_text
 ) -> tuple[list[Found], list[Finding]]:
-    """All problems, and the repairs, of a manifest that is of a kind of ``JUDGEMENTS``, ``known`` being its entry;
-    status is nobody's input, and the API group is taken for granted. In a version that is not served, that is the only
-    problem."""
+    """All problems, and the repairs, of a manifest that is of a kind of ``JUDGEMENTS``, ``known`` being its entry; its
+    status and its API group are not judged. In a version that is not served, that is the only problem."""
     check = Check(written=written)
     version = str(document.get("apiVersion")).rpartition("/")[2]
     if version not in known.served:
@@ -150,9 +149,8 @@ def judge_written(
 
 
 def check_written_metadata(document: Mapping[str, t.Any]) -> t.Iterator[Found]:
-    """At most one problem of the name, which ``generateName`` may stand for: ``missing-field`` (an empty one is
-    missing), ``wrong-type`` or ``invalid-name``; or ``wrong-type`` of the metadata itself. Nothing else in it is
-    judged."""
+    """At most one problem of the name, which ``generateName`` may stand for: ``missing-field``, ``wrong-type`` or
+    ``invalid-name``; or ``wrong-type`` of the metadata itself. Nothing else in it is judged."""
     metadata = document.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         yield Found("wrong-type", "metadata", f"an object is wanted here, not {metadata!r:.60}")

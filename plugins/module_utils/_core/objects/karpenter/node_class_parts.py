@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The finer parts of classes of machines, as their published definitions have them: reservations, interfaces and
+"""Finer parts of Karpenter's node classes, as their published definitions have them: reservations, interfaces and
 placement groups of ``EC2NodeClass``, kernel parameters (sysctls), huge pages and name server (local DNS) of
 ``AKSNodeClass``."""
 

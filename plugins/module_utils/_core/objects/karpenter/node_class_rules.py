@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules over several fields of ``EC2NodeClass`` (role, images, terms, disks, kubelet, interfaces) and ``AKSNodeClass``
-(FIPS, swap, kernel parameters, DNS zones), and on image thresholds and tags of both, as their published definitions say
-them in CEL."""
+"""Rules over several fields of Karpenter's node classes, as their published definitions say them in CEL:
+``EC2NodeClass`` (role, images, terms, disks, kubelet, interfaces), ``AKSNodeClass`` (FIPS, swap, kernel parameters, DNS
+zones), image thresholds and tags of both."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ CLUSTER_ZONE = "cluster.local"
 
 
 def check_ec2(spec: Spec) -> t.Iterator[Found]:
-    """Rules of an EC2NodeClass that are over several fields of its ``spec``, which ``check_object`` has freed of what
-    is wrong in itself, as its published definition has them; paths begin with ``spec``. Codes are ``role-or-profile``,
-    ``missing-field``, ``alias-alone``, ``alias-of-another-family``, ``empty-term``, ``id-alone``, ``name-alone``,
-    ``empty-tag``, ``restricted-tag``, ``two-root-volumes``, ``not-one-of``, ``no-primary-interface``,
-    ``duplicate-interface``, ``name-or-id`` and ``threshold-order``."""
+    """What is wrong by the published definition over several fields of the ``spec`` of an EC2NodeClass, which
+    ``check_object`` has freed of what is wrong in itself: ``role-or-profile``, ``missing-field``, ``alias-alone``,
+    ``alias-of-another-family``, ``empty-term``, ``id-alone``, ``name-alone``, ``empty-tag``, ``restricted-tag``,
+    ``two-root-volumes``, ``not-one-of``, ``no-primary-interface``, ``duplicate-interface``, ``name-or-id`` and
+    ``threshold-order``."""
     if ("role" in spec) == ("instanceProfile" in spec):
         hint = "write role" if "role" not in spec else "keep one of them"
         yield Found("role-or-profile", "spec", "exactly one of role and instanceProfile is wanted", hint)
@@ -201,11 +201,10 @@ def _check_interfaces(rows: t.Sequence[Spec]) -> t.Iterator[Found]:
 
 
 def check_aks(spec: Spec) -> t.Iterator[Found]:
-    """Rules of an AKSNodeClass that are over several fields of its ``spec``, which ``check_object`` has freed of what
-    is wrong in itself, as its published definition has them; paths begin with ``spec``. Codes are ``no-such-fips``,
-    ``swap-refused``, ``threshold-order``, ``wrong-form`` and ``wrong-length`` (of keys of tags), ``port-range``,
-    ``dns-zones``, ``duplicate-value``, ``dns-forward`` and ``stale-over-tcp``. Without ``imageFamily`` an API server
-    writes the default, Ubuntu."""
+    """What is wrong by the published definition over several fields of the ``spec`` of an AKSNodeClass, which
+    ``check_object`` has freed of what is wrong in itself: ``no-such-fips``, ``swap-refused``, ``threshold-order``,
+    ``wrong-form`` and ``wrong-length`` (of keys of tags), ``port-range``, ``dns-zones``, ``duplicate-value``,
+    ``dns-forward`` and ``stale-over-tcp``. Without ``imageFamily`` it is Ubuntu, as an API server has it."""
     family = spec.get("imageFamily") or "Ubuntu"
     trusted = field(spec, "security.trustedLaunch") or {}
     launched = isinstance(trusted, Mapping) and (trusted.get("vtpm") is True or trusted.get("secureBoot") is True)

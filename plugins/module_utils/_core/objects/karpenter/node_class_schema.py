@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the published definitions ask of the classes that machines are made from, field by field (images, disks,
-subnets, kubelet): ``EC2NodeClass`` of karpenter.k8s.aws/v1 and ``AKSNodeClass`` of karpenter.azure.com/v1beta1."""
+"""Karpenter's node classes field by field (images, disks, subnets, kubelet), as their published definitions have them:
+``EC2NodeClass`` of karpenter.k8s.aws/v1 and ``AKSNodeClass`` of karpenter.azure.com/v1beta1."""
 
 from __future__ import annotations
 

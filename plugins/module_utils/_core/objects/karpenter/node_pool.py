@@ -5,8 +5,8 @@
 (``consolidateAfter``, ``expireAfter``, ``consolidationPolicy``), as far as decisions about disruption read it, or
 ``undecodable``; and printed again.
 
-What an API server demands of a field stands beside it, as in all kinds; the parts around these in ``node_pool_schema``.
-Printing keeps what Karpenter tells apart: an absent list is not an empty one.
+What an API server demands of a field stands beside it; the parts around these in ``node_pool_schema``. Printing keeps
+what Karpenter tells apart: an absent list is not an empty one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Budget:
     )
 
     def covers(self, reason: str) -> bool:
-        """Whether it holds for a disruption of that reason; one with an empty list of reasons holds for none."""
+        """Whether it holds for a disruption of that reason."""
         return self.reasons is None or reason in self.reasons
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -69,8 +69,7 @@ class Disruption:
     budgets: tuple[Budget, ...] = prop("Limits.", default=DEFAULT_BUDGETS, max_items=MAX_BUDGETS)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """``spec.disruption`` as manifests have it, in new dicts and lists, defaults written out, an empty list of
-        budgets too."""
+        """``spec.disruption`` as manifests have it, in new dicts and lists, defaults written out."""
         return {
             "consolidationPolicy": self.consolidation_policy,
             "consolidateAfter": self.consolidate_after,
@@ -111,9 +110,9 @@ class NodePool:
         return self.metadata.name
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The manifest as it was read, which is not changed, with the present ``spec.disruption``, ``expireAfter`` and
-        ``terminationGracePeriod`` (where that is None, the manifest's stays); no other field of the template is written
-        back. What it lacks of version, kind and metadata is filled in."""
+        """The manifest as it was read, which is not changed, with the present ``spec.disruption``, ``expireAfter`` and,
+        unless that is None, ``terminationGracePeriod``; no other field of the template is written back. What it lacks
+        of version, kind and metadata is filled in."""
         spec = dict(self.manifest.get("spec") or {})
         template = dict(spec.get("template") or {})
         claim = dict(template.get("spec") or {}) | {"expireAfter": self.template.expire_after}
@@ -131,9 +130,8 @@ class NodePool:
 
 
 def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
-    """The pool of a stored object, with the schema's defaults for what is absent or null, whatever the policy is:
-    ``consolidateAfter`` 0s, policy WhenEmptyOrUnderutilized (for an empty text too), one budget of 10%, ``expireAfter``
-    720h. What people write is checked first, by reading.
+    """The pool of a stored object, with the schema's defaults for what is absent or null: ``consolidateAfter`` 0s,
+    policy WhenEmptyOrUnderutilized (for an empty text too), one budget of 10%, ``expireAfter`` 720h.
 
     FleetError ``undecodable`` where a field that is read here holds what Karpenter's typed client could not read
     either, values of labels and annotations aside, and for a null in a list of texts; in a list of objects it counts as
@@ -168,8 +166,9 @@ def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
 
 def decode_budgets(rows: t.Any, path: str = "spec.disruption.budgets") -> tuple[Budget, ...]:
     """Budgets as they are stored, in their order; one without ``nodes``, and a null in the place of one, is of 10%.
-    What they say is judged where they are evaluated, except durations, which Karpenter's client reads at once: one that
-    does not parse is FleetError ``undecodable``, as is a value of another type; its place begins with ``path``."""
+    What they say is judged where they are evaluated, except durations, which Karpenter's client reads at once:
+    FleetError ``undecodable`` for one that does not parse, and for a value of another type; its place begins with
+    ``path``."""
     if not isinstance(rows, (list, tuple)):
         raise FleetError("undecodable", f"a list is wanted, not {rows!r:.60}", path)
     return tuple(_budget(_mapping(each, f"{path}[{index}]"), f"{path}[{index}]") for index, each in enumerate(rows))

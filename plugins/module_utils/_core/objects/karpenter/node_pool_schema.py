@@ -79,21 +79,17 @@ class NodePoolAdmission:
 
     @property
     def decodes(self) -> bool:
-        """Whether all durations of what was stored can be read by Karpenter's typed client; True where there are
-        none."""
+        """Whether all durations of what was stored can be read by Karpenter's typed client."""
         return all(duration_parses(text) for _path, text in durations(self.stored))
 
 
 def admit(
     document: Mapping[str, t.Any], strict: bool = False, policies: Policies = None, written: Written = no_written_text
 ) -> NodePoolAdmission:
-    """The answer of an API server to a new NodePool; nothing is raised, and no server is asked. ``policies`` are those
-    that the cluster's own definition lists, empty for any, None where it is not known: then those of the class.
-    ``strict`` and ``written`` as in ``Check``. Problems of single fields come before those over several.
-
-    Of budgets with only one of schedule and duration (``schedule-without-duration``) each is named; a server names the
-    list, and judges this rule only where nothing is missing or of another type.
-    """
+    """The answer of an API server to a new NodePool, without asking one. ``policies`` are those that the cluster's own
+    definition lists, empty for any, None where it is not known: then those of the class. ``strict`` and ``written`` as
+    in ``Check``. Problems of single fields come before those over several. Each budget with only one of schedule and
+    duration is named (``schedule-without-duration``), where a server names the list."""
     check = Check(strict, enums={} if policies is None else {POLICY: policies}, written=written)
     stored = with_defaults(NodePoolManifest, check_object(check, NodePoolManifest, document))
     problems = (*check.problems, *_lone(stored), *not_overlapping(check.problems, _rules(stored)))
@@ -133,8 +129,8 @@ def _budgets(stored: Mapping[str, t.Any]) -> t.Sequence[Mapping[str, t.Any]]:
 
 
 def durations(stored: Mapping[str, t.Any]) -> t.Iterator[tuple[str, t.Any]]:
-    """Path and value of each duration field that is there and not null, whatever stands in it: those of budgets, then
-    consolidateAfter, expireAfter and terminationGracePeriod."""
+    """Path and value of each duration field that is there and not null: those of budgets, then consolidateAfter,
+    expireAfter and terminationGracePeriod."""
     found = [(f"{BUDGETS}[{index}].duration", each.get("duration")) for index, each in enumerate(_budgets(stored))]
     paths = ("spec.disruption.consolidateAfter", f"{_CLAIM}.expireAfter", GRACE)
     for path, value in (*found, *((path, field(stored, path)) for path in paths)):

@@ -5,7 +5,7 @@
 problems at once (``expireAfter-conflict``, ``alternatives``, ``invalid-duration``).
 
 A patch names a pool and a part of its ``spec``; a fragment begins at ``spec:``, ``disruption:`` or ``budgets:``, or is
-the list of budgets itself. Neither is a complaint here, but no pool is ever created from one.
+the list of budgets itself. Neither is a complaint here, but no pool is created from one.
 """
 
 from __future__ import annotations
@@ -52,13 +52,10 @@ Document = Mapping[str, t.Any]
 
 @dataclass(frozen=True)
 class Examined:
-    """A manifest of a NodePool, a patch or a fragment after its repairs, with all that was found.
-
-    ``written`` is the manifest, and a fragment in the place where it belongs; ``repaired``, what should be written;
-    ``stored``, what an API server makes of that. ``missing`` are the paths that a new pool needs besides, empty for a
-    whole one, or what ``examine`` counts as that; ``fragment``: it has neither ``apiVersion`` nor ``kind``, or is no
-    mapping.
-    """
+    """A manifest of a NodePool, a patch or a fragment, with all that was found. ``written`` is the manifest, and a
+    fragment in the place where it belongs; ``repaired``, what should be written; ``stored``, what an API server makes
+    of that. ``missing`` are the paths that a new pool needs besides, empty for a whole one, or what ``examine`` counts
+    as that; ``fragment``: it has neither ``apiVersion`` nor ``kind``, or is no mapping."""
 
     written: Document
     repaired: Document
@@ -80,8 +77,8 @@ class Examined:
 def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tuple[NodePool, tuple[Finding, ...]]:
     """The pool that a manifest describes, whole or as a patch, with the repaired manifest in it, and the repairs; with
     ``strict`` these are problems. FleetError with all problems: those of ``examine``, ``missing-field`` for a fragment
-    and for a pool without a name, and ``wrong-type`` and ``placeholder`` in metadata; each says ``where`` the manifest
-    is, such as ``file:line``."""
+    and for a pool without a name, and ``wrong-type`` and ``placeholder`` in metadata; ``where`` (such as ``file:line``)
+    stands before each."""
     examined = examine(document, strict)
     name = field(examined.repaired, "metadata.name")
     about = " ".join(filter(None, (where, f"{KIND}/{name if isinstance(name, str) and name else '?'}")))
@@ -108,13 +105,13 @@ def _unreadable_metadata(document: Document) -> list[Found]:
 def examine(
     document: t.Any, strict: bool = False, policies: Policies = None, written: Written = no_written_text
 ) -> Examined:
-    """Everything that can be said about a NodePool, a patch or a fragment without its cluster; nothing is raised. Of
-    what a server would refuse one problem is told for each path, and before what it would drop (``unknown-field``).
+    """What can be said about a NodePool, a patch or a fragment without its cluster; problems are returned, not raised.
+    Of what a server would refuse one problem is told for each path, and before what it would drop (``unknown-field``).
+    Budgets are not evaluated, and metadata is not judged.
 
     What only a new pool needs is no problem in a fragment, nor in a patch; what lacks just one of nodeClassRef and
     requirements counts as a whole pool, with ``missing`` empty, and that as a problem unless it is a fragment.
-    ``strict`` makes problems of repairs. ``policies`` and ``written`` as of ``admit``. Budgets are not evaluated, and
-    metadata is not judged.
+    ``strict`` makes problems of repairs. ``policies`` and ``written`` as of ``admit``.
     """
     check = Check(strict)
     whole, fragment = _whole(check, document)

@@ -33,8 +33,8 @@ from .envelope import ClusterResourceEnvelope, Envelope
 def check_envelope(envelope: Envelope, scopes: Scopes = BUILT_IN, credentials: Secrets = ()) -> t.Iterator[Found]:
     """The broken rules of one envelope, its manifests in the order of their keys: ``enveloped-unnamed``,
     ``enveloped-scope``, ``enveloped-never-placed``, ``malformed-metadata``, ``stops-cluster``, ``enveloped-twice``
-    (whatever the version of their API). Of a manifest whose identity or scope is wrong only that is told; only those
-    without any problem are compared.
+    (whatever the version of their API). Of a manifest whose identity, kind or scope is wrong only that is told; only
+    those without any problem are compared.
 
     ``scopes`` tells by (group, kind) whether a kind is namespaced; a kind that is not in it is judged by its namespace.
     ``credentials`` are the Secrets by which members are reached.

@@ -45,7 +45,7 @@ def check_override(override: Override) -> t.Iterator[Found]:
     ``duplicate-override-selector``; placement: ``empty-text``, ``override-placement-scope``; by rule its terms:
     ``override-by-property``, ``override-term-without-labels``, ``invalid-label-selector``; and patches:
     ``delete-with-patches``, ``patches-missing``, those of ``path_problem``, ``remove-with-value``,
-    ``unclosed-variable``. Whether the objects are there is not asked."""
+    ``unclosed-variable``."""
     yield from _check_selectors(override)
     placement = override.spec.placement
     if placement and not placement.name:
@@ -86,7 +86,7 @@ def check_overrides(overrides: t.Iterable[Override]) -> tuple[Problem, ...]:
     """What is wrong with all overrides of a fleet together: ``overridden-twice`` where two of one kind name an object
     in one API version, whatever their placements, at each that comes after the first in ``override_order``; then
     ``too-many-overrides`` for more than 100 of a kind. An override of an object beside one of its whole Namespace is no
-    problem, nor is one and the same override given twice, but for the number."""
+    problem."""
     problems: list[Problem] = []
     first: dict[tuple[str, t.Any], str] = {}
     counts: dict[str, int] = {}

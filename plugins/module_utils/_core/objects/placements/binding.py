@@ -86,13 +86,13 @@ class ClusterResourceBinding:
     @property
     def held_snapshot(self) -> str:
         """Name of the resource snapshot that the cluster is known to hold: that which is recorded as held before, until
-        the one of the spec is all there, else the latter; empty if it holds nothing yet. The cluster is not asked."""
+        the one of the spec is all there, else the latter; empty if it holds nothing yet."""
         return self.metadata.annotations.get(HELD_BEFORE, self.spec.resource_snapshot_name)
 
     @property
     def left_out(self) -> frozenset[ObjectKey]:
-        """Keys of the objects in the snapshot that the cluster holds which it does not get, as overrides leave them out
-        there; none where there is no record of it, or a damaged one."""
+        """Keys of the objects of the snapshot that the cluster does not get, as overrides leave them out there; none
+        where there is no record of it, or a damaged one."""
         try:
             rows = json.loads(self.metadata.annotations.get(LEFT_OUT, "[]"))
             return frozenset(
@@ -111,6 +111,6 @@ class ResourceBinding(ClusterResourceBinding):
 
 def left_out_mark(objects: t.Iterable[ObjectId]) -> dict[str, str]:
     """The annotation of a binding whose cluster does not get these objects, by its key: a JSON list of their keys,
-    sorted. Empty where it gets everything."""
+    sorted. Empty without objects."""
     rows = sorted(each.key for each in objects)
     return {LEFT_OUT: json.dumps(rows, separators=(",", ":"))} if rows else {}

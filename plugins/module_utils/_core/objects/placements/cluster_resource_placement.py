@@ -161,16 +161,16 @@ class ClusterResourcePlacement:
     @property
     def reporting_namespace(self) -> str:
         """The namespace in which its status can be read too, by ``statusReportingScope``: the name in its first
-        selector of kind Namespace. Whether it is there is not asked. Empty without such a name, for another scope, and
-        for a ResourcePlacement."""
+        selector of kind Namespace. Empty without such a name, for another scope, and for a ResourcePlacement."""
         if self.namespace or self.spec.status_reporting_scope != "NamespaceAccessible":
             return ""
         return next((each.name for each in self.spec.resource_selectors if each.kind == "Namespace"), "")
 
     @property
     def status_namespace(self) -> str:
-        """The namespace in which its status stands, too, as its condition ``StatusSynced`` says, where it is to stand
-        in any: another than ``reporting_namespace`` where somebody has changed the selectors since; empty for none."""
+        """The namespace in which its status stands, too, as its condition ``StatusSynced`` says: another than
+        ``reporting_namespace`` where somebody has changed the selectors since; empty for none, and where that is
+        empty."""
         said = find_condition(self.status.conditions, STATUS_SYNCED) if self.reporting_namespace else None
         if said is None or said.status != "True" or not said.message.startswith(STANDS_IN):
             return ""

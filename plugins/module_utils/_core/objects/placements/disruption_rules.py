@@ -19,8 +19,7 @@ from .policy import PICK_ALL, PICK_FIXED
 
 
 def check_eviction(eviction: ClusterResourcePlacementEviction) -> t.Iterator[Found]:
-    """What is wrong with the names of an eviction's placement and cluster, as of ``check_reference``. That there are
-    such is not asked."""
+    """What is wrong with the names of an eviction's placement and cluster, as of ``check_reference``."""
     yield from check_reference(eviction.spec.placement_name, "spec.placementName")
     yield from check_reference(eviction.spec.cluster_name, "spec.clusterName")
 
@@ -50,9 +49,8 @@ def warn_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> 
 def check_budget_for(
     budget: ClusterResourcePlacementDisruptionBudget, placement: ClusterResourcePlacement
 ) -> t.Iterator[Found]:
-    """The problem ``budget-for-pick-all`` of a budget that gives the PickAll placement which it guards maxUnavailable,
-    or minAvailable as text (KubeFleet's admission webhook); none for other placements, and for a budget without
-    limits. That the two have one name is not asked."""
+    """The problem ``budget-for-pick-all`` if a budget gives the PickAll placement which it guards maxUnavailable, or
+    minAvailable as text (KubeFleet's admission webhook); none for other placements. Names are not compared."""
     if placement.spec.placement_type != PICK_ALL:
         return
     hint = "write minAvailable as a number"

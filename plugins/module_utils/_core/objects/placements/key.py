@@ -44,12 +44,12 @@ PLACEMENT_KINDS = (CLUSTER_SCOPED, NAMESPACED)
 @dataclass(frozen=True, order=True)
 class PlacementKey(ScopedName):
     """Which placement is meant; ``namespace`` is empty for a ClusterResourcePlacement. Ordered by namespace, then
-    name, those without one first."""
+    name."""
 
     @classmethod
     def of_record(cls, document: t.Mapping[str, t.Any]) -> PlacementKey:
         """The placement whose own manifest or record this is, of whatever kind, by the namespace and name in its
-        metadata alone, which a server has given; KeyError where there are no metadata, or no name in them."""
+        metadata alone; KeyError where there are no metadata, or no name in them."""
         metadata = document["metadata"]
         return cls(str(metadata.get("namespace") or ""), str(metadata["name"]))
 
@@ -68,11 +68,12 @@ class PlacementKey(ScopedName):
 
     @property
     def labels(self) -> dict[str, str]:
-        """The label that is on all of its records, by which they are found in its namespace; a new dict."""
+        """The label that is on all of its bindings and snapshots, by which they are found in its namespace; a new
+        dict."""
         return {PARENT: self.name}
 
     def metadata_with_finalizer(self, name: str) -> dict[str, t.Any]:
         """``metadata`` for writing a new record of that ``name`` that tells what members hold (a binding, a snapshot),
-        in a new dict. One in a namespace bears our finalizer ``gitops.fleet/cleanup``, and outlives the deletion of its
-        namespace until nothing is left to be taken from members."""
+        in a new dict. One in a namespace bears our finalizer ``gitops.fleet/cleanup``, and so outlives the deletion of
+        its namespace until members are cleaned."""
         return {**self.metadata(name), **({"finalizers": [CLEANUP]} if self.namespace else {})}

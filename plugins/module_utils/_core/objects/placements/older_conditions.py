@@ -32,7 +32,7 @@ EVENT_REASONS: t.Mapping[str, str] = {
 
 def with_todays_conditions(status: PlacementStatus) -> PlacementStatus:
     """The status of a placement with today's types and reasons in the conditions of the placement, its clusters and
-    failed objects; statuses, messages and times of transitions stay as they are."""
+    failed objects."""
     return replace(
         status,
         conditions=with_todays_types(status.conditions),
@@ -42,7 +42,7 @@ def with_todays_conditions(status: PlacementStatus) -> PlacementStatus:
 
 def with_todays_types(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
     """The conditions with today's types and reasons, in their order. One of an older type is left out where today's is
-    there too, which was written last."""
+    there too."""
     there = {each.type for each in conditions}
     kept = (each for each in conditions if each.type not in TYPES or TYPES[each.type] not in there)
     return tuple(_condition(each) for each in kept)

@@ -27,13 +27,13 @@ def blocks(problem: Found) -> bool:
 
 def without_holes(placement: ClusterResourcePlacement, holes: t.Sequence[Found]) -> ClusterResourcePlacement:
     """The placement without the resource selectors that one of ``holes`` leads into, so that none of them selects more
-    than is written; other holes stay. It can be left with no selector at all."""
+    than is written; it can be left with none."""
     found = indexes_at((each.path for each in holes), "spec.resourceSelectors")
     kept = tuple(one for index, one in enumerate(placement.spec.resource_selectors) if str(index) not in found)
     return replace(placement, spec=replace(placement.spec, resource_selectors=kept))
 
 
 def hole_finding(hole: Found) -> Finding:
-    """The finding on a literal ``...`` that the rest of a document is judged without, with the code of the problem; it
-    reads as a warning, as nothing is rewritten."""
+    """The finding, a warning, on a literal ``...`` that the rest of a document is judged without, with the code of the
+    problem."""
     return Finding(hole.code, hole.path, hole.path, "...", "...", f"{hole.message}; the rest is judged without it")

@@ -40,9 +40,9 @@ _RESOURCE = re.compile(rf"({DNS_SUBDOMAIN}/)?[a-z0-9]([-a-z0-9_.]*[a-z0-9])?")
 
 
 def check_property_name(name: str, path: str) -> t.Iterator[Found]:
-    """What is wrong with the name of a property at ``path``: ``unknown-property`` for letters beyond ASCII,
-    ``invalid-property-name``, or of a resource ``unknown-capacity`` and ``resource-upper-case``; one at most, with the
-    name that may be meant as a hint, if one is found. A well-formed name may be unknown."""
+    """What is wrong with the name of a property at ``path``, one problem at most: ``unknown-property`` for letters
+    beyond ASCII, ``invalid-property-name``, or of a resource ``unknown-capacity`` and ``resource-upper-case``; the hint
+    is the name that may be meant, if one is found. A well-formed name may be unknown."""
     if not name.isascii():
         yield Found(
             "unknown-property", path, f"{name!r} is not a property name: it has letters beyond ASCII", _like(name)
@@ -54,8 +54,8 @@ def check_property_name(name: str, path: str) -> t.Iterator[Found]:
 
 
 def alias_finding(name: str, path: str) -> Finding | None:
-    """The finding ``property-alias`` at ``path`` if ``name`` is an older one of a property; None if it is not. It is a
-    warning: the name stays, and means the same."""
+    """The finding ``property-alias``, a warning, at ``path`` if ``name`` is an older one of a property; None if it is
+    not."""
     if name not in ALIASES:
         return None
     return Finding("property-alias", path, path, name, name, f"{name} is an older name of {ALIASES[name]}")
@@ -63,10 +63,9 @@ def alias_finding(name: str, path: str) -> Finding | None:
 
 def check_property_requirements(requirements: t.Sequence[PropertyRequirement], path: str) -> t.Iterator[Found]:
     """What is wrong with one term's requirements, a list at ``path``, which must all hold: each by itself
-    (``unknown-operator``, ``value-missing``, ``invalid-value``, and those of ``check_property_name``), one without such
-    a problem against the ones before it that are on the same property, by an older name too
-    (``contradictory-requirements``; such a one does not count for those behind it). Values are compared as
-    quantities."""
+    (``unknown-operator``, ``value-missing``, ``invalid-value``, and those of ``check_property_name``), then together
+    with those before it on the same property, by an older name too (``contradictory-requirements``). Values are
+    compared as quantities."""
     held: dict[str, _Left] = {}
     for index, one in enumerate(requirements):
         place = f"{path}[{index}]"

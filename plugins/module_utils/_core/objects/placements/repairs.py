@@ -24,11 +24,8 @@ Document = Mapping[str, t.Any]
 
 def repair_placement(check: Check, document: Document) -> Document:
     """The manifest of a placement with the preferred terms of its cluster affinity in the published form, itself where
-    it has none; the one that was given is not changed.
-
-    Each rewrite is told to ``check`` as a repair (``preferred-not-a-list``, ``preference-is-a-list``,
-    ``metric-sorter``); what is wrong in another way stays, for the checks that follow.
-    """
+    it has none; the one that was given is not changed. Each rewrite is told to ``check`` as a repair
+    (``preferred-not-a-list``, ``preference-is-a-list``, ``metric-sorter``)."""
     affinity = field(document, AFFINITY)
     if not isinstance(affinity, Mapping) or PREFERRED not in affinity:
         return document

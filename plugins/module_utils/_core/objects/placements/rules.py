@@ -53,7 +53,7 @@ _JSON = {
 
 def check_placement(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
     """What is wrong with the spec of a placement of either kind beyond the form of single fields: its selectors, then
-    policy and strategy, with codes of ``schema.rules.RULES``. No cluster and no object is looked for."""
+    policy and strategy, with codes of ``schema.rules.RULES``."""
     yield from _check_selectors(placement)
     if placement.spec.policy:
         yield from _check_policy(placement.spec.policy)
@@ -78,10 +78,9 @@ def warn_placement(placement: ClusterResourcePlacement) -> t.Iterator[Finding]:
 
 def check_placement_update(old: ClusterResourcePlacement, new: ClusterResourcePlacement) -> t.Iterator[Found]:
     """What cannot be changed in a placement once it is there: ``policy-removed``, ``placement-type-changed``,
-    ``tolerations-changed`` (they can be added to), ``external-left``, and one of ``reporting-scope-changed`` and
+    ``tolerations-changed`` (new ones may be added), ``external-left``, and one of ``reporting-scope-changed`` and
     ``reporting-namespace-changed`` (not of a ResourcePlacement), which also tells of an ``old`` one that was edited
-    itself, by its status. No policy is PickAll, without tolerations; one that is changed counts as missing. Delete the
-    placement and write a new one instead."""
+    itself, by its status. No policy is PickAll, without tolerations."""
     before, after = old.spec, new.spec
     if before.policy and not after.policy:
         yield Found("policy-removed", POLICY, "a policy cannot be taken away again", "write the policy out")

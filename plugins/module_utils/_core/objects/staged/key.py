@@ -32,7 +32,7 @@ DEFINED_KINDS = tuple(kind for each in RUN_KINDS for kind in (each.run, each.str
 @dataclass(frozen=True, order=True)
 class RunKey(ScopedName):
     """Which staged update run is meant; ``namespace`` is empty for a ClusterStagedUpdateRun. Whatever belongs to a run
-    lies in its namespace. Ordered by namespace, then name, those without one first."""
+    lies in its namespace. Ordered by namespace, then name."""
 
     @property
     def kinds(self) -> RunKinds:
@@ -51,5 +51,5 @@ class RunKey(ScopedName):
         return {RUN_LABEL: self.name}
 
     def placement(self, name: str) -> PlacementKey:
-        """The key of the placement of that name, in the namespace of the run if it has one; nothing is looked for."""
+        """The key of the placement of that name, in the namespace of the run if it has one."""
         return PlacementKey(self.namespace, name)

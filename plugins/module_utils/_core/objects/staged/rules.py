@@ -39,7 +39,7 @@ _NOT_AFTER = {INITIALIZE: (STOP,), RUN: (INITIALIZE,), STOP: (INITIALIZE,)}
 def check_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[Found]:
     """What is wrong with the stages of a staged update strategy over several fields, one after another:
     ``duplicate-stage``, ``invalid-label-selector``, ``invalid-sorting-key``, ``wait-before-stage``, ``duplicate-task``,
-    ``wait-not-wanted``, ``wait-missing``, ``wait-not-usable``. Which clusters a stage has is not asked."""
+    ``wait-not-wanted``, ``wait-missing``, ``wait-not-usable``."""
     first: dict[str, int] = {}
     for index, stage in enumerate(strategy.spec.stages):
         path = f"{STAGES}[{index}]"
@@ -52,7 +52,7 @@ def check_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[F
 
 def warn_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[Finding]:
     """What of a staged update strategy is accepted and takes no cluster: ``no-stages``, or ``stage-takes-nothing`` for
-    each stage without ``labelSelector`` (an empty one takes all). A run fails if a cluster is left over."""
+    each stage without ``labelSelector`` (an empty one takes all)."""
     if not strategy.spec.stages:
         yield Finding("no-stages", STAGES, STAGES, None, None, "without stages no cluster is updated")
     for index, stage in enumerate(strategy.spec.stages):
@@ -64,8 +64,8 @@ def warn_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[Fi
 
 def check_staged_run(run: ClusterStagedUpdateRun) -> t.Iterator[Found]:
     """What is wrong with a staged update run: the names of placement and strategy, as of ``check_reference``, and
-    ``invalid-snapshot-index`` for an index of resources that is not empty and no whole number, or begins with a
-    needless 0."""
+    ``invalid-snapshot-index`` for an index of resources that is no whole number, or begins with a needless 0; an empty
+    one is the latest."""
     yield from check_reference(run.spec.placement_name, "spec.placementName")
     yield from check_reference(run.spec.staged_rollout_strategy_name, "spec.stagedRolloutStrategyName")
     index = run.spec.resource_snapshot_index
@@ -94,7 +94,7 @@ def check_staged_run_update(old: ClusterStagedUpdateRun, new: ClusterStagedUpdat
 
 def check_approval_request(request: ClusterApprovalRequest) -> t.Iterator[Found]:
     """What is wrong with an approval request: the name of its run, as of ``check_reference``, and a stage that is not
-    named (``empty-text``). That there are such is not asked."""
+    named (``empty-text``)."""
     yield from check_reference(request.spec.parent_stage_rollout, "spec.parentStageRollout")
     if not request.spec.target_stage:
         yield Found("empty-text", "spec.targetStage", "targetStage must not be empty")

@@ -109,7 +109,7 @@ class ClusterStagedUpdateRun:
 
     @property
     def placement_key(self) -> PlacementKey:
-        """The placement that it rolls out, of its own namespace if it lies in one; whether it is there is not asked."""
+        """The placement that it rolls out, of its own namespace if it lies in one."""
         return self.key.placement(self.spec.placement_name)
 
     @property

@@ -51,8 +51,8 @@ class AutoUpgradeProfileSpec:
 
     @property
     def strategy_name(self) -> str:
-        """The name of the UpdateStrategy that is referred to, what follows the last slash of its id; empty without one,
-        and then members are updated one after another."""
+        """The name of the UpdateStrategy that is referred to, what follows the last slash of its id; empty without
+        one."""
         return self.update_strategy_id.rpartition("/")[2]
 
 

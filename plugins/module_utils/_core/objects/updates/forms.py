@@ -100,33 +100,33 @@ GATE_STATUS_RULES: Rules = (
 
 
 def name_prop(doc: str, **details: t.Any) -> t.Any:
-    """A field that holds the name, of 1 to 50 characters, of a run, stage, group, freeze or the like. Required without
-    a ``default`` in ``details``, which are as of ``prop``."""
+    """A field for the name, of 1 to 50 characters, of a run, stage, group, freeze or the like. Required without a
+    ``default`` in ``details``, which are as of ``prop``."""
     return prop(doc, max_length=NAME_LENGTH, pattern=NAME, form=NAME_FORM, **details)
 
 
 def concurrency_prop(doc: str, rules: Rules = ()) -> t.Any:
-    """A field for maxConcurrency, a number of at least 1 or a percentage from 1% to 100%, of at most 10 characters: the
-    text of the manifest, empty where it is left out; a bare whole number is repaired. ``rules`` are in CEL."""
+    """A field for maxConcurrency, a number of at least 1 or a percentage from 1% to 100%, as text of at most 10
+    characters, empty where it is left out; a bare whole number is repaired. ``rules`` are in CEL."""
     details = {"max_length": LIMIT_LENGTH, "pattern": CONCURRENCY, "form": CONCURRENCY_FORM, "digits": True}
     return prop(doc, default="", rules=rules, **details)
 
 
 def failures_prop(doc: str) -> t.Any:
-    """A field for maxAllowedFailures of a stage, a number of at least 0 or a percentage from 0% to 100%, of at most 10
-    characters: the text of the manifest, empty where it is left out; a bare whole number is repaired."""
+    """A field for maxAllowedFailures of a stage, a number of at least 0 or a percentage from 0% to 100%, as text of at
+    most 10 characters, empty where it is left out; a bare whole number is repaired."""
     return prop(doc, default="", max_length=LIMIT_LENGTH, pattern=FAILURES, form=FAILURES_FORM, digits=True)
 
 
 def group_failures_prop(doc: str) -> t.Any:
-    """A field for maxAllowedFailures of a group, as of ``failures_prop``, or ``inherit`` for its stage's: the text of
-    the manifest, empty where it is left out, which does not inherit; a bare whole number is repaired."""
+    """A field for maxAllowedFailures of a group, as of ``failures_prop``, or ``inherit`` for its stage's; one that is
+    left out does not inherit."""
     form = {"pattern": GROUP_FAILURES, "form": GROUP_FAILURES_FORM}
     return prop(doc, default="", max_length=LIMIT_LENGTH, digits=True, **form)
 
 
 def display_name_prop() -> t.Any:
-    """A field for a name of 1 to 100 characters that people see; empty means none."""
+    """A field for a name of 1 to 100 characters that people see; left out, it is empty."""
     return prop("Name that people see.", default="", min_length=1, max_length=100)
 
 

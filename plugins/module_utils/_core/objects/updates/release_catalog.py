@@ -91,6 +91,5 @@ class ReleaseCatalog:
 
     @property
     def told_by(self) -> str:
-        """How messages name the catalogue: ``release catalogue aks, its source``; without the comma where it says no
-        source."""
+        """How messages name the catalogue: ``release catalogue aks, its source``, or without a source."""
         return f"release catalogue {self.name}" + (f", {self.spec.source}" if self.spec.source else "")

@@ -16,9 +16,9 @@ from .release_catalog import CatalogLocation, NodeImageFamily, ReleaseCatalog
 
 
 def check_release_catalog(obj: ReleaseCatalog) -> t.Iterator[Found]:
-    """What stands twice in a ReleaseCatalog, so that it would not be clear what holds: a location
-    (``duplicate-location``), within one a family of images (``duplicate-family``), a version (with a ``v`` or without)
-    or an image of a family (``duplicate-release``); and versions that cannot be read (``not-a-release``)."""
+    """What stands twice in a ReleaseCatalog: a location (``duplicate-location``), within one a family of images
+    (``duplicate-family``), a version (with a ``v`` or without) or an image of a family (``duplicate-release``); and
+    versions that cannot be read (``not-a-release``)."""
     names: dict[str, int] = {}
     for index, location in enumerate(obj.spec.locations):
         path = f"spec.locations[{index}]"
@@ -30,9 +30,8 @@ def check_release_catalog(obj: ReleaseCatalog) -> t.Iterator[Found]:
 
 
 def check_profile(obj: AutoUpgradeProfile) -> t.Iterator[Found]:
-    """What is wrong with the channel of an AutoUpgradeProfile and what it does or does not want beside it:
-    ``target-minor-missing`` (TargetKubernetesVersion alone needs one), ``target-minor-not-wanted``,
-    ``long-term-not-wanted``. An empty channel is left to the schema."""
+    """What is wrong with the channel of an AutoUpgradeProfile and what stands beside it: ``target-minor-missing``
+    (TargetKubernetesVersion alone needs one), ``target-minor-not-wanted``, ``long-term-not-wanted``."""
     spec, path = obj.spec, "spec.targetKubernetesVersion"
     pinned = spec.channel == TARGET
     if pinned and not spec.target_kubernetes_version:
@@ -46,8 +45,8 @@ def check_profile(obj: AutoUpgradeProfile) -> t.Iterator[Found]:
 
 
 def check_profile_update(old: AutoUpgradeProfile, new: AutoUpgradeProfile) -> t.Iterator[Found]:
-    """The problem ``profile-field-fixed`` for what an update of an AutoUpgradeProfile may not change, set or take away,
-    so that its runs stay comparable: ``updateStrategyId`` and ``nodeImageSelection``, one problem each."""
+    """The problem ``profile-field-fixed`` for each of ``updateStrategyId`` and ``nodeImageSelection`` that an update of
+    an AutoUpgradeProfile changes, sets or takes away."""
     fixed = (
         ("updateStrategyId", old.spec.update_strategy_id, new.spec.update_strategy_id),
         ("nodeImageSelection", old.spec.node_image_selection, new.spec.node_image_selection),

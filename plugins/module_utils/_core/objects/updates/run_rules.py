@@ -40,7 +40,7 @@ _NO_STATUS = UpdateRunStatus()
 def check_update_run(run: UpdateRun) -> t.Iterator[Found]:
     """What is wrong with an UpdateRun over several fields: its sequence, as of ``check_sequence`` (``two-sequences``
     for a name beside it), ``version-not-wanted``, ``version-missing``, ``chain-not-wanted``, ``images-missing``,
-    ``images-not-wanted``, ``duplicate-image-family``. Members and catalogues are not looked at."""
+    ``images-not-wanted``, ``duplicate-image-family``."""
     spec = run.spec
     if spec.strategy:
         yield from check_sequence(spec.strategy, STRATEGY)
@@ -84,7 +84,7 @@ def check_update_run_update(old: UpdateRun, new: UpdateRun) -> t.Iterator[Found]
 
 def check_gate_update(old: Gate, new: Gate) -> t.Iterator[Found]:
     """What an update of a Gate may not change: its spec, which follows from the run (``gate-changed``), and its state
-    but from Pending to Completed (``gate-state``). Who approved or refused it is not judged here."""
+    but from Pending to Completed (``gate-state``)."""
     if old.spec != new.spec:
         yield Found("gate-changed", "spec", "the spec of a gate cannot be changed", "gates follow from their run")
     before, after = old.status.state, new.status.state

@@ -166,6 +166,5 @@ class UpdateRunStatus:
 
     @property
     def members(self) -> tuple[MemberUpdateStatus, ...]:
-        """The members of all groups of all stages, in their order, skipped and failed ones too; empty before the stages
-        are resolved."""
+        """The members of all groups of all stages, in their order; empty before the stages are resolved."""
         return tuple(row for stage in self.stages for group in stage.groups for row in group.members)

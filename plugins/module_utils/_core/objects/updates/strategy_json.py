@@ -34,8 +34,8 @@ def strategy_from_json(document: t.Any, where: str = "") -> UpdateRunStrategy:
 
 
 def judge_strategy(document: t.Any) -> tuple[tuple[Found, ...], tuple[Finding, ...]]:
-    """All problems, and the findings, repairs among them, of a document as ``strategy_from_json`` takes it; nothing is
-    raised. Warnings at, below or around the path of a problem are left out."""
+    """All problems, and the findings, repairs among them, of a document as ``strategy_from_json`` takes it. Warnings
+    at, below or around the path of a problem are left out."""
     _strategy, problems, findings = _judged(document)
     return problems, findings
 

@@ -40,10 +40,10 @@ def warn_update_strategy(obj: UpdateStrategy) -> t.Iterator[Finding]:
 
 
 def check_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Found]:
-    """Everything that is wrong in the stages of an update strategy over several fields, and in its selectors, stage by
-    stage: ``duplicate-stage``, ``stage-selects-nothing``, ``concurrency-above-ceiling`` (a number above 50; percentages
-    pass), ``invalid-label-selector``, ``scheduled-after``, ``schedule-missing``, ``schedule-not-wanted``,
-    ``duplicate-group``, ``group-in-two-stages``. ``path`` is that of the strategy, empty at the top of a document."""
+    """What is wrong in the stages of an update strategy over several fields, and in its selectors, stage by stage:
+    ``duplicate-stage``, ``stage-selects-nothing``, ``concurrency-above-ceiling`` (a number above 50; percentages pass),
+    ``invalid-label-selector``, ``scheduled-after``, ``schedule-missing``, ``schedule-not-wanted``, ``duplicate-group``,
+    ``group-in-two-stages``. ``path`` is that of the strategy, empty at the top of a document."""
     names: dict[str, int] = {}
     groups: dict[str, int] = {}
     for index, stage in enumerate(strategy.stages):
@@ -63,8 +63,8 @@ def check_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Found]:
 def warn_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Finding]:
     """What in the stages and groups of an update strategy has no effect: limits that a group, or the stage in one of
     its groups, never reaches (``concurrency-above-stage``, ``group-limit-stricter``, ``group-limit-looser``), also
-    where one of the two is left out and has its default; a wait that no stage follows (``wait-not-served``). ``path``
-    as of ``check_sequence``."""
+    where one of the two has its default; a wait that no stage follows (``wait-not-served``). ``path`` as of
+    ``check_sequence``."""
     for index, stage in enumerate(strategy.stages):
         place = _stage_path(path, index)
         for at, group in enumerate(stage.groups):
@@ -77,7 +77,7 @@ def warn_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Finding]
 
 def check_schedule(kind: str, schedule: object | None, path: str) -> t.Iterator[Found]:
     """The problem, at ``path``, of a gate of type ``kind`` that is ScheduledStart and has no schedule
-    (``schedule-missing``), or is another and has one (``schedule-not-wanted``); none for an empty type."""
+    (``schedule-missing``), or is another and has one (``schedule-not-wanted``)."""
     if kind == SCHEDULED_START and schedule is None:
         hint = "give startDay, startTime and utcOffset"
         yield Found("schedule-missing", path, "ScheduledStart does not say when", hint)
@@ -112,7 +112,7 @@ def _check_segment(segment: UpdateStage | UpdateGroup, place: str) -> t.Iterator
 
 def check_member_selector(selector: MemberSelector | None, path: str) -> t.Iterator[Found]:
     """The problem ``invalid-label-selector``, at ``path``, of a member selector that ``parse_selector`` refuses, an
-    empty one too; None has nothing wrong with it. That it matches a member is not asked."""
+    empty one too; none for None."""
     if selector is None:
         return
     try:

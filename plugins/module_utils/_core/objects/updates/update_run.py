@@ -124,8 +124,8 @@ class UpdateRunSpec:
 
     @property
     def image_selection(self) -> str:
-        """How node images are chosen: Latest, Consistent or Custom; Latest if the run does not say. Given for
-        ControlPlaneOnly too, where it has no effect."""
+        """How node images are chosen: Latest, Consistent or Custom; Latest if the run does not say. For
+        ControlPlaneOnly that has no effect."""
         selection = self.managed_cluster_update.node_image_selection
         return selection.type if selection else LATEST
 
