@@ -33,8 +33,8 @@ NAMES_SHOWN = 5
 @dataclass(frozen=True)
 class Requirement:
     """One property requirement, judged for all clusters: ``bits`` meet it, a bit set by position. ``problem`` says why
-    it cannot be judged for any, ``field`` where in the placement that is. ``column`` None: no such property can be
-    looked up."""
+    it cannot be judged at all, ``field`` where in the placement that is. ``column`` is None where the property cannot
+    be looked up."""
 
     wanted: PropertyRequirement
     column: PropertyColumn | None
@@ -55,8 +55,8 @@ class Term:
 
 @dataclass(frozen=True)
 class ClusterAffinityFilter:
-    """Terms are alternatives; no term at all refuses nobody. ``passing`` are the clusters that match one of them, as a
-    bit set by position; ``findings`` are what could not be judged."""
+    """The required terms, of which one is enough; without any, every cluster passes. ``passing`` is a bit set by
+    position; ``findings`` are what could not be judged."""
 
     index: FleetIndex
     terms: tuple[Term, ...]
@@ -66,9 +66,9 @@ class ClusterAffinityFilter:
 
     @classmethod
     def of(cls, index: FleetIndex, terms: tuple[ClusterSelectorTerm, ...], *, upstream: bool) -> ClusterAffinityFilter:
-        """The filter, judged for all clusters. What cannot be judged does not match and is a finding,
-        ``malformed-requirement`` or ``malformed-property``, if a cluster is left of which it decides, in the order of
-        the terms, each once; with ``upstream`` all findings are a FleetError, as is a label selector that is none."""
+        """The filter, judged for all clusters. What cannot be judged does not match; it is a finding
+        (``malformed-requirement``, ``malformed-property``) if it decides about a cluster that no earlier term matches.
+        With ``upstream`` all findings are a FleetError, and a label selector that is none is a finding too."""
         judged = tuple(_judge(index, number, term, upstream) for number, term in enumerate(terms))
         matched, findings = 0, []
         for number, term in enumerate(judged):
@@ -86,8 +86,8 @@ class ClusterAffinityFilter:
         return cls(index, judged, matched if terms else index.everyone, tuple(dict.fromkeys(findings)))
 
     def refusal(self, position: int) -> ClusterBlocker | None:
-        """One refusal, ``no-term-matches``, whose parts are what the cluster lacks first of each term; None if it
-        matches one of them."""
+        """The refusal ``no-term-matches``, whose parts are what the cluster lacks first of each term; None if it
+        passes."""
         if bitset.has(self.passing, position):
             return None
         parts = tuple(next(_mismatches(self.index, *each, position)) for each in enumerate(self.terms, 1))
@@ -95,7 +95,7 @@ class ClusterAffinityFilter:
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
         """One refusal, ``no-term-matches``, whose parts are all that the cluster lacks, term by term; nothing if it
-        matches one of them."""
+        passes."""
         if bitset.has(self.passing, position):
             return
         parts = (part for each in enumerate(self.terms, 1) for part in _mismatches(self.index, *each, position))
@@ -155,8 +155,8 @@ def _findings(index: FleetIndex, requirement: Requirement, reached: int) -> list
 
 
 def malformed_values(index: FleetIndex, column: PropertyColumn, among: int) -> list[Problem]:
-    """At most one finding, ``malformed-property``: the clusters of ``among`` (a bit set by position) whose value of a
-    property is no quantity."""
+    """At most one finding, ``malformed-property``, about the clusters of ``among`` (a bit set by position) whose value
+    of a property is no quantity."""
     bad = bitset.positions(column.malformed & among)
     if not bad:
         return []

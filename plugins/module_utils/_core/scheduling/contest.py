@@ -39,11 +39,11 @@ KEEPS = "{} keeps the placement until its policy is edited; by these scores it w
 @dataclass(frozen=True, kw_only=True)
 class Contest:
     """``known`` says where the scores are from: ``decided`` now, ``recorded``, or of a decision made afresh (``now``).
-    ``rival`` is the best cluster that was not picked, empty where none was left; ``rule`` is what decided between the
-    two: spread, affinity, name or held, empty where today's scores would not let it win again, or there is no rival.
-    ``terms`` are pairs, of the cluster and its rival (None without one in the fleet), in the order of the preferred
-    terms, by today's facts. With ``lost`` the cluster is the one that was not picked, the ``rival`` holds the
-    placement, and an empty ``rule`` says that today's scores would not let the rival win again."""
+    ``rival`` is the best cluster that was not picked, or one that by these scores would be picked before this one;
+    empty where there is none to compare with. ``rule`` is what decided between the two: spread, affinity, name or held;
+    empty without a rival, and where by these scores the loser would win. ``terms`` are pairs, of the cluster and its
+    rival (None without one in the fleet), one for each preferred term, by today's facts. With ``lost`` the cluster is
+    the one that was not picked, and the ``rival`` holds the placement."""
 
     cluster: str
     known: str
@@ -57,8 +57,8 @@ class Contest:
     @property
     def lines(self) -> tuple[str, ...]:
         """The contest in sentences: both scores and where they are from, or that no other is left; what decided, if
-        that is known; one for each preferred term; and, of a recorded contest, that today's facts give another
-        affinity, if they do."""
+        that is known; one for each preferred term; and, of a recorded contest, that the terms give another affinity by
+        today's facts, if they do."""
         has = f"it has {_words(self.score)}"
         if self.lost and self.rival_score is not None:
             holds = "is picked" if self.known == DECIDED else "holds the placement"
@@ -83,8 +83,8 @@ class Contest:
 
     def as_dict(self) -> dict[str, t.Any]:
         """Plain data without the cluster and ``lost``: ``known``, ``score``, ``rival``, ``rivalScore`` and
-        ``decidedBy`` (the rule), None where there is none; scores with ``spread`` and ``affinity``, 0 for what was not
-        scored. Of ``terms`` only the rival's, as ``rivalTerms``."""
+        ``decidedBy`` (the rule), None where there is none; scores as ``spread`` and ``affinity``, 0 for what was not
+        scored; ``rivalTerms``, the rival's half of ``terms``."""
         return {
             "known": self.known,
             "score": _plain(self.score),
@@ -98,7 +98,7 @@ class Contest:
 @dataclass(frozen=True)
 class Contests:
     """The contests of one placement by its scheduling ``outcome``; ``recorded`` are the decisions of its policy
-    snapshot. Whoever was not picked is compared with holders ``among`` these names, with all if none of them is one."""
+    snapshot. Whoever was not picked is compared with holders ``among`` these names rather than with others."""
 
     outcome: Scheduled
     recorded: tuple[ClusterDecision, ...] = ()
@@ -112,9 +112,10 @@ class Contests:
         return schedule(asked.placement, asked.snapshot, asked.index, ())
 
     def of(self, cluster: str) -> Contest | None:
-        """The contest that gave the placement to the cluster; None for one that does not hold it, for other policies
-        than PickN, and where no contest was recorded and it would be refused today. Of a cluster that keeps it unread
-        only what was recorded, without terms; None if nothing was. FleetError as of ``schedule``."""
+        """The contest that gave the placement to the cluster, as it is decided now, else as it was recorded, else as
+        one made afresh has it. None for one that does not hold it, for other policies than PickN, and where no contest
+        was recorded and it would be refused today. Of a cluster that keeps it unread only what was recorded, without
+        terms. FleetError as of ``schedule``."""
         asked, holder = self.outcome.asked, self.outcome.holders.get(cluster)
         if asked.policy.placement_type != PICK_N:
             return None
@@ -127,9 +128,9 @@ class Contests:
         return self._recorded(cluster) or self._contest_now(cluster)
 
     def lost(self, cluster: str) -> Contest | None:
-        """The contest by which the placement went to another cluster: the last that was picked, or the holder of the
-        lowest score that beats it. None for a cluster that has it, is refused or is not in the fleet, for other
-        policies than PickN, and where no two scores are of one decision. FleetError as of ``schedule``."""
+        """The contest by which the placement went to another cluster. None for a cluster that has it, is refused or is
+        not in the fleet, for other policies than PickN, and where there are no two scores to compare. FleetError as of
+        ``schedule``."""
         outcome, at = self.outcome, self.outcome.asked.index.positions.get(cluster)
         if outcome.asked.policy.placement_type != PICK_N or at is None or cluster in outcome.staying:
             return None

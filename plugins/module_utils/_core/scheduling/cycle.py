@@ -49,13 +49,13 @@ NOTHING = PickResult(selected=[], count=0, wanted=0, fulfilled=False, written=Fa
 class Scheduled:
     """The outcome for one placement.
 
-    ``bindings`` are all bindings afterwards, by name; ``changes`` what was done to them, marks of new homes apart.
-    ``decisions`` are the limited list that KubeFleet puts into a policy snapshot, in its order, none with an ``error``;
-    ``left_out`` is the full list of clusters not picked. ``count`` of ``wanted`` clusters hold the placement, of
-    PickFixed those that are named and can be placed; ``fulfilled`` says that these are enough. ``cycles`` is how many
-    there were, ``ending`` how the last one ended. ``written`` is False where upstream leaves the status alone.
-    ``error`` is upstream's failure of the cycle and occurs only with ``upstream=True``; what was changed before stays.
-    ``unread`` are the clusters that keep the placement beside those, as they could not be read, each with what that is
+    ``bindings`` are all bindings afterwards but those of ``unread``, by name; ``changes`` what was done to them, marks
+    of new homes apart. ``decisions`` are the limited list that KubeFleet puts into a policy snapshot, in its order,
+    none with an ``error``; ``left_out`` is the full list of clusters not picked. ``count`` of ``wanted`` clusters hold
+    the placement, of PickFixed those that are named and can be placed; ``fulfilled`` says that these are enough.
+    ``cycles`` is how many there were, ``ending`` how the last one ended. ``written`` is False where upstream leaves the
+    status alone. ``error`` is upstream's failure of the cycle and occurs only with ``upstream=True``; what was changed
+    before stays. ``unread`` are the clusters that keep the placement because they could not be read, each with why
     (``unreadable.schedule_keeping_unread``); ``schedule`` itself keeps none.
     """
 
@@ -81,7 +81,7 @@ class Scheduled:
     @cached_property
     def holders(self) -> t.Mapping[str, ClusterResourceBinding]:
         """Bindings that are Scheduled or Bound under the current policy and not being deleted, by cluster; of several
-        for one cluster the last by name."""
+        on one cluster the last by name."""
         snapshot = self.asked.snapshot.name
         return {
             each.spec.target_cluster: each
@@ -98,8 +98,8 @@ class Scheduled:
 
     @cached_property
     def left_out(self) -> tuple[PickDecision, ...]:
-        """Every cluster that was looked at and not picked, by name, with the rule that refused it; of PickFixed only
-        those that it names."""
+        """Every cluster of the fleet that does not have the placement afterwards, by name, with why; of PickFixed only
+        those that it names, in the fleet or not."""
         if self.asked.policy.placement_type == PICK_FIXED:
             unplaced = [each for each in self.ending.unplaced if each.cluster not in self.staying]
             return tuple(sorted(unplaced, key=lambda each: each.cluster))
@@ -109,7 +109,7 @@ class Scheduled:
     @cached_property
     def holders_refused_today(self) -> t.Mapping[str, ClusterBlocker]:
         """Holders that today's filters refuse, by name, with the first refusal: they stay, and the next edit of the
-        policy removes them. Empty for PickFixed, of which no filters are asked."""
+        policy removes them. Empty for PickFixed, which asks no filters."""
         asked = self.asked
         if asked.policy.placement_type == PICK_FIXED:
             return {}
@@ -123,10 +123,10 @@ class Scheduled:
         return found
 
     def why_not_picked(self, position: int) -> PickDecision:
-        """Why the cluster at a position, which holds nothing, was not picked, for PickAll and PickN only (of PickFixed
-        ``left_out`` tells it). The outcome is ``filtered`` where a filter or a spread constraint refuses it, else
-        ``scored``: others had a better or an equal score, or the refusal ``not-needed`` says that N clusters hold the
-        placement already."""
+        """Why the cluster at a position, which does not have the placement, was not picked; for PickAll and PickN only
+        (``left_out`` tells it of PickFixed). The outcome is ``filtered`` where a filter or a spread constraint refuses
+        it, else ``scored``: others had a better or an equal score, or the refusal ``not-needed`` says that N clusters
+        hold the placement already."""
         name = self.asked.index.names[position]
         score = self._left_scores.get(name)
         if score:
@@ -138,7 +138,7 @@ class Scheduled:
 
     @cached_property
     def look(self) -> CycleView:
-        """What the last cycle saw, or would have seen where none was needed."""
+        """What the last cycle saw; the filters alone where it asked none."""
         if self.ending.look:
             return self.ending.look
         asked = SchedulingRequest(self.asked.placement, self.asked.snapshot, self.asked.index)
@@ -168,9 +168,8 @@ def schedule(
 
     The policy is that of the placement; ``policy_snapshot`` names it, and bindings made for another snapshot are
     obsolete; ``bindings`` are all of the placement, in any order; ``index`` has the members, and the instant at which
-    they are judged. ``upstream`` brings back all that KubeFleet does by accident. FleetError ``missing-field`` if PickN
-    names no number; with ``upstream`` none is raised: what a cycle fails of first, that or another, is the ``error`` of
-    what is returned.
+    they are judged. FleetError ``missing-field`` if PickN names no number. ``upstream`` brings back all that KubeFleet
+    does by accident; then no FleetError is raised, and what a cycle fails of is the ``error`` of what is returned.
     """
     asked = SchedulingRequest(placement, policy_snapshot, index, upstream)
     before = tuple(bindings)

@@ -30,8 +30,8 @@ class Explanation:
     """One cluster's answer. ``picked``: it has the placement afterwards, also where it only keeps it unread.
     ``changes`` are what scheduling does to its bindings, as of ``BindingChange``, in order: an old one that is being
     deleted is released, and the cluster picked anew. ``would_refuse`` is why a cluster that holds the placement would
-    not be picked afresh. ``blockers`` are all that stands against the cluster, in the order in which upstream judges:
-    ``refusal`` and ``would_refuse`` say only what upstream says, which stops at the first. ``score`` is None where
+    not be picked afresh. ``refusal`` and ``would_refuse`` say only what upstream says, which stops at the first;
+    ``blockers`` are all that stands against the cluster, in the order in which upstream judges. ``score`` is None where
     nothing was scored; ``terms`` and ``spread`` are of PickN alone, ``findings`` of the whole scheduling."""
 
     placement: str
@@ -54,8 +54,8 @@ class Explanation:
 
     def as_dict(self) -> dict[str, t.Any]:
         """Plain data, in camelCase, with ``change`` beside ``changes``; ``score`` as ``affinityScore`` and
-        ``topologySpreadScore``, None without one; ``refusal`` and ``wouldRefuse`` are None where there is none.
-        ``terms`` are the preferred terms, ``spread`` the counts before the last pick."""
+        ``topologySpreadScore``, None without one. ``spread`` are the counts with which the last cycle began, or those
+        of now where none was needed."""
         score = self.score
         return {
             "placement": self.placement,
@@ -77,9 +77,9 @@ class Explanation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """An explanation as one sentence; the fields mean what they mean there. ``change`` is what the cluster ends with:
-    the last of several (``created``, ``rebased``, ``restored``, ``unscheduled``, ``finalizer-removed``), but that an
-    old binding is released only where nothing else is changed; empty for none."""
+    """An explanation as one sentence; the fields mean what they mean there. ``change`` is the last of its changes
+    (``created``, ``rebased``, ``restored``, ``unscheduled``), ``finalizer-removed`` where there is no other; empty for
+    none."""
 
     cluster: str
     picked: bool
@@ -124,7 +124,8 @@ def explain_end(
     placement: ClusterResourcePlacement, holders: t.Container[str], index: FleetIndex, cluster: str
 ) -> Explanation:
     """The answer of a placement that is being deleted, which is not scheduled any more: no cluster has it afterwards.
-    ``holders`` are the clusters with a binding. FleetError ``unknown-cluster`` as of ``explain_outcome``."""
+    ``holders`` are the clusters with a binding. FleetError ``unknown-cluster`` for a cluster that is neither in the
+    fleet nor one of these."""
     holds = cluster in holders
     if not holds and cluster not in index.positions:
         raise _unknown_cluster(cluster, index)

@@ -35,7 +35,7 @@ class Topology:
     """Clusters grouped by their values of some label keys; None stands for a key that a cluster lacks.
 
     ``group_of`` is by position and gives the number of the group. ``domains`` hold, for each key, the value of every
-    group.
+    group; nothing for a fleet without clusters.
     """
 
     group_of: tuple[int, ...]
@@ -43,11 +43,11 @@ class Topology:
 
 
 class FleetIndex:
-    """Built once for each state of the fleet and shared by all placements.
+    """The clusters of a fleet as bit sets, so that many placements can ask the same questions.
 
-    Positions follow cluster names in ascending order. ``now`` is the instant at which eligibility is judged: that of
-    the facts, not the wall clock. ``everyone``, ``leaving`` and ``evacuated`` are bit sets by position. Columns are
-    made at first use; making one twice at once is harmless.
+    Positions follow cluster names in ascending order. ``now`` is the instant at which eligibility is judged.
+    ``everyone``, ``leaving`` and ``evacuated`` are bit sets by position. Columns are made at first use; making one
+    twice at once is harmless.
     """
 
     def __init__(self, clusters: t.Iterable[MemberCluster], now: datetime) -> None:
@@ -66,8 +66,7 @@ class FleetIndex:
         self._topologies: dict[tuple[str, ...], Topology] = {}
 
     def label(self, key: str) -> LabelColumn:
-        """Who carries the label key, and with which value, as bit sets by position; a key that nobody carries has
-        none."""
+        """Who carries the label key, and with which value, as bit sets by position."""
         column = self._labels.get(key)
         if column is None:
             values = self._sets(cluster.metadata.labels.get(key) for cluster in self.clusters)
@@ -77,8 +76,8 @@ class FleetIndex:
         return column
 
     def column(self, name: str, *, upstream: bool = False) -> PropertyColumn:
-        """A property of all clusters, by either of its names, with ``upstream`` by this one alone. ``name`` must be one
-        that can be looked up (``properties.property_name_problem``). KeyError as of ``path_of``."""
+        """A property of all clusters, under its older or its newer name, with ``upstream`` under this one alone.
+        ``name`` must be one that can be looked up (``properties.property_name_problem``)."""
         column = self._properties.get((name, upstream))
         if column is None:
             column = property_column(self.clusters, name, alias=not upstream)
@@ -95,7 +94,7 @@ class FleetIndex:
 
     def topology(self, keys: tuple[str, ...]) -> Topology:
         """The clusters grouped by their values of these label keys, groups numbered in the order of the clusters;
-        without keys all are one group. Of a fleet without clusters there is none."""
+        without keys all are one group."""
         found = self._topologies.get(keys)
         if found is None:
             numbers: dict[tuple[str | None, ...], int] = {}
@@ -107,8 +106,8 @@ class FleetIndex:
         return found
 
     def selected(self, selector: LabelSelector | None) -> int:
-        """Clusters that match a valid selector, as a bit set by position (what is wrong in one is not told); None
-        matches all, as an empty one does."""
+        """Clusters that match a selector, as a bit set by position; None matches all, as an empty one does. The
+        selector must be valid: what is wrong in one is not told."""
         bits = self.everyone
         if selector is None:
             return bits

@@ -21,8 +21,8 @@ TRACKED_NAMESPACES = 200
 
 @dataclass(frozen=True)
 class NamespaceAffinity:
-    """The filter over a fleet, ``upstream`` as of ``namespace_refusal``. ``namespace`` is empty for a cluster-scoped
-    placement, which may go anywhere."""
+    """The filter over a fleet. ``namespace`` is empty for a cluster-scoped placement, which may go anywhere;
+    ``upstream`` as of ``namespace_refusal``."""
 
     index: FleetIndex
     namespace: str
@@ -58,7 +58,7 @@ def namespace_refusal(cluster: MemberCluster, namespace: str, *, upstream: bool)
     collects namespaces and has told none yet; None if it can be.
 
     Members that do not collect namespaces (no condition ``NamespaceCollectionSucceeded``, of whatever status) pass.
-    Where as many are told as the reporting limit allows, one that is not among them passes; with ``upstream`` it is
+    Where as many are told as KubeFleet reports at most, one that is not among them passes; with ``upstream`` it is
     missing.
     """
     if find_condition(cluster.status.conditions, "NamespaceCollectionSucceeded") is None:

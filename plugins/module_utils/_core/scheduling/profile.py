@@ -19,15 +19,15 @@ from .taint_toleration import TaintToleration
 
 
 class Filter(t.Protocol):
-    """What all filters have; positions are those of the index. All three agree: a cluster passes, is not refused, and
-    has no blockers, or none of that."""
+    """What all filters have; positions are those of the index. A cluster that is in ``passing`` has neither a
+    ``refusal`` nor ``blockers``; any other has both."""
 
     @property
     def passing(self) -> int:
         """The clusters that pass, as a bit set by position."""
 
     def refusal(self, position: int) -> ClusterBlocker | None:
-        """Why the cluster at a position does not pass, the one that upstream gives: the first, or one with a part for
+        """Why the cluster at a position does not pass, as upstream gives it: the first reason, or one with a part for
         each alternative; None if it passes."""
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:

@@ -26,7 +26,7 @@ def rounded(value: float) -> int:
 
 def fraction(column: PropertyColumn, position: int, sort_order: str) -> float:
     """The share of the weight in [0, 1] of a cluster with a value, in a column with at least two different values; 0 if
-    these are one as floats, or beyond the same bound (1e300 on either side of zero).
+    lowest and highest are one as floats, or beyond the same bound (1e300 on either side of zero).
 
     Descending gives the highest value all of the weight and the lowest nothing, Ascending, or any other text, the other
     way round. Lowest and highest are those of the whole fleet, clusters that cannot be picked included.
@@ -46,8 +46,8 @@ def _bounded(value: float) -> float:
 
 
 def scores(column: PropertyColumn, sorter: PropertySorter, weight: int) -> tuple[int, ...]:
-    """The score of every cluster by position, its ``fraction`` of the weight, ``rounded``, cached in the column: 0
-    without a value, negative for a negative weight, and 0 for all if there are not two different values."""
+    """The score of every cluster by position, its ``fraction`` of the weight, ``rounded``: 0 without a value, and 0 for
+    all if there are not two different values. Cached in the column."""
     key = (sorter.sort_order, weight)
     found = column.scores.get(key)
     if found is None:
@@ -57,7 +57,7 @@ def scores(column: PropertyColumn, sorter: PropertySorter, weight: int) -> tuple
 
 def beyond_extremes(column: PropertyColumn) -> list[int]:
     """Positions of the values that upstream gives up on, by value: those whose float lies outside of the extremes'
-    floats, as one of an equal value with another spelling may, and all if an extreme is too large for a float."""
+    floats, as that of an equal value with another spelling may, and all if an extreme is too large for a float."""
     if not column.nanos:
         return []
     low, high = column.floats[column.lowest], column.floats[column.highest]

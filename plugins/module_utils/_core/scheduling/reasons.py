@@ -34,13 +34,12 @@ class ClusterBlocker:
     @property
     def sentence(self) -> str:
         """The reason in words, without a full stop, about a cluster that is called "it". KeyError for a code that is
-        not in ``SENTENCES``, or without its details."""
+        not in ``SENTENCES``, or where ``details`` lack what its sentence names."""
         text = SENTENCES[self.code].format(**self.details)
         return text + ": " + "; ".join(part.sentence for part in self.parts) if self.parts else text
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data: ``rule``, ``code`` and the details beside them, which win over these two; ``parts`` as ``terms``,
-        if there are any."""
+        """Plain data: ``rule``, ``code`` and the details beside them; ``parts`` as ``terms``, if there are any."""
         out: dict[str, t.Any] = {"rule": self.rule, "code": self.code, **self.details}
         if self.parts:
             out["terms"] = [part.as_dict() for part in self.parts]
@@ -48,8 +47,7 @@ class ClusterBlocker:
 
 
 def keeps_unread(why: ClusterBlocker) -> str:
-    """What is said after the name of a cluster that keeps the placement because it could not be read, and ``why`` it
-    could not."""
+    """What is said after the name of a cluster that keeps the placement unread, and ``why``."""
     return f"keeps the placement under its former policy, as {why.sentence}"
 
 

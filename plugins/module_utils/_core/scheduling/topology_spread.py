@@ -32,7 +32,8 @@ class DomainCensus:
 
     @classmethod
     def of(cls, counts: t.Mapping[str, int]) -> DomainCensus:
-        """The census of these numbers by domain; without any domain all three are 0, of one domain it is its number."""
+        """The census of these numbers by domain; without any domain all three are 0, of one domain they are its
+        number."""
         ordered = sorted(counts.values())
         if not ordered:
             return cls(counts, 0, 0, 0)
@@ -85,8 +86,7 @@ class TopologySpread:
     """The constraints over one set of holders.
 
     ``worth`` is the score that each constraint gives a domain, REFUSED where it forbids it. ``scores`` are the sums for
-    the groups of ``topology``, whose clusters share all domains (0 for the only one where there are no constraints); at
-    most FORBIDDEN where any constraint forbids.
+    the groups of ``topology``, whose clusters share all domains; at most FORBIDDEN where any constraint forbids.
     """
 
     constraints: tuple[TopologySpreadConstraint, ...]
@@ -124,8 +124,8 @@ class TopologySpread:
                 yield ClusterBlocker(NAME, "skew-too-large", one.as_dict())
 
     def domains(self, position: int) -> tuple[DomainCount, ...]:
-        """The cluster's domain under each constraint, in their order, with the numbers by now: those before it is
-        picked, or, of one that holds the placement already, with it."""
+        """The cluster's domain under each constraint, in their order, with the numbers of these holders (the cluster
+        itself counts if it is one)."""
         group = self.topology.group_of[position]
         rows = zip(self.constraints, self.censuses, self.topology.domains, strict=True)
         return tuple(_domain_count(constraint, census, values[group]) for constraint, census, values in rows)

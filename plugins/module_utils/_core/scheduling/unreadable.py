@@ -44,8 +44,8 @@ UNREAD = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Decided:
-    """``scheduled`` is without the bindings that are kept unread, and names their clusters; ``bindings`` are all of
-    them, by name."""
+    """``scheduled`` is without the bindings that are kept unread, and names their clusters; ``bindings`` are all, by
+    name."""
 
     scheduled: Scheduled
     bindings: tuple[ClusterResourceBinding, ...]
@@ -58,10 +58,10 @@ def schedule_keeping_unread(
     bindings: tuple[ClusterResourceBinding, ...],
 ) -> Decided:
     """What ``schedule`` decides, but that holders keep the placement which a changed policy would drop only because
-    they could not be read (finding ``kept-unreadable``); such a one is no new home of an evacuated cluster any more
-    once another is. Holders that filters refuse today for more than not having been read are the finding
-    ``would-not-be-picked``. Findings are those of ``schedule``, then these, in this order. FleetError as of
-    ``schedule``."""
+    they could not be read, or their MemberCluster is missing (finding ``kept-unreadable``); such a one is no new home
+    of an evacuated cluster any more once another is. Holders that filters refuse today for more than not having been
+    read are the finding ``would-not-be-picked``. Findings are those of ``schedule``, then these, in this order.
+    FleetError as of ``schedule``."""
     asked = SchedulingRequest(placement, policy, index)
     kept = _kept(asked, bindings)
     names = {each.name for each in kept}
@@ -101,8 +101,8 @@ def _kept(asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]
 
 
 def out_of_reach(index: FleetIndex, cluster: str) -> bool:
-    """Whether ``faults`` has against the cluster that it is not heard of, or not known to be healthy, whatever else
-    speaks against it. One that is not in the fleet is not out of reach."""
+    """Whether the cluster is not heard of, or not known to be healthy, by its ``faults``, whatever else speaks against
+    it; False for one that is not in the fleet."""
     position = index.positions.get(cluster)
     found = () if position is None else cluster_eligibility.faults(index.clusters[position], index.now)
     return any(each.code in UNREAD for each in found)

@@ -67,11 +67,11 @@ class Taken:
 class Bindings:
     """The bindings, changed in memory only. At first each is one of, first match wins: deleting (its finalizer goes),
     unscheduled, dangling (its cluster is gone, leaving or evacuated, so it is unscheduled), obsolete (made for another
-    policy), current. The last two and ``unscheduled`` are lists of names, sorted at first; deleting and dangling ones
-    are in none, so that they are not re-used. Of several current and obsolete ones of a cluster all but one are dropped
-    at once, a current one staying before an obsolete and a Bound one before a Scheduled; with ``asked.upstream`` all
-    stay. ``by_name`` has all bindings as they are by now, ``changes`` and
-    ``findings`` what was done and found so far, the oldest first."""
+    policy), current. ``unscheduled``, ``obsolete`` and ``current`` are lists of names; deleting and dangling ones are
+    in none, so that they are not re-used. Of several current and obsolete ones of a cluster all but one are dropped at
+    once, a current one staying before an obsolete and a Bound one before a Scheduled; with ``asked.upstream`` all stay.
+    ``by_name`` has all bindings as they are by now, ``changes`` and ``findings`` what was done and found so far, the
+    oldest first."""
 
     def __init__(self, asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]) -> None:
         self.asked = asked
@@ -113,8 +113,8 @@ class Bindings:
         self.drop_listed(doubles)
 
     def net_changes(self) -> tuple[BindingChange, ...]:
-        """One change for each binding, the last that was made to it, in the order in which they were touched first;
-        unscheduled and then restored is the same as rebased."""
+        """One change for each binding that was changed, the last that was made to it, in the order in which they were
+        touched first; unscheduled and then restored is rebased."""
         net: dict[str, BindingChange] = {}
         for change in self.changes:
             before = net.get(change.binding)
@@ -128,14 +128,13 @@ class Bindings:
         return sorted(name for name in self.current if self.by_name[name].spec.state == state)
 
     def clusters(self, names: t.Iterable[str]) -> int:
-        """The clusters that bindings point at, as a bit set. KeyError for one that is not in the index."""
+        """The clusters that bindings point at, as a bit set by position. KeyError for one that is not in the index."""
         index = self.asked.index
         return bitset.of([index.positions[self._cluster(name)] for name in names], index.size)
 
     def drop(self, names: t.Iterable[str], marks: t.Mapping[str, str] = EMPTY) -> None:
         """Marks the bindings as Unscheduled, in annotations the state before, and ``marks``. With ``asked.upstream``
-        all other annotations are lost. Lists such as ``current`` stay as they are. KeyError for a name that there is
-        not."""
+        all other annotations are lost. The lists, such as ``current``, stay as they are."""
         for name in names:
             binding = self.by_name[name]
             remembered = {**marks, PREVIOUS_STATE: binding.spec.state}
@@ -149,7 +148,7 @@ class Bindings:
             self._note(name, DROPPED)
 
     def drop_listed(self, names: t.Sequence[str]) -> None:
-        """Drops these of the current and obsolete bindings, which are then among the unscheduled ones."""
+        """Drops these of the current and obsolete bindings, which are then in ``unscheduled``."""
         self.drop(names)
         gone = set(names)
         self.current = [name for name in self.current if name not in gone]
@@ -166,13 +165,13 @@ class Bindings:
         self.unscheduled = [name for name in self.unscheduled if name not in left]
 
     def take(self, picks: t.Sequence[Pick]) -> Taken:
-        """Has bindings hold the picked clusters, which no current binding may hold: the old ones (obsolete or
-        unscheduled), or else new ones. Other obsolete ones are dropped. Nothing is written but here in memory.
+        """Has bindings hold the picked clusters, which no current binding may hold: old ones (obsolete or unscheduled),
+        or else new ones. Other obsolete ones are dropped.
 
         A cluster with an obsolete binding and unscheduled ones gets none of these, one without obsolete ones the first
-        of them by name. Upstream patches all, and fails where the state before Unscheduled is not recorded (FleetError
-        ``state-not-remembered``). Here that is one of ``findings``, and what the binding holds tells the state.
-        Upstream also fails (``invalid-name``) where a new binding's name would have a dot.
+        of them by name; upstream patches all. Where the state before Unscheduled is not recorded
+        (``state-not-remembered``), that is one of ``findings``, and what the binding holds tells the state; upstream
+        fails (FleetError). Upstream also fails (``invalid-name``) where a new binding's name would have a dot.
         """
         wanted = {pick.cluster: pick for pick in picks}
         rebase = [name for name in self.obsolete if self._cluster(name) in wanted]
@@ -281,8 +280,8 @@ class Bindings:
 
 
 def binding_name(namespace: str, placement: str, cluster: str, snapshot: str, taken: t.Container[str]) -> str:
-    """The name of a new binding, ``<placement>-<cluster>-<8 hex>``, at most 63 characters; the same for equal inputs,
-    never one of ``taken``."""
+    """The name of a new binding, ``<placement>-<cluster>-<8 hex>``, at most 63 characters, with placement and cluster
+    cut; the same for equal inputs, never one of ``taken``."""
     attempt = 0
     while True:
         seed = "\n".join((namespace, placement, cluster, snapshot, str(attempt)))

@@ -27,8 +27,8 @@ MOST_DECISIONS, MOST_UNSELECTED = 1000, 20
 @dataclass(frozen=True)
 class PickDecision:
     """``outcome`` is picked, scored (passed, but the score was too low, or no more are needed), filtered, ineligible or
-    not-found; in explanations not-named and gone, too. ``score`` is None where nothing was scored, ``refusal`` for one
-    that is picked, which has a ``note`` in its place."""
+    not-found; in explanations not-named and gone, too. ``score`` is None where nothing was scored; a picked one has a
+    ``note`` in place of a ``refusal``."""
 
     cluster: str
     outcome: str
@@ -60,8 +60,8 @@ class PickDecision:
 
 @dataclass(frozen=True)
 class CycleView:
-    """What one cycle saw. ``ranking`` holds who passed and was not picked; without one, nothing was scored. ``spread``
-    is None without constraints."""
+    """What one cycle saw. ``ranking`` holds who passed and was not picked; None where nothing was scored. ``spread`` is
+    None where no constraint was asked."""
 
     index: FleetIndex
     profile: Profile
@@ -70,7 +70,7 @@ class CycleView:
 
     def filtered(self) -> t.Iterator[tuple[int, ClusterBlocker]]:
         """Position and refusal of each cluster that a filter refuses, holders among them, and of each candidate left
-        that a spread constraint refuses; in name order."""
+        that a spread constraint refuses; by name."""
         late = self.ranking.refused(self.spread) if self.ranking else 0
         refused = self.index.everyone & ~self.profile.passing | late
         while refused:
@@ -96,8 +96,8 @@ class CycleView:
 
 
 def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[PickDecision]:
-    """The picked decisions that the bindings of these names record, in their order; of the first 1000. KeyError for a
-    name that ``book`` does not have."""
+    """The picked decisions that the first 1000 of these bindings record, in their order. KeyError for a name that
+    ``book`` does not have."""
     rows = []
     for name in names[:MOST_DECISIONS]:
         spec = book.by_name[name].spec
@@ -110,7 +110,7 @@ def limited(selected: list[PickDecision], look: CycleView | None, *, upstream: b
     """At most 1000 decisions: the selected ones first, then up to 20 others, the best scored and then filtered ones by
     name. Without a ``look`` the selected ones alone.
 
-    Upstream's limit counts holders in the list of filtered clusters although it does not list them.
+    Upstream's limit counts holders that a filter refuses although it does not list them.
     """
     if look is None or len(selected) >= MOST_DECISIONS:
         return tuple(selected[:MOST_DECISIONS])
@@ -131,13 +131,12 @@ def limited(selected: list[PickDecision], look: CycleView | None, *, upstream: b
 
 
 def by_score(decisions: t.Iterable[PickDecision]) -> dict[ClusterScore, str]:
-    """By score the name of the last, in the order given, of the clusters that are picked with it; those picked without
-    one are left out."""
+    """By score the last of the clusters that are picked with it, in the order given."""
     return {each.score: each.cluster for each in decisions if each.selected and each.score}
 
 
 def scored(name: str, score: ClusterScore, equal: str = "") -> PickDecision:
-    """A cluster that could have been picked, and that others stand before: with higher scores, or, where ``equal``
+    """A cluster that could have been picked, but that others stand before: with higher scores, or, where ``equal``
     names the last of them, with the same one."""
     details = {"spread": score.priority_score, "affinity": score.affinity_score}
     blocker = ClusterBlocker(NOT_ENOUGH_SCORE, NOT_ENOUGH_SCORE, details)

@@ -40,13 +40,13 @@ class PickResult:
 
 def take_in_order(book: Bindings, picks: t.Sequence[Pick]) -> list[str]:
     """Has bindings in ``book`` hold the picks, as of ``Bindings.take``, and gives the names of all that hold the
-    placement then, as ``order_of`` does. FleetError as of ``Bindings.take``."""
+    placement then, as of ``order_of``."""
     return order_of(book, book.take(picks))
 
 
 def order_of(book: Bindings, taken: Taken) -> list[str]:
-    """Names of the bindings in ``book`` as a cycle reports them that has just ``taken`` some: new, re-used, then those
-    that were there, Scheduled before Bound."""
+    """Names of the current bindings in ``book`` as a cycle that has just ``taken`` some reports them: new, re-used,
+    then those that were there, Scheduled before Bound."""
     anew = {*taken.created, *taken.patched}
     before = (name for state in (SCHEDULED, BOUND) for name in book.in_state(state))
     return [*taken.created, *taken.patched, *(name for name in before if name not in anew)]

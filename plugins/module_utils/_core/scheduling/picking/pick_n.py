@@ -30,13 +30,13 @@ class CycleFailed(Exception):
 
 
 def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
-    """Lowers the number of current holders in ``book`` to N, Scheduled ones before Bound ones and of each the lowest
-    recorded score first, one without before all, of equal ones the first by name of the cluster, or raises it to N as
-    far as clusters pass. Obsolete holders go, but for those whose clusters are picked again. Where the number is
-    raised, findings are those of ``Profile`` and ``PreferredAffinity.of``, ``skew-beyond-repair`` for a constraint that
-    refuses every cluster, and, not with ``asked.upstream``, ``property-unreported`` for a sorter that decides nothing
-    and ``price-unknown``. FleetError ``missing-field`` without N; CycleFailed where upstream fails, with the FleetError
-    in it."""
+    """Raises the number of current holders in ``book`` to N as far as clusters pass, the best first, or lowers it to N:
+    Scheduled ones go before Bound ones, and of each the lowest recorded score first, one without before all. Obsolete
+    holders go, but for those whose clusters are picked again. Where the number is raised, findings are those of
+    ``Profile`` and ``PreferredAffinity``, ``skew-beyond-repair`` for a constraint that refuses every cluster with its
+    key, and, not with ``asked.upstream``, ``property-unreported`` and ``price-unknown`` for preferences that decide
+    nothing, or not between all. FleetError ``missing-field`` without N; CycleFailed where upstream fails, with the
+    FleetError in it."""
     wanted = asked.policy.number_of_clusters
     if wanted is None:
         where = f"{asked.placement.kind}/{asked.placement.key} spec.policy.numberOfClusters"

@@ -52,7 +52,7 @@ class Ranking:
 
     def best_left(self, spread: TopologySpread | None, most: int) -> list[tuple[str, ClusterScore]]:
         """The next candidates that ``spread`` allows, at most ``most``, best first, as if no pick changed the spread;
-        they are left where they are."""
+        none is taken out."""
         rows = [
             zip(repeat(score), reversed(keys), strict=False)
             for keys, score in zip(self.groups, self._scores(spread), strict=True)

@@ -93,10 +93,9 @@ def read_overlay(document: t.Any, fleet: t.Collection[str], where: str = "") -> 
 
 def overlaid(clusters: t.Iterable[MemberCluster], overlay: Overlay, now: datetime) -> tuple[MemberCluster, ...]:
     """The clusters as the overlay supposes them, in their order without those that are gone, new ones last: these were
-    heard of at ``now``, the instant of the facts, and have the labels, taints and facts of the cluster, as it was
-    given, that they are ``like``, which may be one that is gone, but not the mark of an evacuation. Changes of clusters
-    that are not there do nothing. KeyError as of ``properties.path_of``, which an overlay of ``read_overlay`` does not
-    give."""
+    heard of at ``now``, and have the labels, taints and facts of the cluster that they are ``like``, as it was given
+    (it may be gone), but not the mark of an evacuation. Changes of clusters that are not there do nothing. The names of
+    properties must be ones that can be looked up, as those of ``read_overlay`` are."""
     known = {each.metadata.name: each for each in clusters}
     kept = [_changed(each, overlay.change.get(name)) for name, each in known.items() if name not in overlay.gone]
     return (*kept, *(_joined(each, known, now) for each in overlay.new))

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a placement would do if the fleet, or N (of PickN, else ``not-for-placement-type``), were another: clusters that
-gain or lose it or keep it only until the policy is edited, and why; both schedulings are real, only the second fleet is
-not."""
+"""What a placement would do if the fleet, or N of a PickN placement, were another: clusters that gain or lose it or
+keep it only until the policy is edited, and why (``not-for-placement-type``); both schedulings are real, only the
+second fleet is not."""
 
 from __future__ import annotations
 
@@ -58,10 +58,9 @@ class Difference:
 @dataclass(frozen=True, kw_only=True)
 class Differences:
     """``rows`` by cluster: all that gain or lose the placement, and those that keep it but would not be picked afresh
-    any more. ``kept`` are the names of all that keep it, ``until_edit`` is how many of these would not be picked
-    afresh, today or not; ``fulfilled`` says before and after whether the policy is. ``findings`` are those that only
-    the second fleet raises.
-    """
+    any more. ``kept`` are the names of all that keep it, ``until_edit`` is how many of them the second fleet's filters
+    refuse, whether the first's do or not; ``fulfilled`` says before and after whether the policy is. ``findings`` are
+    those that only the second fleet raises."""
 
     placement: str
     rows: tuple[Difference, ...]
@@ -71,7 +70,7 @@ class Differences:
     findings: tuple[Problem, ...] = ()
 
     def named(self, change: str) -> tuple[str, ...]:
-        """The clusters of the rows with this ``change`` (gained, lost, kept), by name; empty for any other text."""
+        """The clusters of the rows with this ``change`` (gained, lost, kept), by name."""
         return tuple(each.cluster for each in self.rows if each.change == change)
 
     @property
@@ -107,8 +106,7 @@ class Differences:
         return f"{said}."
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data: the sentence, names of clusters, both values of ``fulfilled``, rows and findings; clusters and
-        rows by name."""
+        """Plain data: the sentence, names of clusters, both values of ``fulfilled``, rows and findings."""
         return {
             "placement": self.placement,
             "sentence": self.sentence,
@@ -131,9 +129,8 @@ def what_if(
     supposed: FleetIndex | None = None,
 ) -> Differences:
     """What would become of the placement if the fleet were as ``overlay`` supposes: decided over the fleet as it is and
-    over that, as a plan does. ``supposed`` is its ``supposed_fleet``, where that is there already; None: it is made
-    here. Nothing is written. FleetError ``not-for-placement-type`` if N is given and it is not PickN, and as of
-    ``schedule``."""
+    over that, as a plan does. ``supposed`` is its ``supposed_fleet``, where that is there already. Nothing is written.
+    FleetError ``not-for-placement-type`` if N is given and it is not PickN, and as of ``schedule``."""
     recorded = tuple(bindings)
     wanted = _with_number(placement, overlay.number_of_clusters)
     return differences(
@@ -145,15 +142,14 @@ def what_if(
 
 
 def supposed_fleet(index: FleetIndex, overlay: Overlay) -> FleetIndex:
-    """The fleet as ``overlay`` supposes it, at the instant of ``index``; one for all placements, whose columns are
-    shared. KeyError as of ``overlaid``."""
+    """The fleet as ``overlay`` supposes it, at the instant of ``index``; one will do for all placements."""
     return FleetIndex(overlaid(index.clusters, overlay, index.now), index.now)
 
 
 def differences(before: Scheduled, after: Scheduled) -> Differences:
     """What differs between two schedulings of one placement, with the reason of each change: clusters that gain or lose
-    it, and those that keep it but would not be picked afresh any more. One that keeps it unread then has no row, and
-    does not count in ``until_edit``."""
+    it, and those that keep it but would not be picked afresh any more. One that keeps it unread in the second has no
+    row, and does not count in ``until_edit``."""
     had, has = before.staying, after.staying
     rows = []
     for cluster in sorted(had | has):
