@@ -42,9 +42,9 @@ Bindings = t.Sequence[ClusterResourceBinding]
 
 @dataclass(frozen=True, kw_only=True)
 class Arithmetic:
-    """A budget with its numbers: of ``total`` bindings, under maxUnavailable those that are missing among them,
-    ``available`` are available, and ``allowed`` more may go; ``limit`` is maxUnavailable or minAvailable as a number, 0
-    where neither is set; of both it is maxUnavailable."""
+    """A budget with its numbers: of ``total`` bindings ``available`` are available, and ``allowed`` more may go; under
+    maxUnavailable the total has those that are missing too, but for upstream. ``limit`` is maxUnavailable, or else
+    minAvailable, as a number; 0 where neither is set."""
 
     available: int
     total: int
@@ -54,9 +54,9 @@ class Arithmetic:
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionVerdict:
-    """``yes``: the eviction can be judged (``valid``), or is permitted. ``why`` is a code for programs: ``valid``,
-    ``budget``, or a key of ``INVALID`` or ``OUTCOMES``; ``message`` says it to people. ``arithmetic`` is there where a
-    budget decided."""
+    """``yes``: the eviction can be judged, or is permitted. ``why`` is a code for programs: ``valid``, ``budget``, or a
+    key of ``INVALID`` or ``OUTCOMES``; ``message`` says it to people. ``arithmetic`` is there where a budget
+    decided."""
 
     yes: bool
     why: str
@@ -66,11 +66,9 @@ class EvictionVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Evicted:
-    """The eviction with its conditions, and the one binding to delete, None also where that is being deleted already.
-
-    ``valid`` and ``executed`` are this attempt's verdicts; both are None for an eviction that is over already,
-    ``executed`` also for an invalid one. The binding must be deleted in the version that was judged.
-    """
+    """The eviction with its conditions, and the one binding to delete, in the version that was judged; None also where
+    that is being deleted already. ``valid`` and ``executed`` are this attempt's verdicts; both are None for an eviction
+    that is over already, ``executed`` also for an invalid one."""
 
     eviction: ClusterResourcePlacementEviction
     deleted: ClusterResourceBinding | None = None
@@ -112,7 +110,7 @@ def judged_eviction(
     """The eviction once it is judged, and the binding that is to be deleted, if any; ``bindings`` are all of the
     placement, ``placement`` and ``budget`` None where there is none. It is tried once, whatever comes of it: one that
     is over comes back as it is, and one that was begun has been executed where its binding is gone, but is invalid
-    where its placement is, ends by now or has become PickFixed.
+    where its placement is gone, ends by now or has become PickFixed.
 
     Where the budget has to decide, FleetError ``not-a-count`` for its limit, ``number-of-clusters-missing`` for PickN
     without a number. ``upstream`` brings back KubeFleet's arithmetic, which takes what is no count for 0, and its wider
@@ -186,12 +184,13 @@ def arithmetic(
     *,
     upstream: bool = False,
 ) -> Arithmetic:
-    """How many more bindings the budget lets go, never less than 0; 0 where it sets no limit, and by maxUnavailable if
-    it sets both. Percentages are of the clusters asked for (of none for PickAll), and round up. Bindings of any state
-    count. FleetError as of ``judged_eviction``.
+    """How many more bindings the budget lets go, at least 0, by maxUnavailable if it sets both limits; 0 if it sets
+    none. Percentages are of the clusters asked for (of none for PickAll), and round up. Bindings of any state count.
+    FleetError as of ``judged_eviction``.
 
-    A cluster that the policy asks for and that has no binding is unavailable: nothing picks another one before the next
-    apply. Upstream's scheduler does at once, so that for it a missing binding does not count.
+    Under maxUnavailable a cluster that the policy asks for and that has no binding is unavailable: nothing picks
+    another one before the next apply. Upstream's scheduler does at once, so that for it a missing binding does not
+    count.
     """
     total = len(bindings)
     if not upstream and budget.spec.max_unavailable is not None:

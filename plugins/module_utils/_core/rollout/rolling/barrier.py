@@ -20,7 +20,7 @@ CLEANING_UP, TWO_BINDINGS = "cleaning-up", "two-bindings"
 class Barrier:
     """What bindings that share a cluster hold back: ``blocked`` gives the reason by cluster (``cleaning-up``,
     ``two-bindings``), ``findings`` are live bindings after the first of a cluster. ``error`` is what stops upstream's
-    whole rollout, None for nothing."""
+    whole rollout, if anything does."""
 
     blocked: t.Mapping[str, str]
     findings: tuple[Problem, ...]
@@ -28,11 +28,11 @@ class Barrier:
 
 
 def barrier(bindings: t.Sequence[RolloutBinding]) -> Barrier:
-    """What several bindings on a cluster hold back: it waits while a former binding is being removed (``cleaning-up``)
-    or two live ones are there (``two-bindings``, a finding for each after the first, in the order of ``bindings``;
-    where both are so, this is the reason). Unscheduled ones that are not being deleted are live, too. What is blocked
-    may still be removed (``decide``). The error is the first finding, else that one that is or was Bound stands beside
-    one that is being removed."""
+    """What several bindings on a cluster hold back: it is blocked while a former binding is being removed
+    (``cleaning-up``), or two live ones are there (``two-bindings``, with a finding for each after the first, in the
+    order of ``bindings``); of both the latter is the reason. Unscheduled ones that are not being deleted are live, too.
+    What is blocked may still be removed (``decide``). The error is the first finding, else that a binding that is or
+    was Bound stands beside one that is being removed."""
     leaving = {each.cluster for each in bindings if each.deleting}
     live: dict[str, RolloutBinding] = {}
     blocked: dict[str, str] = {}

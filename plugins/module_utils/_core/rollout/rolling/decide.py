@@ -72,8 +72,8 @@ class RolloutAct:
 
     @property
     def operation(self) -> str:
-        """The name of the act among all of the rollout: binding, generation, and what is done (``apply`` for all that
-        changes the cluster), parted by dots; removals have no generation."""
+        """The name of the act: binding, generation, and what is done (``apply`` for bind, update and push), parted by
+        dots; removals have no generation."""
         if self.action == REMOVE:
             return f"{self.binding}.{REMOVE}"
         return f"{self.binding}.{self.generation}.{self.action if self.action in RECORDED else 'apply'}"
@@ -82,11 +82,9 @@ class RolloutAct:
 @dataclass(frozen=True, kw_only=True)
 class RolloutReport:
     """What a decision came to. ``outcome`` says how far it got (``ignored``, ``apply-strategy-pushed``,
-    ``cleaning-up``, ``no-content``, ``up-to-date``, ``rolling``); only the last two have a calculation.
-
-    ``waits`` are in the order of the names of bindings, of each one at most. ``findings`` are bindings that share a
-    cluster (``two-bindings``). ``error`` is upstream's failure and occurs only with ``upstream=True``.
-    """
+    ``cleaning-up``, ``no-content``, ``up-to-date``, ``rolling``); the last two have a calculation. ``waits`` are in the
+    order of the names of bindings, of each one at most. ``findings`` are bindings that share a cluster
+    (``two-bindings``). ``error`` is upstream's failure and occurs only with ``upstream=True``."""
 
     outcome: str = ""
     waits: tuple[BindingWait, ...] = ()
@@ -107,9 +105,9 @@ class RolloutState:
 class RolloutSeen:
     """With ``applied_only`` a cluster counts as ready once everything is applied and the waiting period is over, even
     if its objects are not available. ``out_of_reach`` are clusters on which nothing is begun now, each with the reason:
-    budgets count them as they were recorded last, as KubeFleet does, and an evacuated cluster does not count on them
-    (``kept_for_homes``). With ``empty_first`` evacuated clusters are emptied before their new homes have it.
-    ``upstream`` brings back all that KubeFleet does by accident."""
+    budgets count them as they were recorded last, as KubeFleet does, but they are no new homes (``kept_for_homes``).
+    With ``empty_first`` evacuated clusters are emptied before their new homes have it. ``upstream`` brings back all
+    that KubeFleet does by accident."""
 
     placement: ClusterResourcePlacement
     wanted: WantedContent
@@ -123,12 +121,12 @@ RolloutDecision = Decision[RolloutState, RolloutAct]
 
 
 def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDecision:
-    """Which bindings of a placement begin to change at ``now``; their order does not matter, and those of the new state
-    come by name. Acts that change a cluster are in the order in which budgets were spent, behind those that are only
-    recorded (hold, mark-started). Nothing is done for a placement that is being deleted or of another strategy than
-    RollingUpdate; another apply strategy is pushed before anything else, and nothing else with it; nothing more is done
-    while there is no resource snapshot. ``wake_at`` is ``now`` after such a push, None in the other two of these cases,
-    else when time alone makes a binding ready, but for upstream.
+    """Which bindings of a placement begin to change at ``now``; those of the new state come by name. Acts that change a
+    cluster are in the order in which budgets were spent, behind those that are only recorded (hold, mark-started).
+    Nothing is done for a placement that is being deleted or of another strategy than RollingUpdate; another apply
+    strategy is pushed before anything else, and nothing else with it; nothing more is done while there is no resource
+    snapshot. ``wake_at`` is ``now`` after such a push, None in the other two of these cases, else when time alone makes
+    a binding ready; upstream has times of its own.
 
     FleetError ``not-a-count`` for maxUnavailable or maxSurge where a binding wants a change, but for upstream;
     ``number-of-clusters-missing`` for PickN without a number.
@@ -153,8 +151,8 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
 def acts_in_flight(state: RolloutState) -> tuple[RolloutAct, ...]:
     """What was begun and has not ended, in the order of the bindings' names: an update where a Bound binding has no
     condition (Applied, Available, DiffReported) of its present generation yet, a removal where the binding is being
-    deleted. The conductor stays as long as there are any, but for clusters out of reach: that is for ``acts_in_flight``
-    of its steering (``_fleet.placements.rollout``), which makes its own of these."""
+    deleted. Whether the clusters are in reach is not asked; what the conductor stays for is in
+    ``_fleet.placements.rollout``."""
     return tuple(act for each in sorted_by_name(state.bindings) if (act := _in_flight(each)) is not None)
 
 

@@ -71,7 +71,7 @@ EVENT = None
 
 @dataclass(frozen=True, kw_only=True)
 class StagedState:
-    """The run, which is all that is stored; ``failure`` is what ended it in this very decision, None for nothing."""
+    """The run, which is all that is stored; ``failure`` is what ended it in this very decision, if anything did."""
 
     run: ClusterStagedUpdateRun
     failure: RunFailure | None = field(default=None, compare=False)
@@ -95,8 +95,7 @@ class StageStep:
 
 
 def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDecision:
-    """The next state of a staged update run and what is to be done for it; the order of ``seen`` does not matter, but
-    to upstream, of resources marked as the latest.
+    """The next state of a staged update run and what is to be done for it.
 
     An act is decided again until it is seen done. Waits are what may pass by itself. A run of which Initialize is
     wanted only begins, and is checked and left alone after that; with Run it goes on, with Stop, or any other word,
@@ -134,9 +133,8 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
 
 def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
     """Clusters whose turn has begun and has not ended well, in the order of stages, the delete stage last. Empty for a
-    run that has ended, or was stopped: nobody follows it. The conductor does not stay for all of these: that is for
-    ``acts_in_flight`` of its steering (``_fleet.placements.staged.steering``), which names those whose answer is not
-    there yet."""
+    run that has ended, or was stopped: nobody follows it. Which of these the conductor stays for is in
+    ``_fleet.placements.staged.steering``."""
     if has_ended_or_stopped(state):
         return ()
     deletion = state.run.status.deletion_stage_status
@@ -149,8 +147,8 @@ def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
 
 
 def has_ended_or_stopped(state: StagedState) -> bool:
-    """Whether a staged update run has ended, or stands until it is told to go on; also if it was told so since, until
-    its next step."""
+    """Whether a staged update run has ended, or stands until it is told to go on, and, once it is told, until its next
+    step."""
     progress = find_condition(state.run.status.conditions, PROGRESSING)
     return is_over(state.run) or (progress is not None and progress.reason == RUN_STOPPED[1])
 
@@ -175,9 +173,8 @@ def _decision(
 
 
 def is_over(run: ClusterStagedUpdateRun) -> bool:
-    """Whether a staged update run could not begin, or has ended, at whatever generation: it is never revived, and an
-    edit of its wanted state does not begin it again. ``Succeeded`` or ``Initialized`` that is Unknown is no end here,
-    though ``state_of`` takes the first for one."""
+    """Whether a staged update run could not begin, or has ended, at whatever generation: it is never revived.
+    ``Succeeded`` or ``Initialized`` that is Unknown is no end here, though ``state_of`` takes the first for one."""
     conditions = run.status.conditions
     return _said(conditions, SUCCEEDED, TRUE, FALSE) or _said(conditions, INITIALIZED, FALSE)
 

@@ -32,9 +32,8 @@ def deletion_step(
     scene: RunContext, stage: StageUpdatingStatus, *, stopping: bool
 ) -> tuple[StageUpdatingStatus, list[Action]]:
     """The stage and what is to be done in it: all bindings are deleted at once, and a cluster is done when its binding
-    is gone; of two bindings on one cluster the last by name goes first. While ``stopping``, none begins.
-
-    One that is recorded as begun and is not being deleted is deleted now: who recorded it ended before it could.
+    is gone; of two bindings on one cluster the last by name goes first. While ``stopping``, none begins. A binding
+    whose deletion is recorded as begun and was not asked for is deleted now: who recorded it ended before it could.
 
     RunRefused if a cluster that is done has a binding again (``contradiction``; for upstream also instead of deleting
     anew), or one loses the placement that is not in the stage (``clusters-changed``).

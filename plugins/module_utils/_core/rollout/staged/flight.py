@@ -48,8 +48,8 @@ DONE, GOING_ON, TROUBLED = "done", "going-on", "troubled"
 class Flight:
     """What one look at a stage found: its clusters as they are by now, acts, how many are ``in_flight`` now and
     ``finished`` now or before, whether one was started. ``problems`` may pass; ``failure`` ends the run. ``troubled``
-    and ``stuck`` are names of clusters, ``stuck_from`` is when the next one in flight will have been so for too long;
-    None if none will."""
+    and ``stuck`` are names of clusters, ``stuck_from`` is when the next one in flight will have been so for too
+    long."""
 
     scene: RunContext
     stage: StageUpdatingStatus
@@ -77,10 +77,10 @@ class Flight:
 
 def update_clusters(scene: RunContext, stage: StageUpdatingStatus, limit: int) -> Flight:
     """One walk over the stage's clusters in order, with at most ``limit`` in flight; those behind are left as they are,
-    and not counted, and so are, but for upstream, those that have not begun behind one that fails the run. The
-    ``stage`` itself stays as it is (``stage_after`` makes the next). A place that one cluster leaves is taken by the
-    next in the same walk. Failures are ``cluster-failed``, ``binding-missing`` and ``pre-empted``, problems
-    ``cluster-troubled``; a cluster is stuck after 5 minutes."""
+    and not counted, and so are, but for upstream, those that have not begun behind one that fails the run. A place that
+    one cluster leaves is taken by the next in the same walk. Failures are ``cluster-failed``, ``binding-missing`` and
+    ``pre-empted``, problems ``cluster-troubled``; a cluster is stuck after 5 minutes. The ``stage`` itself stays as it
+    is: ``stage_after`` makes the next."""
     flight = Flight.of(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:
@@ -99,8 +99,7 @@ def update_clusters(scene: RunContext, stage: StageUpdatingStatus, limit: int) -
 def finish_clusters(scene: RunContext, stage: StageUpdatingStatus) -> Flight:
     """One walk while the run stops: nothing starts, but a cluster that is only recorded as started gets its content.
     Clusters that have ended, or not begun, are left as they are, and not counted. The only failure is
-    ``binding-missing``: as in KubeFleet, whether the binding still names the run's content is not asked. Problems and
-    what is stuck as of ``update_clusters``."""
+    ``binding-missing``: as in KubeFleet, whether the binding still names the run's content is not asked."""
     flight = Flight.of(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:
@@ -260,8 +259,8 @@ def _without_binding(cluster: ClusterUpdatingStatus) -> str:
 
 
 def stage_after(flight: Flight) -> StageUpdatingStatus:
-    """The stage after the walk: under way if a cluster was started in it, else as it was. A stage that was stopped
-    counts as under way again as soon as a cluster is in flight; upstream waits for the next one to start."""
+    """The stage after the walk: under way if a cluster was started in it or, but for upstream, is in flight, also if it
+    was stopped before; else as it was."""
     stage = replace(flight.stage, clusters=tuple(flight.clusters))
     resumed = not flight.scene.upstream and flight.in_flight > 0
     return flight.marks.stage_started(stage) if flight.any_started or resumed else stage

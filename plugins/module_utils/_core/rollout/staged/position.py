@@ -29,12 +29,12 @@ ALL_DONE = -1
 
 
 def resume(scene: RunContext) -> tuple[RunContext, int]:
-    """The run with its bindings, and the index of the stage whose turn it is.
+    """The run with its bindings, and the index of the stage whose turn it is: that after the last is the delete stage,
+    ALL_DONE means that this is over too.
 
-    The index after the last stage is the delete stage, ALL_DONE means that that is over too. RunRefused if placement,
-    policy, stages or clusters differ from what the run recorded, a stage has failed, or the record contradicts itself,
-    and as of ``with_placement``, ``with_policy``, ``with_bindings`` and ``laid_out``; NotYet as of the second and the
-    third, while the placement is being scheduled anew.
+    RunRefused if placement, policy, stages or clusters differ from what the run recorded, a stage has failed, or the
+    record contradicts itself, and as of ``with_placement``, ``with_policy``, ``with_bindings`` and ``laid_out``; NotYet
+    as of the second and the third, while the placement is being scheduled anew.
     """
     recorded = scene.status
     today, policy = with_policy(with_placement(scene))

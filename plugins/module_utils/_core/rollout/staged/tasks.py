@@ -43,7 +43,7 @@ from .world import (
 @dataclass(frozen=True, kw_only=True)
 class Tasks:
     """The stage after a look at its tasks, and the ``actions`` that ask for approvals and take them. ``wake_at`` is
-    when the last wait ends, None if there is none to end."""
+    when the timed wait ends, if there is one to end."""
 
     stage: StageUpdatingStatus
     passed: bool
@@ -97,7 +97,7 @@ def tasks_after_stage(scene: RunContext, stage: StageUpdatingStatus, config: Sta
 def owed_acceptances(scene: RunContext) -> tuple[Action, ...]:
     """The acts that are still owed to approvals: ``AcceptApproval``, in the order of the stages, for each that is
     recorded as taken while its request does not say so, since who took it ended before it could; none for a request
-    that is gone, none where the scene is ``upstream``."""
+    that is gone, and none for upstream."""
     requests = {each.name: each for each in scene.world.approvals}
     taken = (
         task.approval_request_name
