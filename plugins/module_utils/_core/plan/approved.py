@@ -44,9 +44,8 @@ AGAIN = "plan again with write_plan, and have that approved"
 
 @dataclass(frozen=True, kw_only=True)
 class Approved:
-    """``digest`` was computed from what the file shows; ``changes`` has a line for each placement, with all its
-    clusters, kept ones too, in the order of the file: ``web: west lost, east kept``, and ``web: `` for one without
-    clusters."""
+    """``digest`` was computed from what the file shows; ``changes`` has a line for each placement with its clusters,
+    kept ones too, in the order of the file: ``web: west lost, east kept``, or ``web: `` without clusters."""
 
     digest: str
     changes: tuple[str, ...]
@@ -57,7 +56,7 @@ def read_approved(document: t.Any, where: str) -> Approved:
     problems. Whether it is approved, and for whom, is not asked here.
 
     FleetError ``plan-invalid`` with everything that has not its form (fields that no digest covers are not looked at),
-    ``plan-too-old`` (also without ``schema``) or ``plan-too-new`` for another schema, ``plan-doctored`` when the file
+    ``plan-too-old`` (also without ``schema``) or ``plan-too-new`` for another schema, ``plan-doctored`` where the file
     shows something else than its digests stand for, or lists a placement or a cluster of one twice.
     """
     if not isinstance(document, dict) or "digest" not in document:

@@ -55,9 +55,9 @@ def plan_digest(
 
 
 def document_digest(plan: t.Mapping[str, t.Any]) -> str:
-    """The digest of a placement's plan out of what ``PlacementPlan.as_dict`` wrote, the digest in it not looked at:
-    equal to its ``plan_digest``. KeyError or TypeError for a document of another form, FleetError ``not-json`` for a
-    text that is not Unicode."""
+    """The digest of a placement's plan out of what ``PlacementPlan.as_dict`` wrote, computed anew: equal to its
+    ``plan_digest``. KeyError or TypeError for a document of another form, FleetError ``not-json`` for a text that is
+    not Unicode."""
     clusters = plan["clusters"]
     some_get = any(row["change"] != LOST for row in clusters)
     apart = [
@@ -83,14 +83,14 @@ def document_digest(plan: t.Mapping[str, t.Any]) -> str:
 
 def plans_digest(digests: t.Mapping[str, str]) -> str:
     """One digest (hex SHA-256) for the plans of several placements, from theirs by name; that of a single one is its
-    own, that of none is one of an empty map."""
+    own."""
     if len(digests) == 1:
         return next(iter(digests.values()))
     return digest_of(dict(digests))
 
 
 def contents_digest(plan: PlacementPlan, prune_kinds: t.Iterable[str] = (), *, empty_first: bool = False) -> str:
-    """The digest (hex SHA-256) of everything that any cluster is to get, whether it has it already or not, and of the
+    """The digest (hex SHA-256) of everything that clusters are to get, whether they have it already or not, and of the
     options by which more may be deleted (``prune_kinds``, in any order), or sooner (``empty_first``)."""
     kinds = sorted(set(prune_kinds))
     options = {**({"pruneKinds": kinds} if kinds else {}), **({"emptyFirst": True} if empty_first else {})}

@@ -41,8 +41,7 @@ SCHEMA = 2
 
 
 def reference(each: ObjectId) -> dict[str, str]:
-    """An object in the JSON of a plan: ``apiVersion``, and ``object`` such as ``Deployment shop/web``. Kinds of one
-    name in two groups are two objects."""
+    """An object in the JSON of a plan: ``apiVersion``, and ``object`` such as ``Deployment shop/web``."""
     return {"apiVersion": each.api_version, "object": str(each)}
 
 
@@ -94,10 +93,9 @@ class ClusterPlan:
     ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``, ``evicted``, ``evacuated``,
     ``left-behind``), ``reason`` the same in words. The scores are None where nothing was scored. ``decided`` says that
     an earlier run or an eviction has recorded already that it loses the placement, be it picked again by now.
-    ``outdated`` says of one that keeps it that another content is recorded there, whatever the cause.
-
-    ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
-    label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
+    ``outdated`` says of one that keeps it that another content is recorded there, whatever the cause. ``prune`` are
+    objects that are held there and would be deleted, ``release`` those that would stay there without our label.
+    ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
     ``begun`` are the keys of all objects of a write that was begun there and is not known to have ended.
     """
 
@@ -121,8 +119,8 @@ class ClusterPlan:
 
     @property
     def counted(self) -> int:
-        """How many of the objects that are deleted the brake on objects counts: ``prune``, and those of ``leftover``
-        that are ``begun``."""
+        """How many of the objects that are deleted the brake on objects counts: ``prune``, and what of ``leftover`` is
+        ``begun``."""
         return len(self.prune) + sum(each.key in self.begun for each in self.leftover)
 
     @property
@@ -133,15 +131,16 @@ class ClusterPlan:
     @property
     def decides_change(self) -> bool:
         """Whether a run has something to do for it by the records; what the member has is not looked at. True for one
-        that gains or loses the placement, also where the loss is recorded already, but of cause ``left-behind`` only
-        until it is; of one that keeps it where its content changes, its loss was recorded, or something leaves it."""
+        that gains or loses the placement, also where the loss is recorded already (but of cause ``left-behind`` only
+        until it is), and for one that keeps it where its content changes, its loss was recorded, or something leaves
+        it."""
         if self.cause == LEFT_BEHIND:
             return not self.decided
         return not self.stays or self.decided or bool(self.leaving)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The cluster as plan files have it, without ``decided``, ``outdated``, ``begun``; scores, None where nothing
-        was scored, as ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``, in their order."""
+        """The cluster as plan files have it, without ``decided``, ``outdated``, ``begun``; scores as ``affinityScore``
+        and ``topologySpreadScore``, None where nothing was scored; objects as of ``reference``."""
         return {
             "cluster": self.cluster,
             "change": self.change,
@@ -155,7 +154,7 @@ class ClusterPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Moves:
-    """What goes from one placement to another on a cluster: of what leaves, ``handed`` is released and never deleted;
+    """What goes from one placement to another on a cluster: of what leaves, ``handed`` is released and not deleted;
     ``takes`` are, by object, IDs of ApplySets: it may be taken over although it bears one of them. ``originals``: the
     objects were selected on this very cluster, so that all that leaves it is released."""
 
@@ -170,7 +169,7 @@ NO_MOVES = Moves()
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
     """A cluster that is not picked, and the rule that refused it: the name of a plugin of the scheduler, ``PickFixed``
-    for a name that is not found, or of PickN ``not-enough-score`` or ``not-needed``."""
+    for a name that is not found, or of PickN ``not-enough-score`` or ``not-needed``; ``reason`` in words."""
 
     cluster: str
     rule: str
@@ -242,8 +241,7 @@ class PlacementPlan:
         return WantedContent(resource_snapshot=self.resource_snapshot, overrides=self.overrides)
 
     def objects_on(self, cluster: str) -> tuple[Rendered, ...]:
-        """What the cluster is to hold, in hash order as ``objects``. It is not asked whether the cluster is to hold the
-        placement: for one without overrides, or unknown, these are ``objects``."""
+        """What the cluster is to hold, in hash order, if it is to hold the placement, which is not asked."""
         return self.rendered.get(cluster, self.objects)
 
     def left_out_on(self, cluster: str) -> tuple[ObjectId, ...]:
@@ -253,19 +251,20 @@ class PlacementPlan:
 
     @property
     def picked(self) -> int:
-        """How many clusters the policy has found. Those that keep the placement only because they could not be read are
-        not counted."""
+        """How many clusters the policy has found, without those that keep the placement only because they could not be
+        read."""
         return sum(1 for each in self.clusters if each.change != LOST and each.cause != KEPT_UNREADABLE)
 
     @property
     def unread(self) -> int:
-        """How many clusters keep the placement only because they could not be read; ``picked`` does not count them."""
+        """How many clusters keep the placement only because they could not be read."""
         return sum(1 for each in self.clusters if each.change != LOST) - self.picked
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Every cluster that was looked at and does not get the placement, those that lose it among them, by name; of
-        PickFixed only those that it names. Empty where the placement ends, in an eviction and in a staged run."""
+        """Every cluster of the fleet that does not get the placement, those that lose it among them, by name, with the
+        rule; of PickFixed only those that it names, in the fleet or not. Empty where the placement ends, in an eviction
+        and in a staged run."""
         staying = {each.cluster for each in self.clusters if each.change != LOST}
         return tuple(
             LeftOut(cluster=each.cluster, rule=each.rule, reason=each.reason)
@@ -307,8 +306,7 @@ class PlacementPlan:
         )
 
     def clusters_with(self, change: str) -> tuple[str, ...]:
-        """Names of the clusters with this ``change`` (``gained``, ``kept``, ``lost``), in the order of the plan. Empty
-        for any other text."""
+        """Names of the clusters with this ``change`` (``gained``, ``kept``, ``lost``), in the order of the plan."""
         return tuple(each.cluster for each in self.clusters if each.change == change)
 
     @property
@@ -327,8 +325,8 @@ class PlacementPlan:
     def decides_change(self) -> bool:
         """Whether the plan differs from what is recorded, members not looked at; one of a placement that ends always
         does. A new policy snapshot, or a binding of another spec (``rebound``), alone does not count. Where staged runs
-        change the clusters (``is_by_staged_runs``), both do, as a new resource snapshot or spec does, and what the runs
-        will do does not."""
+        change the clusters (``is_by_staged_runs``), these two count, as a new resource snapshot or spec does, and what
+        the runs will do does not."""
         if self.is_by_staged_runs:
             return self.resource_snapshot_new or self.policy_snapshot_new or self.respecified or self.rebound
         return (
@@ -349,8 +347,8 @@ class PlacementPlan:
     def as_dict(self) -> dict[str, t.Any]:
         """Plain data in a fixed order, so that equal plans are equal bytes: ``objects`` in hash order, ``clusters`` and
         ``leftOut`` by name; ``spec`` is a digest, ``emptyFirst`` is there only where it is true; of the brakes those
-        that have tripped, lifted ones too. No instants, but in a tripped brake and in findings
-        (``counted-as-recorded``); bindings, ``moves`` and the names of overrides are not in it."""
+        that have tripped, lifted ones too. Instants are in brakes and findings alone; bindings, ``moves`` and the names
+        of overrides are not in it."""
         return {
             "placement": self.name,
             "spec": digest_of(encode(self.placement.spec)),

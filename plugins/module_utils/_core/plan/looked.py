@@ -32,9 +32,8 @@ class Looked:
     @property
     def sentence(self) -> str:
         """Where something drifted, where something is due, and who was not looked at and why, in one line; empty where
-        there is nothing to tell. After ``MOST_REASONS`` different reasons others are counted, and only the
-        clusters named. At most 6 clusters are named in a place, and others counted; a reason is cut at about 300
-        characters."""
+        there is nothing to tell. It tells ``MOST_REASONS`` different reasons, each cut at about 300 characters, and
+        counts others; in a place it names at most 6 clusters, and counts others."""
         parts = [f"{_clusters(self.drifted)} drifted ({listed(self.drifted)})"] if self.drifted else []
         if self.due:
             parts.append(f"something is due on {_clusters(self.due)} ({listed(self.due)})")
@@ -59,8 +58,8 @@ class Looked:
 
     @property
     def hints(self) -> list[str]:
-        """How those that were not looked at come into reach again, a line for each hint, with the clusters that it is
-        for, at most 6 of them named; what has no hint is left out."""
+        """How those that were not looked at come into reach again: a line for each hint, with the clusters that it is
+        for, at most 6 of them named."""
         ways: dict[str, list[str]] = {}
         for name, problem in self.unseen.items():
             if problem.hint:
@@ -68,8 +67,8 @@ class Looked:
         return [f"{listed(names)}: {hint}" for hint, names in ways.items()]
 
     def message(self, problems: t.Iterable[Problem] = ()) -> str:
-        """Lines: the sentence, then the hints, then those of ``problems`` that are not among the reasons in ``unseen``;
-        empty if there is nothing of these."""
+        """Lines: the sentence, then the hints, then those of ``problems`` that are not among the reasons in
+        ``unseen``."""
         told = {(each.code, each.message) for each in self.unseen.values()}
         others = [str(each) for each in problems if (each.code, each.message) not in told]
         return "\n".join(filter(None, [self.sentence, *self.hints, *others]))
@@ -88,7 +87,7 @@ def looked_at(
 ) -> Looked:
     """What ``outcomes``, by placement and cluster, say. An error of a (placement, cluster) in ``expected`` is left out,
     since nobody expects that it can be looked at. A cluster that could be looked at for one placement and not for
-    another counts as seen, and is told as unseen, with the first error."""
+    another counts as seen, and is among ``unseen`` too, with the first error."""
     drifted: set[str] = set()
     due: set[str] = set()
     unseen: dict[str, Problem] = {}

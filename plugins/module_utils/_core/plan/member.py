@@ -46,17 +46,16 @@ Live = t.Mapping[ObjectKey, t.Mapping[str, t.Any]]
 @dataclass(frozen=True, kw_only=True)
 class Deletable:
     """What may be deleted on a member: what the plan ``named``, of which ``counted`` objects, and what its ApplySet
-    holds beyond that, as long as all of it is at most ``limit``, a number or a percentage, of what it holds; nothing
-    beyond if that is None."""
+    holds beyond that, as long as all of it is at most ``limit``, a number or a percentage, of what it holds; without a
+    limit nothing beyond."""
 
     named: frozenset[ObjectKey]
     counted: int = 0
     limit: int | str | None = None
 
     def permits(self, others: int, held: int) -> bool:
-        """Whether so many ``others``, which the plan did not name, may be deleted as well, of the ``held`` objects; one
-        always may where there is a limit and nothing is counted. False without a limit. ValueError as of
-        ``removals_permitted``."""
+        """Whether so many ``others``, which the plan did not name, may be deleted as well, of the ``held`` objects; a
+        limit permits one where nothing is counted. False without a limit. ValueError as of ``removals_permitted``."""
         return self.limit is not None and self.counted + others <= removals_permitted(self.limit, held)
 
 
@@ -65,10 +64,10 @@ class MemberStep:
     """One object's step. ``action`` is one of ``WRITES``, or unchanged, refused or differs; ``reason`` says why it is
     refused or differs: upstream's manifest reason (``NotTakenOver``, ``FoundDrifts``), or ours (``NotPlanned``,
     ``NotGoneYet``); empty for one that differs as it is missing or was only added to. ``manifest`` is None, and
-    ``hash`` empty, for what leaves. ``drifts`` are fields that others changed, removed or added, ``diffs`` those in
-    which a takeover or a report found other values. ``missing`` says that an object which was applied, or is reported
-    on, is not there. ``changes`` are the fields that an update or a takeover changes or gives up, where they were asked
-    for."""
+    ``hash`` empty, for what the placement does not want any more. ``drifts`` are fields that others changed, removed or
+    added, ``diffs`` those in which a takeover or a report found other values. ``missing`` says that an object which was
+    applied, or is reported on, is not there. ``changes`` are the fields that an update or a takeover changes or gives
+    up, where they were asked for."""
 
     id: ObjectId
     action: str
@@ -89,12 +88,12 @@ class MemberStep:
 
     def applied_over(self, live: t.Mapping[str, t.Any] | None) -> t.Mapping[str, t.Any] | None:
         """The manifest as it is applied over what is ``live`` (None if nothing is there), without what the annotation
-        ``gitops.fleet/ignore`` leaves to others; None for what leaves. ValueError as of ``without_left_alone``."""
+        ``gitops.fleet/ignore`` leaves to others; None without a manifest. ValueError as of ``without_left_alone``."""
         return None if self.manifest is None else without_left_alone(self.manifest, live, MANAGER)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The step as results have it: ``object`` (``Deployment shop/web``) and ``action``, and of ``reason`` with
-        ``message``, ``missing``, ``drifts``, ``diffs`` and ``changes`` what there is; no message without a reason."""
+        """The step as results have it: ``object`` (``Deployment shop/web``) and ``action``, and what there is of
+        ``reason`` with ``message``, ``missing``, ``drifts``, ``diffs`` and ``changes``."""
         row: dict[str, t.Any] = {"object": str(self.id), "action": self.action}
         if self.reason:
             row |= {"reason": self.reason, "message": self.message}
@@ -126,8 +125,8 @@ def _in_our_namespace(each: ObjectId) -> bool:
 
 
 def abandons(placement: ClusterResourcePlacement, deleting: bool) -> bool:
-    """Whether everything that leaves is released (``deleteStrategy: Abandon`` of KubeFleet, which is about the
-    placement's end: False unless ``deleting``)."""
+    """Whether everything that leaves is released (``deleteStrategy: Abandon`` of KubeFleet); False unless the placement
+    ends (``deleting``)."""
     strategy = placement.spec.strategy.delete_strategy
     return deleting and strategy is not None and strategy.propagation_policy == "Abandon"
 
@@ -151,11 +150,11 @@ def decide_member(
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member, and they have
     passed ``check_managed_fields``; ``recorded`` None is an empty inventory. ``strategy`` is how the placement is
     applied: what becomes of drift and of objects that others hold. What leaves is released or deleted as
-    ``is_released`` says, by ``prune_kinds`` and ``abandon``, and as of ``moves``; what has an owner there is always
-    released. Removals are among the steps of a placement that only reports, too: its caller takes them out. With
-    ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID of the placement's
-    ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more, or where it is the very
-    object (by its uid) that is wanted under another name of its place.
+    ``is_released`` says, by ``prune_kinds`` and ``abandon``, and as of ``moves``; what has an owner there is released.
+    Removals are among the steps of a placement that only reports, too: its caller takes them out. With ``shows``
+    updates and takeovers tell what they change. ``applyset`` is the ID of the placement's ApplySet: what leaves gets no
+    step where it is gone, or does not bear that ID any more, or is the very object (by its uid) that is wanted under
+    another name of its place.
     """
     held = {each.id.key: each for each in recorded.inventory} if recorded else {}
     wanted = {each.id.key for each in desired}
@@ -183,8 +182,8 @@ def _uid(live: t.Mapping[str, t.Any] | None) -> str:
 def with_unplanned_refused(
     steps: t.Sequence[MemberStep], deletable: Deletable | None, held: int
 ) -> tuple[MemberStep, ...]:
-    """The steps, in which deletions that no plan showed are REFUSED (``NotPlanned``), all or none of them, releases
-    never: the records know nothing of what another run wrote. ``deletable`` None permits all; ``held`` counts the
+    """The steps, in which deletions that no plan showed are REFUSED (``NotPlanned``), all or none of them, and releases
+    stay: the records know nothing of what another run wrote. ``deletable`` None permits all; ``held`` counts the
     ApplySet's objects. ValueError as of ``removals_permitted``."""
     if deletable is None:
         return tuple(steps)

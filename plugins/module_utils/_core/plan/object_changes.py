@@ -23,18 +23,18 @@ MOST_FIELDS = 100
 
 def object_changes(objects: t.Iterable[Rendered], earlier: Earlier) -> tuple[ObjectChange, ...]:
     """The objects that were not held before or are another now (changed, or perhaps so), in their order: by fields
-    where ``earlier`` has the manifest, by its hash alone else (an equal one is no change, also where it does not cover
-    values of a Secret); UNKNOWN where contents cannot be compared, as where such values were left out. What leaves is
-    in the plan itself. FleetError as of ``identify`` for a manifest of ``earlier``."""
+    where ``earlier`` has the manifest, else by its hash alone; UNKNOWN where contents cannot be compared, as where
+    values of a Secret were left out. What leaves is not among them. FleetError as of ``identify`` for a manifest of
+    ``earlier``."""
     manifests = {identify(each).key: each for each in earlier.manifests}
     found = (_change(each, manifests.get(each.id.key), earlier.hashes.get(each.id.key)) for each in objects)
     return tuple(each for each in found if each is not None)
 
 
 def manifest_changes(new: Manifest, old: Manifest, each: ObjectId) -> tuple[FieldChange, ...]:
-    """What differs between two manifests of ours in their sealed form, of the object ``each``, status and finalizers
-    that are gone altogether apart, at most ``MOST_FIELDS``; reserved labels and annotations that are gone come last.
-    Values of Secrets are masked, labels apart; where their content came from is not compared."""
+    """What differs between two manifests of ours in their sealed form, of the object ``each``, at most ``MOST_FIELDS``;
+    reserved labels and annotations that are gone come last. Status and finalizers that are gone altogether are not
+    told, nor is where the content of Secrets came from. Values of Secrets are masked, labels apart."""
     new, old = without_source(new), without_source(old)
     rows = [(one.path, one.live, one.desired) for one in differences(new, old, MOST_FIELDS, full=True)]
     for part, of in (("labels", labels_of), ("annotations", annotations_of)):

@@ -37,10 +37,10 @@ class ObjectFailure:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberOutcome:
-    """``error`` is set when the member as a whole could not be read or written; then ``steps`` is empty, and
-    ``written`` names the objects that were written before, and ``doubtful`` one of which that is not known. Without
-    one, ``failures`` are the objects that were refused (not by an apply that only reports), could not be written, or
-    would not be by a dry run, or are not gone.
+    """``error`` is set when the member as a whole could not be read or written; then ``steps`` is empty, ``written``
+    names the objects that were written before, and ``doubtful`` one of which that is not known. Without one,
+    ``failures`` are the objects that were refused (not by an apply that only reports), could not be written, or would
+    not be by a dry run, or are not gone.
 
     ``availability`` holds upstream's availability reason of each object that is there, ``lacks`` in words what those
     that are not available lack, both None where nothing was judged, as with an ``error``; ``statuses`` the status of
@@ -61,8 +61,7 @@ class MemberOutcome:
 
     @property
     def changes(self) -> tuple[MemberStep, ...]:
-        """The steps that write something or would, those that failed among them, in the order in which they are carried
-        out."""
+        """The steps that write something or would, those that failed among them, in their order."""
         return tuple(each for each in self.steps if each.action not in (UNCHANGED, REFUSED, DIFFERS))
 
     @property
@@ -73,8 +72,8 @@ class MemberOutcome:
 
     @property
     def wrote(self) -> tuple[ObjectId, ...]:
-        """The objects that were written, released or removed, whether the member as a whole failed afterwards or not,
-        with an ``error`` in the order of the writes, else of the steps; none of what would be done."""
+        """The objects that were written, released or removed, also before an ``error``, in the order of the writes or
+        the steps; none of what would be done."""
         failed = {each.id for each in self.failures}
         return self.written or tuple(each.id for each in self.changes if self.done and each.id not in failed)
 
@@ -86,8 +85,8 @@ class MemberOutcome:
 
     @property
     def unremoved(self) -> tuple[ObjectId, ...]:
-        """What should have been deleted or released on the member and failed to: it is still there, in the order of the
-        steps. Deletions that were refused (``NotPlanned``) are not among it."""
+        """What should have been deleted or released on the member and failed to, in the order of the steps. Deletions
+        that were refused (``NotPlanned``) are not among it."""
         failed = {each.id for each in self.failures}
         return tuple(each.id for each in self.steps if each.id in failed and each.action in (PRUNE, RELEASE))
 
@@ -111,7 +110,7 @@ class MemberOutcome:
     def as_dict(self) -> dict[str, t.Any]:
         """The outcome as results have it: ``steps`` that are more than unchanged, ``unchanged`` (the number of the
         others), ``failures`` if any; with an ``error`` that too, and ``written`` and ``doubtful`` (empty if nothing
-        is). Nothing else is in it: no cluster, no availability."""
+        is)."""
         row: dict[str, t.Any] = {"steps": [each.as_dict() for each in self.steps if each.action != UNCHANGED]}
         row["unchanged"] = sum(1 for each in self.steps if each.action == UNCHANGED)
         if self.failures:

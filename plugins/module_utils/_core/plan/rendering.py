@@ -68,8 +68,8 @@ class Sealing:
 
 @dataclass(frozen=True, kw_only=True)
 class ByCluster:
-    """By name of the cluster: ``overrides`` that act on it, and what is ``rendered`` for it. Clusters on which none
-    act are left out, in ``rendered`` also those for which they change nothing."""
+    """By name of the cluster: ``overrides`` that act on it, and what is ``rendered`` for it. Clusters on which none act
+    are in neither, those for which they change nothing not in ``rendered``."""
 
     overrides: OverridesByCluster = field(default_factory=dict)
     rendered: t.Mapping[str, Contents] = field(default_factory=dict)
@@ -86,9 +86,8 @@ class _Trouble:
 
 def as_placed(manifest: Manifest, sealing: Sealing, origin: Origin | None = None) -> Rendered:
     """A manifest as members get it: cleaned, and sealed and hashed for the records; ``origin`` is the envelope that it
-    came out of, None for one that was selected itself. The ``manifest`` given is left alone. Without a key its hash
-    does not cover what Secrets hold. FleetError ``object-too-large``, and ``unnamed-object`` and ``not-json`` as of
-    ``identify`` and ``object_hash``."""
+    came out of, if it did. Without a key its hash does not cover what Secrets hold. FleetError ``object-too-large``,
+    and ``unnamed-object`` and ``not-json`` as of ``identify`` and ``object_hash``."""
     clean = cleaned(manifest)
     large = _too_large(identify(clean), clean)
     if large:
@@ -106,8 +105,8 @@ def by_cluster(
     Clusters on which the same rules act, with no variable in them, are rendered once. FleetError with everything that
     cannot be done, each with cluster, object and place in the override: the problems of ``overridden``,
     ``override-identity``, ``malformed-metadata``, ``bad-ignore``, ``object-too-large``, ``stops-cluster``, and
-    ``never-placed``. After the first ``TOLD`` clusters of one problem the others are named together. FleetError as of
-    ``patched``, ``canonical_json`` and ``identify`` (where an override takes the name away) comes at once, alone.
+    ``never-placed``. Of one problem the first ``TOLD`` clusters are told in full, the others together. FleetErrors of
+    ``patched``, ``canonical_json`` and ``identify`` (where an override takes the name away) come at once, alone.
     """
     if not overrides:
         return ByCluster()
@@ -253,9 +252,9 @@ def _told(troubles: t.Iterable[_Trouble]) -> t.Iterator[Problem]:
 
 
 def renderings(objects: Contents, rendered: t.Mapping[str, Contents]) -> tuple[Rendering, ...]:
-    """How what clusters get differs from ``objects``; clusters that get the same together, in order of their first
-    name. In each, objects are in the order of ``objects``. ``rendered`` is by cluster, and has those alone that get
-    something else."""
+    """How what clusters get (``rendered``, by cluster, of those alone that get something else) differs from
+    ``objects``; clusters that get the same together, in order of their first name. In each, objects are in the order of
+    ``objects``."""
     groups: dict[tuple[t.Any, ...], list[str]] = {}
     for cluster, contents in sorted(rendered.items()):
         groups.setdefault(tuple((each.id, each.hash) for each in contents), []).append(cluster)
@@ -282,7 +281,7 @@ def _change(new: Rendered, old: Rendered) -> ObjectChange:
 
 def shown_on(plan: PlacementPlan, cluster: str) -> dict[str, t.Any]:
     """What the cluster gets, object by object as it is sent, and what not; values of Secrets are left out. Whether it
-    is to hold the placement at all, or is in the fleet, is not asked.
+    is to hold the placement at all is not asked.
 
     Plain data: ``placement``, ``cluster``, ``overrides`` (names of their effects), ``objects`` (as plan files have
     them, with ``overridden`` and ``manifest``) and ``leftOut``.

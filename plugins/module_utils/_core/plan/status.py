@@ -103,14 +103,14 @@ def placement_status(
     not_begun: t.Mapping[str, NotBegun] | None = None,
 ) -> PlacementStatus:
     """Status of a placement after a run, with a row for each cluster that is to hold it, then rows without a name that
-    say why others are left out, at most one for each that is wanted and not found, and ``MOST_UNFILLED`` in all;
-    trimmed as of ``trimmed``. Of the conditions of the rollout none comes after the first that is not True, and
-    without a cluster that is to hold it there is none; none of another type is taken over from ``previous``
-    (``with_synced`` adds ``StatusSynced``). Transition times change only where a status changes.
+    say why others are left out, at most one for each that is wanted and not found, and ``MOST_UNFILLED`` in all; cut as
+    of ``trimmed``. Of the conditions of the rollout none comes after the first that is not True, and without a cluster
+    that is to hold it there is none; none of another type is taken over from ``previous`` (``with_synced`` adds
+    ``StatusSynced``). Transition times change only where a status changes.
 
     ``outcomes`` are by cluster; one that has none is Unknown. ``previous`` may have been written by an older release of
     KubeFleet. ``generation`` is the placement's. ``not_begun`` are clusters to which the rollout has not come yet, by
-    name, whose ``outcomes`` do not count. No cluster is asked, and nothing is written.
+    name, whose ``outcomes`` do not count.
     """
     previous = with_todays_conditions(previous)
     rules = (*RULES[:3], DIFF_RULE) if plan.reports_only else RULES
@@ -144,11 +144,11 @@ def placement_status(
 def binding_status(
     plan: PlacementPlan, held: RolloutBinding, outcome: MemberOutcome, now: datetime, *, anew: bool
 ) -> BindingStatus:
-    """Status of a binding after its cluster was looked at, trimmed as of ``trimmed_binding``: conditions by
-    ``outcome``, an error of which leaves Applied or DiffReported Unknown, and objects that failed, drifted or differ.
-    Of Applied, Available and DiffReported those that ``outcome`` does not make go; conditions of other types stay, and
-    come first. ``anew`` says that its content was written just now, so that no condition of the cluster dates from
-    before; those of failed objects, and since when others drift or differ, may."""
+    """Status of a binding after its cluster was looked at, cut as of ``trimmed_binding``: conditions by ``outcome``, an
+    error of which leaves Applied or DiffReported Unknown, and objects that failed, drifted or differ. Of Applied,
+    Available and DiffReported those that ``outcome`` does not make go; conditions of other types stay, and come first.
+    ``anew`` says that its content was written just now, so that the conditions made here are of ``now``; since when
+    objects failed, drifted or differ is kept."""
     old, generation, origins = held.binding.status, held.binding.metadata.generation, origins_of(plan)
     rows = (*_rendered_rows(held.content.overrides), *_outcome_rows(plan, outcome))
     told = {*(row[0] for row in rows), *JUDGED}

@@ -55,7 +55,7 @@ def failed_placements(
 ) -> tuple[FailedPlacement, ...]:
     """What could not be applied or is not gone, at most ``DETAILS`` objects in the order of the failures; ``origins``
     as of ``origins_of``, ``generation`` that of the placement or binding. What had failed in ``old`` keeps the
-    transition time of its condition. Empty with an error of ``outcome``, whatever ``old`` has."""
+    transition time of its condition."""
     before = {_place(each): each.condition for each in (old.failed_placements if old else ())}
     return tuple(
         FailedPlacement(

@@ -33,8 +33,8 @@ _FOR_WORDS = 200
 
 def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime) -> PlacementStatus:
     """The status in at most ``LIMIT`` bytes of JSON: the very same if it fits, else with the condition StatusTrimmed
-    that says what was left out; this has the transition time of that in ``previous``, or ``now`` without one;
-    ``generation`` is that of the placement.
+    that says what was left out, since when it is there in ``previous``, or ``now``; ``generation`` is that of the
+    placement.
 
     First the details of what failed, drifted or differs go, then selected objects beyond the first thousand, then the
     rows of clusters that are as they should be, from the end, then other rows. Conditions of the placement stay.
@@ -67,7 +67,7 @@ def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int,
 
 def trimmed_binding(status: BindingStatus) -> BindingStatus:
     """The status with fewer details of objects, until it has an eighth of ``LIMIT`` at most, or no details are left;
-    its conditions stay, and none says so."""
+    its conditions stay."""
     if not (status.failed_placements or status.drifted_placements or status.diffed_placements):
         return status
     for most in _DETAILS:

@@ -50,8 +50,8 @@ def ways_on(
 
 
 def left_to_a_run(plans: t.Iterable[PlacementPlan]) -> list[PlacementPlan]:
-    """Those of the plans whose clusters wait for a staged run, in their order: of strategy External, with any cluster
-    that does not just stay as it is."""
+    """Those of the plans whose clusters wait for a staged run, in their order: of strategy External, not ending, with
+    any cluster that does not just stay as it is."""
     return [each for each in plans if each.is_by_staged_runs and not all(row.stays for row in each.clusters)]
 
 

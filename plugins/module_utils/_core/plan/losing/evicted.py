@@ -88,9 +88,9 @@ def eviction_plan(
     why: str,
     prune_kinds: tuple[str, ...] = (),
 ) -> PlacementPlan:
-    """The plan in which one cluster, that of ``binding``, loses the placement, and nothing else happens; what leaves it
-    is as of ``leaving_objects``; ``why`` is the reason told, ``prune_kinds`` are as of ``WantedPlacement``. It has
-    neither brakes nor a digest, and neither objects nor bindings. Nothing is written."""
+    """The plan in which the cluster of ``binding`` loses the placement, and nothing else happens; what leaves it is as
+    of ``leaving_objects``; ``why`` is the reason told, ``prune_kinds`` are as of ``WantedPlacement``. It has no brakes,
+    digest, objects or bindings."""
     wanted = WantedPlacement(placement=placement, prune_kinds=prune_kinds)
     leaving = leaving_objects(wanted, known, binding, LOST, "evicted", ())
     row = ClusterPlan(
@@ -111,7 +111,7 @@ def holders_plan(
 ) -> PlacementPlan:
     """The plan in which the clusters of these bindings keep what they hold, so that a look tells what is there of it;
     it is not meant to be carried out. Rows are by name; of two bindings of a cluster the last counts. Where no record
-    has the manifests of the snapshot that one holds, nothing is asked for there."""
+    has the manifests of the snapshot that a cluster holds, nothing is asked for there."""
     held = {each.spec.target_cluster: _held(known, each) for each in bindings}
     cause, reason = AS_IT_WAS
     rows = tuple(ClusterPlan(cluster=each, change=KEPT, cause=cause, reason=reason) for each in sorted(held))
@@ -123,8 +123,8 @@ def with_available_seen(
 ) -> tuple[ClusterResourceBinding, str]:
     """The binding with Available as of a look at its cluster, which is to hold these ``objects``: Unknown where it
     could not be looked at, False where an object is not there or not available, else True, also where that cannot be
-    told of some; as it was where it could be looked at and there are no objects to look for. Also why it is not True
-    now although it was; empty where that is not so. Nothing is written."""
+    told of some; as it was where there are no objects to look for. Also why it is not True now although it was; else
+    empty."""
     judged = outcome.availability or {}
     late = [each.id for each in objects if judged.get(each.id, NOT_YET) == NOT_YET]
     if outcome.error:
