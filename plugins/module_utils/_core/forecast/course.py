@@ -47,7 +47,7 @@ FOLLOWING = StageRow(
 @dataclass(frozen=True)
 class Plan:
     """What is assumed of one course of a run: how long the upgrade of a member (by name) takes, how long after its
-    opening a gate (by id) without a time of its own is approved (None: never), and the instant, aware, up to which to
+    opening a gate (by id) without a time of its own is approved (None: never), and until when, an aware instant, to
     look."""
 
     upgrade: t.Callable[[str], timedelta]
@@ -57,8 +57,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Standstill:
-    """A span in which nothing was in flight; ``end`` None if it does not end, or not within the plan. ``stage`` is the
-    name of the first that is not done, ``message`` says what it waits for."""
+    """A span in which nothing was in flight; ``end`` None if it does not end within the plan. ``stage`` is the name of
+    the first that is not done, ``message`` says what it waits for."""
 
     stage: str
     message: str
@@ -73,7 +73,7 @@ class Course:
     end.
 
     ``changes_at`` is the first instant, after what is decided at the start, at which anything changes without anybody's
-    doing, None for never; ``changes_by`` says what does. Both are known once ``play`` has begun.
+    doing, None for never; ``changes_by`` says what does. Both are known once ``play`` has made its first decision.
     """
 
     run: RunState

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """When an update run will begin and end, stage by stage and member by member (``expected``, ``p50``, ``p90``), what it
 will wait for (``waits``, ``blocker``, ``next_change``), and how soon people are assumed to open gates: the decider on a
-virtual clock, played several times (``samples``, ``horizon``).
+virtual clock (``samples``, ``horizon``).
 
 It is played several times with lengths drawn from their spread; that course which ends in the middle of all tells what
 is expected when, and what is waited for. Upgrades are expected to succeed. The same input and seed give the same
@@ -87,11 +87,11 @@ class Expected:
 
 @dataclass(frozen=True, kw_only=True)
 class PartForecast:
-    """A member, a stage or the run. ``expected`` is of one course, that in the middle, so that these instants fit each
-    other, and the waits; ``start`` and ``end`` are of all courses. ``state`` is the one at the end. ``reason``, a code,
-    and ``blocker``, in words, say what a member waits for before it starts, or why it fails without a start; of a stage
-    and the run ``reason`` is empty, and ``blocker`` the message of their first wait without an end, else of the
-    longest. Empty for nothing."""
+    """A member, a stage or the run. ``expected`` is of the course in the middle, so that these instants and the waits
+    fit each other; ``start`` and ``end`` are of all courses. ``state`` is the one at the end of that course.
+    ``reason``, a code, and ``blocker``, in words, say what a member waits for before it starts, or why it fails without
+    a start; of a stage and the run ``reason`` is empty, and ``blocker`` the message of their first wait without an end,
+    else of the longest."""
 
     name: str
     state: str
@@ -130,12 +130,9 @@ class MemberForecast(PartForecast):
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
     """``waits`` are all spans in which nothing is in flight, in the course in the middle, in order; ``stages`` and
-    ``members`` are in the order of the run. ``usual_gates`` says that people open all gates in it as soon as half of
-    all gates are opened, or that no gate waits for people who open it.
-
-    ``changes_at`` is the next instant at which anything changes by itself, None for never, as for a run that nobody has
-    started; ``changes_by`` says what does.
-    """
+    ``members`` are in the order of the run. ``usual_gates`` says that in it people open gates after the p50 of
+    ``approvals``; also where no gate waits for people, or they open none. ``changes_at`` is the next instant at which
+    anything changes by itself, None for never, as for a run that nobody has started; ``changes_by`` says what does."""
 
     run: PartForecast
     stages: tuple[PartForecast, ...]
@@ -166,9 +163,8 @@ class Forecast:
 
 
 def forecast(run: RunState, members: Members, now: datetime, assumed: Assumptions = Assumptions()) -> Forecast:
-    """How the update run will go from ``now``, an aware instant, on; no member is asked, nothing recorded. One that was
-    never started is taken to be started now; one that is Stopped or Failed stays so. Windows of ``members`` must reach
-    as far as the forecast is to."""
+    """How the update run will go from ``now``, an aware instant, on. One that was never started is taken to be started
+    now; one that is Stopped or Failed stays so. Windows of ``members`` must reach as far as the forecast is to."""
     begun, views = _afresh(start(run, now) if run.phase == NEW else run), _shared(members)
     shares = EvenShares(assumed.seed, max(1, assumed.samples))
     ends = [_played(begun, views, now, assumed, _Draw(shares, sample)).run for sample in range(shares.samples)]

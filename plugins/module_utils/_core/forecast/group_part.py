@@ -38,7 +38,7 @@ class GroupPart:
     _shown: list[int] = field(default_factory=list)
 
     def small(self, group: GroupRow) -> GroupRow:
-        """The group with those members alone that decisions need, in their order; the same object for the same
+        """The group with those members alone that decisions need, in their order; the very same object for the same
         group."""
         if self._small is None or group is not self._whole:
             behind = (index for queue in self.alike for index in islice(queue, group.max_concurrency + 1))
@@ -77,8 +77,7 @@ class GroupPart:
             self.ended.setdefault(row.state, at)
 
     def whole(self, group: GroupRow) -> GroupRow:
-        """The group with what is known of those behind others, too: they wait for what the first of them waits for. In
-        a new row; the part stays as it is."""
+        """A copy of the group in which those behind others wait for what the first of them waits for."""
         rows, slots = list(group.members), group.max_concurrency
         for queue in self.alike:
             if len(queue) > slots:
@@ -88,7 +87,8 @@ class GroupPart:
 
 def part_of(group: GroupRow, views: t.Mapping[str, MemberView]) -> GroupPart:
     """The part of a group that decisions need, as it is when its stage begins. ``views`` are members by name; one
-    without a view is always needed. Windows that are the same object are the same windows."""
+    without a view is needed. Windows are told from one another as objects, so that equal ones must be the same
+    object."""
     made = GroupPart()
     alike: dict[int | None, list[int]] = {}
     for at, row in enumerate(group.members):

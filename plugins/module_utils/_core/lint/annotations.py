@@ -33,8 +33,8 @@ def judge_other_kind(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
     """Remarks on a manifest of a kind that is not checked otherwise: on Karpenter's annotation ``do-not-disrupt``
     (``do-not-disrupt-and-expiry``, ``do-not-disrupt-not-on-pods``, those of ``lint_do_not_disrupt``, and that what
     bears it without a name is a patch, ``patch-only``), its feature gate for drift (``feature-gate-gone``), and the
-    annotation ``gitops.fleet/ignore`` (``bad-ignore``). Kinds whose pods are known are CronJob, DaemonSet, Deployment,
-    Job, ReplicaSet and StatefulSet."""
+    annotation ``gitops.fleet/ignore`` (``bad-ignore``). Workloads whose pods are known are CronJob, DaemonSet,
+    Deployment, Job, ReplicaSet and StatefulSet."""
     kind = str(document.get("kind"))
     faults = [of_lint(each) for each in lint_do_not_disrupt(document)]
     yield from faults

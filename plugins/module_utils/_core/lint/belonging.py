@@ -31,8 +31,8 @@ _DISRUPTION = frozenset(("budgets", "consolidateAfter", "consolidationPolicy", "
 
 
 def may_belong(text: str) -> bool:
-    """Whether a file that nobody named can hold anything that is judged, by words of manifests anywhere in its text; a
-    quick look, before it is parsed. False is sure, True is not."""
+    """Whether a file that nobody named can hold anything that is judged, by words of manifests in its text; a quick
+    look, before it is parsed. False is sure, True is not."""
     return any(word in text for word in _WORDS) or bool(_AZURE.search(text))
 
 
@@ -44,7 +44,7 @@ def meant_for_us(text: str) -> bool:
 
 def is_template(text: str) -> bool:
     """Whether a file can be a template of Helm or Jinja: a line begins, after blanks, with a directive, ``{{`` or
-    ``{%``. A directive behind a key makes none: its value is only not judged."""
+    ``{%``. A directive behind a key makes none: only its value is not judged."""
     return bool(_DIRECTIVE.search(text))
 
 

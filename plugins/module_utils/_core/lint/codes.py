@@ -102,8 +102,8 @@ TEXTS: t.Mapping[str, str] = {**FILES, **NODE_POOLS, **PLACEMENTS, **{rule.code:
 
 
 def text_of(code: str) -> str:
-    """The sentence that explains a code of the linter or of a rule; one made of its words (``Foo bar.``) where none is
-    written, for any text."""
+    """The sentence that explains a code of the linter or of a rule; where none is written, one made of its words (``Foo
+    bar.``)."""
     return TEXTS.get(code) or f"{code.replace('-', ' ').capitalize()}."
 
 

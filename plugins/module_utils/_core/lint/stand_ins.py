@@ -37,22 +37,22 @@ WHATEVER_IT_IS = frozenset(
 
 
 def is_stand_in(value: t.Any) -> bool:
-    """Whether a text, or a part of it, is to be replaced by its reader, such as ``<name>`` in documentation, ``$NAME``
-    or ``{{ name }}``. Texts of 1,000 characters and more are not, nor is what is no text."""
+    """Whether a text of less than 1,000 characters, or a part of it, is to be replaced by its reader, such as
+    ``<name>`` in documentation, ``$NAME`` or ``{{ name }}``; False for what is no text."""
     return isinstance(value, str) and len(value) < 1000 and bool(_STAND_IN.search(value))
 
 
 def with_quotes(text: str) -> str:
-    """The text of a file with quotes around values that begin with ``{{`` and have ``}}``, comments behind them left
-    out; lines stay where they are, and those of a text in several lines (``|``, ``>``) as they are."""
+    """The text of a file with quotes around values that begin with ``{{`` and have ``}}``, but not around comments
+    behind them; lines stay where they are, and those of a text in several lines (``|``, ``>``) as they are."""
     if "{{" not in text:
         return text
     return "\n".join(line if inside else _quoted(line) for line, inside in _lines(text))
 
 
 def without_holes(text: str) -> tuple[str, tuple[int, ...]]:
-    """The text without indented lines that are nothing but ``...``, which stay empty, and their numbers, from 1. At the
-    beginning of a line ``...`` ends a document, and stays; so it does in a text in several lines (``|``, ``>``)."""
+    """The text with indented lines that are nothing but ``...`` made empty, and their numbers, from 1. At the beginning
+    of a line ``...`` ends a document, and stays; so it does in a text in several lines (``|``, ``>``)."""
     if "..." not in text:
         return text, ()
     lines, numbers = [], []
