@@ -13,7 +13,7 @@ _AS_FLAGS = bytes.maketrans(b"01", b"\x00\x01")
 
 
 def of(positions: t.Sequence[int], size: int) -> int:
-    """The set of these ``positions``, each from 0 and below ``size``, in any order; doubles do no harm."""
+    """The set of these ``positions``, from 0 and below ``size``, in any order."""
     if len(positions) == 1:
         return 1 << positions[0]
     octets = bytearray(size // 8 + 1)
@@ -23,8 +23,8 @@ def of(positions: t.Sequence[int], size: int) -> int:
 
 
 def flags(bits: int, size: int) -> bytes:
-    """One byte, 0 or 1, for each of ``size`` positions in ascending order, which have to be enough for ``bits``; the
-    form in which C loops such as ``compress`` read a set."""
+    """One byte, 0 or 1, for each of ``size`` positions in ascending order: the form in which C loops such as
+    ``compress`` read a set. ``size`` has to be enough for ``bits``."""
     return f"{bits:0{size}b}"[::-1].encode("ascii").translate(_AS_FLAGS) if size else b""
 
 

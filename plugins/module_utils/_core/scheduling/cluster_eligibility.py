@@ -45,8 +45,8 @@ class ClusterEligibility:
 
 
 def eligible(index: FleetIndex) -> int:
-    """The clusters without any of the ``faults`` at the index's instant, as a bit set by position; worked out once for
-    an index."""
+    """The clusters without ``faults`` at the index's instant, as a bit set by position; worked out once for an
+    index."""
     return index.where_cached(NAME, lambda cluster: first_fault(cluster, index.now) is None)
 
 
@@ -82,8 +82,8 @@ def faults(cluster: MemberCluster, now: datetime) -> t.Iterator[ClusterBlocker]:
 
 
 def _unhealthy(healthy: Condition | None, now: datetime) -> t.Iterator[ClusterBlocker]:
-    """The one fault of a health that is not known, or that has not been True for over 5 minutes, or since nobody knows
-    when; nothing for any other."""
+    """The one fault of a health that is not known, or has not been True for over 5 minutes, or since nobody knows
+    when."""
     if healthy is None:
         yield ClusterBlocker(NAME, "health-unknown")
     elif healthy.status != "True":

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Score ``ClusterAffinity`` (KubeFleet scheduler): the sum of what the preferred terms give a cluster, each term's part
-in it (``no-spread``, ``full-weight``), terms that decide nothing (``property-unreported``), or cannot be read
-(``malformed-sorter``), and clusters without a price (``price-unknown``)."""
+in it, terms that decide nothing (``property-unreported``), or cannot be read (``malformed-sorter``), and clusters
+without a price (``price-unknown``)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FIELD = "spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDu
 class PreferredTerm:
     """One preference, numbered from 0, read against the index: clusters in ``labelled``, a bit set by position, match
     its label selector; ``column`` is None without a usable sorter. ``wrong_labels`` says what is wrong with the
-    selector; empty where upstream is not asked for."""
+    selector, for upstream alone."""
 
     number: int
     weight: int
@@ -58,8 +58,8 @@ class TermScore:
     ``code`` says why the score is not the plain share of the weight: ``label-mismatch``, ``property-missing``,
     ``property-malformed``, ``sorter-malformed``, ``no-spread`` (one value only in the fleet), or ``full-weight``.
     ``observed``, ``minimum`` and ``maximum`` are texts as of ``properties.observed``, the latter two of the whole
-    fleet; None where nobody reports one. ``minimum_cluster`` and ``maximum_cluster`` are the first clusters by name
-    with that value.
+    fleet; None where nobody reports one. ``minimum_cluster`` and ``maximum_cluster`` are the first by name with that
+    value.
     """
 
     term: int
@@ -77,7 +77,7 @@ class TermScore:
 
     def as_dict(self) -> dict[str, t.Any]:
         """Plain data; of a term without a sorter ``term``, ``weight``, ``score`` and ``code`` alone. ``exact`` is the
-        score before it is rounded, None where ``fraction`` is."""
+        score before it is rounded."""
         out: dict[str, t.Any] = {"term": self.term, "weight": self.weight, "score": self.score, "code": self.code}
         if not self.property:
             return out
@@ -107,8 +107,8 @@ class PreferredAffinity:
         cls, index: FleetIndex, preferences: tuple[PreferredClusterSelector, ...], *, upstream: bool
     ) -> PreferredAffinity:
         """Read the terms. A sorter whose property cannot be looked up (``malformed-sorter``), and a malformed value
-        anywhere in the fleet (``malformed-property``), is a finding; with ``upstream`` all findings are a FleetError,
-        and a fleet without clusters has none."""
+        anywhere in the fleet (``malformed-property``), is a finding; with ``upstream`` findings are a FleetError, and a
+        fleet without clusters has none."""
         terms, findings = [], []
         for number, preferred in enumerate(preferences):
             sorter, column = preferred.preference.property_sorter, None
@@ -130,9 +130,9 @@ class PreferredAffinity:
         return cls(index, tuple(terms), tuple(dict.fromkeys(findings)))
 
     def deciding_nothing(self, candidates: int) -> tuple[Problem, ...]:
-        """Sorters (``property-unreported``) whose property none of the ``candidates``, a bit set by position, reports,
-        or none of those that match the term's labels, if any do: they give all of them 0. A term without weight, or
-        whose property cannot be looked up, is passed over."""
+        """Sorters (``property-unreported``) that give all ``candidates``, a bit set by position, 0, as none of them
+        reports the property, or none of those that match the term's labels, if any do. A term without weight, or whose
+        property cannot be looked up, is passed over."""
         found = []
         for term in self.terms:
             asked = candidates & term.labelled or candidates
@@ -142,8 +142,8 @@ class PreferredAffinity:
 
     def prices_unknown(self, candidates: int) -> tuple[Problem, ...]:
         """Sorters by price (``price-unknown``) for which some of the ``candidates`` (a bit set by position) that match
-        the term's labels report one and others do not: these get 0, like the worst of the fleet. Where none reports
-        one, that is for ``deciding_nothing``; a term without weight is passed over."""
+        the term's labels report one and others do not: these get 0, like the worst of the fleet. A term without weight
+        is passed over."""
         found = []
         for term in self.terms:
             if not (term.weight and term.sorter and term.column and term.sorter.name in UNITS):
@@ -229,8 +229,7 @@ class PreferredAffinity:
 
 
 def _code(column: PropertyColumn, position: int, matched: bool) -> str:
-    """Why the share of a sorter's term is 0: ``label-mismatch``, ``property-missing``, ``property-malformed`` or
-    ``no-spread``; empty where it is worked out."""
+    """Why the share of a sorter's term is 0, as of ``TermScore.code``; empty where it is worked out."""
     if not matched:
         return "label-mismatch"
     if not bitset.has(column.reported, position):
@@ -264,8 +263,7 @@ def _unpriced(
 
 
 def _unreported(number: int, name: str, of_some: bool) -> Problem:
-    """The finding ``property-unreported``, of clusters with the term's labels alone if ``of_some``; its hint for a
-    price is a price list."""
+    """The finding ``property-unreported``, of clusters with the term's labels alone if ``of_some``."""
     whom = "eligible cluster with its labels" if of_some else "eligible cluster"
     return Problem(
         "property-unreported",

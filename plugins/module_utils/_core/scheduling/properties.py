@@ -45,11 +45,8 @@ def path_of(name: str) -> str:
 
 def observed(cluster: MemberCluster, name: str) -> str | None:
     """The text that a cluster reports, None if it does not report the property under this very name, which must be one
-    that can be looked up (``property_name_problem``).
-
-    An amount of ``resourceUsage`` that is a quantity comes in canonical form, as API servers store it: the float of a
-    sorter depends on the spelling. Others come as they are written.
-    """
+    that can be looked up (``property_name_problem``). An amount of ``resourceUsage`` that is a quantity comes in
+    canonical form, as API servers store it: the float of a sorter depends on the spelling."""
     if not name.startswith(RESOURCE_PREFIX):
         found = cluster.status.properties.get(name)
         return found.value if found else None
@@ -64,14 +61,11 @@ def observed(cluster: MemberCluster, name: str) -> str | None:
 
 @dataclass(frozen=True)
 class PropertyColumn:
-    """One property of all clusters.
-
-    ``texts`` and ``floats`` are by position, None if not reported and 0 without a quantity, ``reported`` and
-    ``malformed`` (no quantity) bit sets by position.
-    ``ranked`` are the positions with a quantity by value, then by name; ``nanos`` their exact values, in 10^-9, in that
-    order. ``lowest`` and ``highest`` are the first clusters, by name, with the extreme value (-1 if nobody has one).
-    ``first_blocks[i]`` is the set of the first ``i * BLOCK`` of ``ranked``. ``scores`` caches for ``property_sorter``.
-    """
+    """One property of all clusters. ``texts`` (None if not reported) and ``floats`` (0 without a quantity) are by
+    position, ``reported`` and ``malformed`` (no quantity) bit sets by position. ``ranked`` are the positions with a
+    quantity by value, then by name; ``nanos`` their exact values, in 10^-9, in that order. ``lowest`` and ``highest``
+    are the first clusters, by name, with the extreme value (-1 if nobody has one). ``first_blocks[i]`` is the set of
+    the first ``i * BLOCK`` of ``ranked``. ``scores`` caches for ``property_sorter``."""
 
     name: str
     texts: tuple[str | None, ...]
@@ -103,8 +97,8 @@ class PropertyColumn:
         )
 
     def first(self, count: int) -> int:
-        """The clusters with the ``count`` smallest values, equal ones by name, as a bit set by position; ``count`` is
-        at most the number of values."""
+        """The clusters with the ``count`` smallest values, equal ones by name, as a bit set by position; there must be
+        so many."""
         block = count // BLOCK
         bits = self.first_blocks[block]
         for position in self.ranked[block * BLOCK : count]:
@@ -125,8 +119,8 @@ COMPARISONS: t.Mapping[str, t.Callable[[PropertyColumn, int, int], int]] = {
 
 def property_column(clusters: t.Sequence[MemberCluster], name: str, *, alias: bool) -> PropertyColumn:
     """Read one property of ``clusters``, which are in name order; ``alias`` takes the property's other name where a
-    cluster does not report this one; a malformed value counts as reported. ``name`` must be one that can be looked up
-    (``property_name_problem``)."""
+    cluster does not report this one; a malformed value counts as reported. ``name`` must be one that can be looked
+    up."""
     other = OTHER_NAMES.get(name) if alias else None
     texts: list[str | None] = []
     floats: list[float] = []

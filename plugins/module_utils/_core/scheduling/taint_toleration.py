@@ -19,7 +19,7 @@ NAME = "TaintToleration"
 
 @dataclass(frozen=True)
 class TaintToleration:
-    """The filter over a fleet; ``passing`` are the clusters without a taint that is not tolerated, as a bit set by
+    """The filter over a fleet; ``passing`` are the clusters whose taints are all tolerated, as a bit set by
     position."""
 
     index: FleetIndex

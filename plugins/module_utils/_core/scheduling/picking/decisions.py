@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scheduling decisions, one line for a cluster: what a cycle saw, the one reason for which it refused a cluster that
-several rules refuse, and the limited list (1000, and 20 that were not picked) that KubeFleet puts into the status of a
-policy snapshot."""
+"""Scheduling decisions, one line for a cluster: what a cycle saw, the one reason for which it refused a cluster, and
+the limited list (1000, and 20 that were not picked) that KubeFleet puts into the status of a policy snapshot."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ class PickDecision:
 
     @property
     def reason(self) -> str:
-        """Why it is not picked, as a sentence without a full stop; for a picked one the note on that."""
+        """Why it is not picked, without a full stop; for a picked one the note on that."""
         return self.refusal.sentence if self.refusal else self.note
 
     def as_cluster_decision(self) -> ClusterDecision:
@@ -69,8 +68,8 @@ class CycleView:
     spread: TopologySpread | None = None
 
     def filtered(self) -> t.Iterator[tuple[int, ClusterBlocker]]:
-        """Position and refusal of each cluster that a filter refuses, holders among them, and of each candidate left
-        that a spread constraint refuses; by name."""
+        """By name, position and refusal of each cluster that a filter refuses, holders among them, and of each
+        candidate left that a spread constraint refuses."""
         late = self.ranking.refused(self.spread) if self.ranking else 0
         refused = self.index.everyone & ~self.profile.passing | late
         while refused:
@@ -82,22 +81,21 @@ class CycleView:
                 yield position, refusal
 
     def refusal(self, position: int) -> ClusterBlocker | None:
-        """The first refusal of the cluster at a position, by a filter or a spread constraint; None if nothing refuses
-        it. Same placement affinity is not asked."""
+        """The first refusal of the cluster at a position by a filter or a spread constraint; None if nothing refuses
+        it."""
         early = self.profile.refusal(position)
         return early or (self.spread.refusal(position) if self.spread else None)
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
-        """Everything that refuses the cluster at a position, in the order in which it is asked. Same placement affinity
-        is not asked."""
+        """Everything that filters and spread constraints have against the cluster at a position, in this order."""
         yield from self.profile.blockers(position)
         if self.spread:
             yield from self.spread.blockers(position)
 
 
 def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[PickDecision]:
-    """The picked decisions that the first 1000 of these bindings record, in their order. KeyError for a name that
-    ``book`` does not have."""
+    """The picked decisions that the first 1000 of these bindings record, in their order. KeyError for an unknown
+    name."""
     rows = []
     for name in names[:MOST_DECISIONS]:
         spec = book.by_name[name].spec
@@ -108,10 +106,8 @@ def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[PickDecision]:
 
 def limited(selected: list[PickDecision], look: CycleView | None, *, upstream: bool) -> tuple[PickDecision, ...]:
     """At most 1000 decisions: the selected ones first, then up to 20 others, the best scored and then filtered ones by
-    name. Without a ``look`` the selected ones alone.
-
-    Upstream's limit counts holders that a filter refuses although it does not list them.
-    """
+    name. Without a ``look`` the selected ones alone. Upstream's limit counts holders that a filter refuses although it
+    does not list them."""
     if look is None or len(selected) >= MOST_DECISIONS:
         return tuple(selected[:MOST_DECISIONS])
     room = min(MOST_UNSELECTED, MOST_DECISIONS - len(selected))

@@ -17,8 +17,8 @@ def with_new_homes(
     before: t.Iterable[ClusterResourceBinding], after: t.Sequence[ClusterResourceBinding], anew: t.Container[str]
 ) -> tuple[ClusterResourceBinding, ...]:
     """``after``, in its order, with a mark on each binding whose cluster takes the place of an evacuated one that has
-    its binding still. A mark that is there stays only if the cluster it names was evacuated in ``before``, the bindings
-    as they were: an older one is of another evacuation.
+    its binding still. A mark stays if the cluster it names was evacuated in ``before``, the bindings as they were, too:
+    an older one is of another evacuation.
 
     ``anew`` has the names of bindings that were picked just now. In the order of their names they become new homes of
     the evacuated clusters without one, as far as there are some: first of those that were no new home themselves, each
@@ -42,8 +42,8 @@ def with_new_homes(
 def without_taken_marks(
     bindings: t.Iterable[ClusterResourceBinding], others: t.Iterable[ClusterResourceBinding]
 ) -> tuple[ClusterResourceBinding, ...]:
-    """The ``bindings``, in their order, without the mark of those whose cluster stands in for one for which one of the
-    ``others`` does so too: two would be waited for."""
+    """The ``bindings`` without the mark of those whose cluster stands in for one for which one of the ``others`` does
+    so too: two would be waited for."""
     taken = {replaced_cluster_of(each) for each in others if _is_live(each)}
     return tuple(_marked(each, "") if replaced_cluster_of(each) in taken else each for each in bindings)
 
