@@ -31,7 +31,7 @@ def status_is(conditions: Conditions, kind: str, generation: int, status: str) -
 
 def set_condition(conditions: Conditions, kind: str, row: Row, generation: int, now: datetime) -> Conditions:
     """The conditions with this one set, in the place of the first of its type, or last; its time stays that of the
-    first if the status does, else it is ``now``. Further ones of the type stay as they are."""
+    first if the status does, else it is ``now``."""
     old = find_condition(conditions, kind)
     new = next_condition(old, kind, row, now, generation)
     if old is None:

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a cluster holds, or is to hold, of a placement: a resource snapshot with names of override snapshots; and a
-binding as rollouts look at it, with name, cluster, state and content."""
+binding as rollouts look at it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..schema.meta import NamespacedName
 @dataclass(frozen=True, kw_only=True)
 class Overrides:
     """Names of the overrides that a binding carries, in the order in which they apply: of ClusterResourceOverrides
-    (``cluster``), and of ResourceOverrides. Ours are names of effects (``effect_name``), KubeFleet's of override
+    (``cluster``), and of ResourceOverrides. Ours are of effects (``effect_name``), KubeFleet's of override
     snapshots."""
 
     cluster: tuple[str, ...] = ()

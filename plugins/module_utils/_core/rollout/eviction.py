@@ -54,9 +54,8 @@ class Arithmetic:
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionVerdict:
-    """``yes``: the eviction can be judged, or is permitted. ``why`` is a code for programs: ``valid``, ``budget``, or a
-    key of ``INVALID`` or ``OUTCOMES``; ``message`` says it to people. ``arithmetic`` is there where a budget
-    decided."""
+    """``yes``: the eviction can be judged, or is permitted. ``why`` is a code: ``valid``, ``budget``, or a key of
+    ``INVALID`` or ``OUTCOMES``; ``message`` says it to people. ``arithmetic`` is there where a budget decided."""
 
     yes: bool
     why: str
@@ -66,9 +65,9 @@ class EvictionVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Evicted:
-    """The eviction with its conditions, and the one binding to delete, in the version that was judged; None also where
-    that is being deleted already. ``valid`` and ``executed`` are this attempt's verdicts; both are None for an eviction
-    that is over already, ``executed`` also for an invalid one."""
+    """The eviction with its conditions, and the binding to delete, in the version that was judged; None also where that
+    is being deleted already. ``valid`` and ``executed`` are this attempt's verdicts; both are None for an eviction that
+    is over already, ``executed`` also for an invalid one."""
 
     eviction: ClusterResourcePlacementEviction
     deleted: ClusterResourceBinding | None = None
@@ -108,9 +107,9 @@ def judged_eviction(
     upstream: bool = False,
 ) -> Evicted:
     """The eviction once it is judged, and the binding that is to be deleted, if any; ``bindings`` are all of the
-    placement, ``placement`` and ``budget`` None where there is none. It is tried once, whatever comes of it: one that
-    is over comes back as it is, and one that was begun has been executed where its binding is gone, but is invalid
-    where its placement is gone, ends by now or has become PickFixed.
+    placement. It is tried once, whatever comes of it: one that is over comes back as it is, and one that was begun has
+    been executed where its binding is gone, but is invalid where its placement is gone, ends by now or has become
+    PickFixed.
 
     Where the budget has to decide, FleetError ``not-a-count`` for its limit, ``number-of-clusters-missing`` for PickN
     without a number. ``upstream`` brings back KubeFleet's arithmetic, which takes what is no count for 0, and its wider
@@ -155,7 +154,7 @@ def eviction_verdict(
 ) -> EvictionVerdict:
     """Whether ``binding`` may go, which must be among ``bindings``. The first of these decides: ``already-deleting``
     (yes), ``nothing-placed`` (no), ``placement-failed`` (yes; also where differences are only reported), ``no-budget``
-    (yes; none, or one of another name than the placement's), ``misconfigured-budget`` (no), ``budget`` (by
+    (yes; also with one of another name than the placement's), ``misconfigured-budget`` (no), ``budget`` (by
     ``arithmetic``). FleetError as of ``judged_eviction``."""
     if binding.metadata.deletion_timestamp is not None:
         return _verdict("already-deleting")
@@ -188,9 +187,8 @@ def arithmetic(
     none. Percentages are of the clusters asked for (of none for PickAll), and round up. Bindings of any state count.
     FleetError as of ``judged_eviction``.
 
-    Under maxUnavailable a cluster that the policy asks for and that has no binding is unavailable: nothing picks
-    another one before the next apply. Upstream's scheduler does at once, so that for it a missing binding does not
-    count.
+    Under maxUnavailable a cluster that is asked for and has no binding is unavailable, as nothing picks another one
+    before the next apply. Upstream's scheduler does at once, so that for it a missing binding does not count.
     """
     total = len(bindings)
     if not upstream and budget.spec.max_unavailable is not None:
@@ -214,8 +212,8 @@ def _number(
     value: int | str,
     upstream: bool,
 ) -> int:
-    """A limit as a number; a percentage is of the clusters asked for (0 for PickAll) and rounds up. FleetError as of
-    ``judged_eviction``; upstream takes what is no number for 0."""
+    """A limit as a number, percentages as of ``arithmetic``; upstream takes what is no number for 0. FleetError as of
+    ``judged_eviction``."""
     try:
         return scaled(value, target_count(placement, 0), round_up=True)
     except ValueError as error:
@@ -227,8 +225,8 @@ def _number(
 def _invalid(
     eviction: ClusterResourcePlacementEviction, placement: ClusterResourcePlacement | None, here: Bindings
 ) -> str:
-    """The key of ``INVALID`` for the first thing that keeps the eviction from being judged; empty if nothing does.
-    ``here`` are the bindings on its cluster."""
+    """The key of ``INVALID`` for what keeps the eviction from being judged; empty for nothing. ``here`` are the
+    bindings on its cluster."""
     if placement is None or placement.name != eviction.spec.placement_name:
         return "placement-not-found"
     if placement.metadata.deletion_timestamp is not None:

@@ -43,13 +43,11 @@ class BindingReadiness:
 def readiness(
     binding: ClusterResourceBinding, period: timedelta, now: datetime, *, applied_only: bool, upstream: bool
 ) -> BindingReadiness:
-    """Whether the cluster of a binding is ready: it has reported its difference, or its objects are available.
-
-    Where the availability of an object cannot be known, ``period`` must have passed since that was found, which counts
-    as long ago where the condition has no time. With ``applied_only``, a rule of ours, it is also enough that all is
-    applied and ``period`` has passed since, available or not. Upstream wants the period to be exceeded (``at`` is when
-    it is reached), and does not wait where some objects can be judged.
-    """
+    """Whether the cluster of a binding is ready: it has reported its difference, or its objects are available. Where
+    the availability of an object cannot be known, ``period`` must have passed since that was found, which counts as
+    long ago where the condition has no time. With ``applied_only``, a rule of ours, it is also enough that all is
+    applied and ``period`` has passed since. Upstream wants the period to be exceeded (``at`` is when it is reached),
+    and does not wait where some objects can be judged."""
     generation, conditions = binding.metadata.generation, binding.status.conditions
     if status_is(conditions, DIFF_REPORTED, generation, TRUE):
         return BindingReadiness(True)
@@ -69,8 +67,8 @@ def readiness(
 
 
 def failed_condition(binding: ClusterResourceBinding, *, upstream: bool) -> Condition | None:
-    """The first condition (of Overridden, WorkSynchronized, Applied, Available) that says that the binding's present
-    generation has failed on its cluster; None if none does. For ``upstream`` clusters in the middle of it have failed
+    """The first condition (of Overridden, WorkSynchronized, Applied, Available) by which the binding's present
+    generation has failed on its cluster; None without one. For ``upstream`` clusters in the middle of it have failed
     too."""
     pending = PLACEMENT_PENDING if upstream else PENDING
     for kind in CAN_FAIL:

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Bindings as they are once a step of a rollout is carried out (bound, RolloutStarted set, held back, to be deleted,
-with another apply strategy, in a new generation): what executors write, and what a forecast assumes."""
+with another apply strategy): what executors write, and what a forecast assumes."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ NOT_YET = (FALSE, "RolloutNotStartedYet", "the rollout strategy holds the wanted
 def bound(
     held: RolloutBinding, content: Content, apply_strategy: ApplyStrategy | None, now: datetime
 ) -> RolloutBinding:
-    """The binding, Bound to ``content`` with this apply strategy (None: with none, whatever it had), in a new
-    generation if that changes it; RolloutStarted begins anew."""
+    """The binding, Bound to ``content`` with this apply strategy (None: without any), in a new generation if that
+    changes it; RolloutStarted begins anew."""
     spec = replace(
         held.binding.spec,
         state=BOUND,

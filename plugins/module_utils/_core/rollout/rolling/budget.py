@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Numbers of a rolling update (KubeFleet ``RollingUpdateConfig``) and upstream's defaults: ``maxUnavailable`` and
-``maxSurge`` as numbers (``not-a-count``), how many clusters are to hold it (``number-of-clusters-missing``), the
-waiting period ``unavailablePeriodSeconds``, and how a decision counted."""
+"""Numbers of a rolling update (KubeFleet ``RollingUpdateConfig``): ``maxUnavailable`` and ``maxSurge`` as numbers
+(``not-a-count``), how many clusters are to hold it (``number-of-clusters-missing``), the waiting period
+``unavailablePeriodSeconds``, and how a decision counted."""
 
 from __future__ import annotations
 
@@ -37,15 +37,12 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Calculation:
-    """How the numbers of one decision came about.
-
-    ``ready`` of the bindings that are Bound or Unscheduled are ready, ``can_be_ready`` have neither failed nor reported
-    a difference, and ``can_be_unavailable`` of the ready ones are on their way out. Candidates are bindings that want a
-    change; updates that take nothing away count as failed ones, not among ``update_candidates``. The limits and
-    ``max_to_remove``, ``max_to_add`` (either may be negative) are None where nothing wants a change. ``min_wait`` is
-    the shortest time after which time alone can change something, at most the waiting period, which it also is if
-    nothing but an event can; zero when all are ready.
-    """
+    """How the numbers of one decision came about. ``ready`` of the bindings that are Bound or Unscheduled are ready,
+    ``can_be_ready`` have neither failed nor reported a difference, and ``can_be_unavailable`` of the ready ones are on
+    their way out. Candidates are bindings that want a change; updates that take nothing away count as failed ones, not
+    among ``update_candidates``. The limits and ``max_to_remove``, ``max_to_add`` (either may be negative) are None
+    where nothing wants a change. ``min_wait`` is the shortest time after which time alone can change something, at most
+    the waiting period, which it also is if only an event can; zero when all are ready."""
 
     target: int
     ready: int
@@ -70,7 +67,7 @@ class Calculation:
 def limits(placement: ClusterResourcePlacement, picked: int, *, upstream: bool) -> Limits:
     """The limits (maxUnavailable, maxSurge) as numbers for a placement of which ``picked`` bindings are Scheduled or
     Bound. Percentages round up; a negative number counts as 0, but for ``upstream``. FleetError ``not-a-count`` for
-    what is neither a number nor a percentage, which upstream takes for 0, and as of ``target_count``."""
+    what is neither, which upstream takes for 0, and as of ``target_count``."""
     rolling = rolling_update(placement)
     target = target_count(placement, picked)
     problems: list[Problem] = []

@@ -26,8 +26,8 @@ BIND, UPDATE, REMOVE = "bind", "update", "remove"
 
 @dataclass(frozen=True)
 class ReadinessTerms:
-    """How bindings are judged. ``period`` is the waiting period; ``applied_only`` as of ``readiness``; ``out_of_reach``
-    are the clusters on which nothing is begun now, each with the reason."""
+    """How bindings are judged. ``period`` is the waiting period; ``out_of_reach`` are the clusters on which nothing is
+    begun now, each with the reason."""
 
     period: timedelta
     now: datetime
@@ -40,7 +40,7 @@ class ReadinessTerms:
 class RolloutCandidate:
     """One binding (``held``) of a rolling update. ``wants`` is bind, update or remove, empty if it wants nothing.
     ``free``: the change takes nothing away that is available, so that no budget holds it back; for upstream only an
-    update of a failed cluster does that. ``failure`` is the condition that says that it has failed, if it has;
+    update of a failed cluster does that. ``failure`` is the condition by which it has failed, if it has;
     ``can_be_ready``: it has neither failed nor reported a difference."""
 
     held: RolloutBinding
@@ -68,8 +68,8 @@ class RolloutCandidate:
 
 def rollout_candidate(held: RolloutBinding, wanted: WantedContent, look: ReadinessTerms) -> RolloutCandidate:
     """What the binding is and wants under KubeFleet's rules: a Scheduled one to be bound, a Bound one to be updated if
-    its content is another, an Unscheduled one to be removed; one of another state, or that is being deleted, nothing,
-    though upstream binds a Scheduled one all the same."""
+    its content is another, an Unscheduled one to be removed; any other, and one that is being deleted, nothing, though
+    upstream binds a Scheduled one all the same."""
     if held.state not in (BOUND, UNSCHEDULED):
         wants = BIND if held.state == SCHEDULED and (look.upstream or not held.deleting) else ""
         return RolloutCandidate(

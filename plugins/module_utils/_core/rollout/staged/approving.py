@@ -34,8 +34,8 @@ STARTED_BY = "gitops.fleet/started-by"
 @dataclass(frozen=True, kw_only=True)
 class StagedCourt:
     """What approvals of one staged update run are judged by. ``digest`` is the run's (``staged_digest``), ``given`` are
-    the terms (self-approval, proof, expiry) of who carries it on. The hub vouches for names in objects that were made
-    after ``since``; for none if that is None."""
+    the terms of who carries it on. The hub vouches for names in objects that were made after ``since``; for none if
+    that is None."""
 
     run: ClusterStagedUpdateRun
     digest: str
@@ -53,8 +53,7 @@ class StagedCourt:
 
     @property
     def makers(self) -> frozenset[str]:
-        """Who made the run and who started it; empty if one of them is not named, or the hub does not vouch for the
-        run."""
+        """Who made the run and who started it; empty unless both are named, and the hub vouches for the run."""
         return proven_makers(staged_makers(self.run), self.vouches(self.run.metadata.creation_timestamp))
 
 
@@ -65,8 +64,8 @@ def staged_makers(run: ClusterStagedUpdateRun) -> tuple[str, str]:
 
 
 def signature(by: str, digest: str, reason: str) -> str:
-    """The message of an approval, with who gives it, the run's digest, and a reason if one is given: ``by anna for
-    sha256:1f...: looks good``."""
+    """The message of an approval: ``by anna for sha256:1f...: looks good``; without a reason it ends with the
+    digest."""
     return f"{_BY}{by} for {digest}{f': {reason}' if reason else ''}"
 
 
@@ -90,7 +89,7 @@ def given_approval(request: ClusterApprovalRequest) -> Condition | None:
 def why_not_counted(request: ClusterApprovalRequest, court: StagedCourt, now: datetime) -> str:
     """The first reason for which the approval of the request, which no run has taken yet, does not count by the court's
     terms: nothing proves who gave it, or who made and started the run, self-approval, expiry (where that is asked, also
-    of an instant that is not known, or yet to come). Empty if it counts, or there is none."""
+    of an unknown instant, or one to come). Empty if it counts, or there is none."""
     approval = given_approval(request)
     if approval is None:
         return ""
@@ -103,7 +102,7 @@ def why_not_counted(request: ClusterApprovalRequest, court: StagedCourt, now: da
 
 def approver_of(request: ClusterApprovalRequest, court: StagedCourt) -> str:
     """Who gave the approval that no run has taken yet, in words, with ``unverified`` and ``who made or started the
-    run`` where that is so; ``nobody who is named`` without a signature, or an approval."""
+    run`` where that is so; ``nobody who is named`` without a signature."""
     approval = given_approval(request)
     by = signed_by(approval.message, court.digest) if approval else ""
     if not by:

@@ -48,7 +48,7 @@ def begin(scene: RunContext) -> RunContext:
     """The scene with all that the run takes over fixed in its status: policy, apply strategy, strategy, stages, the
     delete stage (clusters that lose the placement, by name), resources, overrides; Initialized is left to the caller.
     RunRefused as of ``with_placement``, ``with_policy``, ``with_bindings``, ``laid_out`` and ``used_snapshot``, and
-    ``update-strategy-not-found``; NotYet (``not-rescheduled-yet``) while the placement is being scheduled anew."""
+    ``update-strategy-not-found``; NotYet as of ``with_bindings``."""
     scene, policy = with_policy(with_placement(scene))
     scene = _with_strategy(with_bindings(scene, policy))
     status = laid_out_again(scene)
@@ -69,8 +69,8 @@ def laid_out_again(scene: RunContext) -> StagedUpdateRunStatus:
 
 def used_snapshot(scene: RunContext) -> ObjectMeta:
     """The metadata of the first part of the resources that the run rolls out, of the given index (compared as text) or
-    the latest. Parts without the hash of the resources do not count. Of several that are marked as the latest, as an
-    apply that was killed may leave them, it is the one of the highest index; upstream takes the first.
+    the latest. Parts without the hash of the resources do not count. Of several that are marked as the latest, as a
+    killed apply may leave them, it is the one of the highest index; upstream takes the first.
 
     RunRefused if there is none, or the latest has no number (``resource-snapshot-not-found``), or the index asked for
     is no number from 0 on (``invalid-resource-snapshot-index``).
@@ -117,7 +117,7 @@ def with_placement(scene: RunContext) -> RunContext:
 
 def with_policy(scene: RunContext) -> tuple[RunContext, ClusterSchedulingPolicySnapshot]:
     """The scene with the latest policy's index in its status, and how many clusters it asks for (``WHATEVER_IS_PICKED``
-    for PickAll); and that policy. Of several that are marked as the latest it is the one of the highest index.
+    for PickAll); and that policy, of several that are marked as the latest the one of the highest index.
 
     RunRefused unless there is one (``no-latest-policy-snapshot``), it has an index (``no-policy-index``) and, for
     PickN, a number (``no-cluster-count``), and is fully scheduled (``not-fully-scheduled``); NotYet

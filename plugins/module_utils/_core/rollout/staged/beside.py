@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Other staged update runs of the same placement: which has taken clusters from this one, so that it ends
-(``superseded``), which are open beside a new one (``run-beside``), which have begun a cluster, and when; when a run
-that begins now counts as begun. KubeFleet asks none of it."""
+(``superseded``), which are open beside a new one (``run-beside``), which have begun a cluster, and when. KubeFleet asks
+none of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Begun = t.Sequence[tuple[datetime, ClusterStagedUpdateRun]]
 def superseded_refusal(scene: RunContext) -> RunRefused | None:
     """Why the run ends, ``superseded``: a run that began after this one has given another content to one of its
     clusters, whether this one is done with it, has begun it or waits for its turn; in its status such clusters in
-    flight have failed. None if there is none. None for upstream too, which goes on to all clusters that are left, and
+    flight have failed. None if there is none, and for upstream, which goes on to all clusters that are left, and
     succeeds."""
     taken = {} if scene.upstream else _taken(scene)
     if not taken:
@@ -57,7 +57,7 @@ def superseded_refusal(scene: RunContext) -> RunRefused | None:
 
 def beginning_of(scene: RunContext) -> datetime:
     """When a run that begins now is recorded to have begun: now, or a second after the last other run of its placement
-    where that is later. So the order in which they began is the same by the clocks of all who carry them on."""
+    where that is later. So the order of their beginnings is the same by the clocks of all who carry them on."""
     last = max(filter(None, map(begun_at, scene.world.runs)), default=None)
     return scene.now if last is None else max(scene.now, shifted(last, timedelta(seconds=1)))
 
@@ -76,8 +76,7 @@ def taker_of(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStaged
 
 
 def open_beside(run: ClusterStagedUpdateRun, others: t.Iterable[ClusterStagedUpdateRun]) -> tuple[Problem, ...]:
-    """A warning, where this run has not begun yet, for each other run of the placement that has begun and not ended, by
-    name."""
+    """A warning, where this run has not begun yet, for each other run of the placement that has begun and not ended."""
     found = [each for each in others if begun_at(each) and state_of(each) not in (SUCCEEDED, FAILED)]
     return tuple(
         Problem(
@@ -109,7 +108,7 @@ def _taken(scene: RunContext) -> dict[str, ClusterStagedUpdateRun]:
 
 def _newer(scene: RunContext, cluster: ClusterUpdatingStatus, begun: Begun) -> ClusterStagedUpdateRun | None:
     """The newest of the runs that began after this one and have ``begun`` this cluster; None without one. Of two that
-    began in one second the newer one is that which has begun the cluster later."""
+    began in one second that is newer which has begun the cluster later."""
     since = begun_at(scene.run)
     if since is None:
         return None

@@ -48,8 +48,7 @@ DONE, GOING_ON, TROUBLED = "done", "going-on", "troubled"
 class Flight:
     """What one look at a stage found: its clusters as they are by now, acts, how many are ``in_flight`` now and
     ``finished`` now or before, whether one was started. ``problems`` may pass; ``failure`` ends the run. ``troubled``
-    and ``stuck`` are names of clusters, ``stuck_from`` is when the next one in flight will have been so for too
-    long."""
+    and ``stuck`` are names of clusters, ``stuck_from`` is when the next one will have been in flight for too long."""
 
     scene: RunContext
     stage: StageUpdatingStatus
@@ -79,8 +78,8 @@ def update_clusters(scene: RunContext, stage: StageUpdatingStatus, limit: int) -
     """One walk over the stage's clusters in order, with at most ``limit`` in flight; those behind are left as they are,
     and not counted, and so are, but for upstream, those that have not begun behind one that fails the run. A place that
     one cluster leaves is taken by the next in the same walk. Failures are ``cluster-failed``, ``binding-missing`` and
-    ``pre-empted``, problems ``cluster-troubled``; a cluster is stuck after 5 minutes. The ``stage`` itself stays as it
-    is: ``stage_after`` makes the next."""
+    ``pre-empted``, problems ``cluster-troubled``; a cluster is stuck after 5 minutes. ``stage_after`` makes the stage
+    of it."""
     flight = Flight.of(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:
@@ -120,8 +119,8 @@ def finish_clusters(scene: RunContext, stage: StageUpdatingStatus) -> Flight:
 
 
 def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding | None) -> ClusterUpdatingStatus:
-    """The cluster after a look at it, which may start, give it its content or judge it; what is found is added to
-    ``flight``. A failure keeps it as it is, or, if its binding was changed by others, marks it failed."""
+    """The cluster after a look at it, which may start it, give it its content or judge it. A failure keeps it as it is,
+    or, if its binding was changed by others, marks it failed."""
     scene = flight.scene
     if scene.has_status(cluster.conditions, SUCCEEDED, FALSE):
         flight.fail("cluster-failed", f"cluster {cluster.cluster_name} has failed")
@@ -146,7 +145,7 @@ def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding)
     """The cluster as started, with the act that binds it; one that holds the content already is judged straight away.
     It starts later than what was begun on its binding before, by whatever clock, as far as ``_begun_at`` knows.
 
-    Upstream starts it at ``now``, keeps such a cluster's place until the next look, and never marks it started if it
+    Upstream starts it at ``now``, keeps such a cluster's place until the next look, and does not mark it started if it
     is in trouble.
     """
     scene = flight.scene
@@ -187,8 +186,8 @@ def _act(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -
 
 
 def _owed(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> bool:
-    """Whether the cluster is recorded as started by somebody who did not live to give it its content: nobody, neither
-    we nor another run, has begun anything on its binding since. Upstream acts before it records."""
+    """Whether the cluster is recorded as started by somebody who did not live to give it its content: nothing has begun
+    on its binding since. Upstream acts before it records."""
     if flight.scene.upstream or _is_given(flight.scene, cluster, held):
         return False
     recorded = find_condition(cluster.conditions, STARTED)
@@ -197,8 +196,7 @@ def _owed(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) 
 
 
 def _judge(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> ClusterUpdatingStatus:
-    """The cluster after a look at its binding: done, and no longer in flight, or as it is; trouble and time are noted
-    in ``flight``."""
+    """The cluster after a look at its binding: done, and no longer in flight, or as it is."""
     result = _result(flight, held)
     if result == DONE:
         flight.finished += 1
@@ -211,8 +209,7 @@ def _judge(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding)
 
 
 def _note_stuck(flight: Flight, cluster: ClusterUpdatingStatus) -> None:
-    """Notes in ``flight`` that the cluster has been in flight for too long, or else when it will have been, if no other
-    comes before."""
+    """Notes in ``flight`` that the cluster has been in flight for too long, or else when it will have been."""
     scene, condition = flight.scene, find_condition(cluster.conditions, STARTED)
     started = (condition.last_transition_time if condition else None) or scene.now
     due = shifted(started if scene.upstream else min(started, scene.now), STUCK_AFTER)
@@ -223,8 +220,8 @@ def _note_stuck(flight: Flight, cluster: ClusterUpdatingStatus) -> None:
 
 
 def _result(flight: Flight, held: RolloutBinding) -> str:
-    """``DONE``, ``TROUBLED`` or ``GOING_ON``, by the binding; trouble is added to the problems of ``flight``. A cluster
-    that fails to apply does not end the run: nobody knows whether it will recover."""
+    """``DONE``, ``TROUBLED`` or ``GOING_ON``, by the binding. A cluster that fails to apply does not end the run:
+    nobody knows whether it will recover."""
     binding = held.binding
     conditions, generation = binding.status.conditions, binding.metadata.generation
     if any(status_is(conditions, kind, generation, TRUE) for kind in (AVAILABLE, DIFF_REPORTED)):
@@ -246,7 +243,7 @@ def _is_given(scene: RunContext, cluster: ClusterUpdatingStatus, held: RolloutBi
 
 
 def _begun_at(held: RolloutBinding, now: datetime) -> datetime | None:
-    """When something was begun on the binding last; None where that is not known, or so much later than ``now`` that it
+    """When something was begun on the binding last; None where that is not known, or so far ahead of ``now`` that it
     tells nothing."""
     found = find_condition(held.binding.status.conditions, ROLLOUT_STARTED)
     at = found.last_transition_time if found else None

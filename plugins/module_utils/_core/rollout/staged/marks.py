@@ -122,8 +122,8 @@ class Marks:
 
 
 def run_at_generation(run: ClusterStagedUpdateRun) -> ClusterStagedUpdateRun:
-    """The run with all its conditions counted for its present generation, so that editing the wanted state keeps them
-    valid; the very same object where they are so already."""
+    """The run with all its conditions counted for its present generation, so that an edit of the wanted state keeps
+    them valid; the very same object where they are so already."""
     generation, status = run.metadata.generation, run.status
     deletion = status.deletion_stage_status
 

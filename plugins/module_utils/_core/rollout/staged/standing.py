@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How a staged update run and its clusters stand, by their conditions: state in a word (``NotStarted``, ``Running``,
 ``Waiting``, ``Stuck``, ``Stopping``, ``Stopped``, ``Succeeded``, ``Failed``), message, counts, in flight since when,
-when it began, and which newer run has made a failed one good."""
+and which newer run has made a failed one good."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def message_of(run: ClusterStagedUpdateRun) -> str:
 
 
 def message_for_people(run: ClusterStagedUpdateRun) -> str:
-    """The message of the run as of ``message_of``, for people, with instants in UTC. While clusters are in flight since
-    a known instant, a Running run tells the first three of them and the earliest instant instead; one that is Stuck or
-    Stopping tells that instant behind its message, and one that is Stopping which they are."""
+    """The message of the run as of ``message_of``, with instants in UTC. While clusters are in flight since a known
+    instant, a Running run tells the first three of them and the earliest instant instead; one that is Stuck or Stopping
+    tells that instant behind its message, and one that is Stopping which they are."""
     message, state, deletion = message_of(run), state_of(run), run.status.deletion_stage_status
     stages = (*run.status.stages_status, *((deletion,) if deletion else ()))
     flying = [each for stage in stages for each in stage.clusters if cluster_state(each.conditions) == "begun"]
@@ -74,8 +74,7 @@ def in_flight_since(cluster: ClusterUpdatingStatus) -> datetime | None:
 
 
 def progress_of(conditions: tuple[Condition, ...]) -> Condition | None:
-    """The condition of a run or stage that tells how far it is: its end, or else its progress; None if it has
-    neither."""
+    """The condition of a run or stage that tells how far it is: its end, or else its progress."""
     return find_condition(conditions, "Succeeded") or find_condition(conditions, "Progressing")
 
 
@@ -91,8 +90,8 @@ def cluster_state(conditions: tuple[Condition, ...]) -> str:
 @dataclass(frozen=True, kw_only=True)
 class RunStanding:
     """How far a staged update run is; ``name`` and ``placement`` as keys write them, ``state`` and ``message`` as of
-    ``standing_of``. Stages and clusters are counted once its stages are laid out, those that leave with them, which was
-    at ``begun_at``; clusters that failed are not among ``clusters_done``."""
+    ``standing_of``. Stages and clusters, those that leave among them, are counted once its stages are laid out, which
+    was at ``begun_at``; clusters that failed are not among ``clusters_done``."""
 
     name: str
     placement: str
@@ -150,17 +149,17 @@ def made_good_by(
     run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun]
 ) -> ClusterStagedUpdateRun | None:
     """Of the ``runs`` the last that has made good what this one left: this one failed, and that one is of the same
-    placement, has begun after it, and has succeeded, so that its clusters hold what was given later. When it ended says
-    nothing: an older run fails, ``superseded``, long after the newer one has succeeded. One that could not begin counts
-    as begun when that was found. None without, and where either instant is not known."""
+    placement, has begun after it, and has succeeded. When it ended says nothing: an older run fails, ``superseded``,
+    long after the newer one has succeeded. One that could not begin counts as begun when that was found. None without,
+    and where either instant is not known."""
     if state_of(run) != FAILED:
         return None
     return newer_run(run, (each for each in runs if state_of(each) == SUCCEEDED))
 
 
 def newer_run(run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun]) -> ClusterStagedUpdateRun | None:
-    """Of the ``runs`` the last of the same placement that has begun after this one began, or was found unable to; the
-    last by name where several began at once. None without, and where that is not known."""
+    """Of the ``runs`` the last of the same placement that has begun after this one began, or was found unable to; None
+    without, and where that is not known."""
     tried = find_condition(run.status.conditions, INITIALIZED)
     since = tried.last_transition_time if tried else None
     later = [

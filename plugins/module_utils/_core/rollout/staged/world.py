@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a staged update run sees when it decides, its acts (bind, mark started, delete, ask for, accept or delete
-approvals) with the names of their operations, why it ends or has to wait, what it gives a cluster, and the world once
-acts are done, new approval requests in it."""
+approvals), why it ends or has to wait, what it gives a cluster, and the world once acts are done."""
 
 from __future__ import annotations
 
@@ -47,13 +46,11 @@ BEFORE_STAGE, AFTER_STAGE = "beforeStage", "afterStage"
 @dataclass(frozen=True, kw_only=True)
 class ObservedState:
     """Everything that belongs to the run's placement; ``placement`` and ``strategy`` are None where there is none of
-    the name that the run has.
-
-    ``resource_snapshots`` are the metadata of all parts, the one of the live resources among them and labelled latest.
-    ``overrides`` are those that apply to the resources of this run. ``approvals`` are requests whose approvals, if they
-    have one, count: whoever reads them has judged that. ``runs`` are the other runs. ``upstream`` brings back all that
-    KubeFleet does by accident, its order of acting before recording, and its times of looking again.
-    """
+    the name that the run has. ``resource_snapshots`` are the metadata of all parts, the one of the live resources among
+    them and labelled latest. ``overrides`` are those that apply to the resources of this run. ``approvals`` are
+    requests whose approvals, if they have one, count: whoever reads them has judged that. ``runs`` are the other runs.
+    ``upstream`` brings back all that KubeFleet does by accident, its order of acting before recording, and its times of
+    looking again."""
 
     placement: ClusterResourcePlacement | None
     strategy: ClusterStagedUpdateStrategy | None
@@ -69,8 +66,7 @@ class ObservedState:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterInFlight:
-    """The cluster's turn has begun in a stage, and is not over. Its name is that of the act that begins it; names of
-    operations are unique within a run."""
+    """The cluster's turn has begun in a stage, and is not over. Its name is that of the act that begins it."""
 
     stage: str
     cluster: str
@@ -237,7 +233,7 @@ class RunContext:
 
 
 def given_content(run: ClusterStagedUpdateRun, cluster: ClusterUpdatingStatus) -> Content:
-    """What the run gives the cluster, whether it has come to the cluster or not; of index 0 where it has recorded no
+    """What the run gives the cluster, whether it has come to it or not; of index 0 where it has recorded no
     resources."""
     index = int64(run.status.resource_snapshot_index_used) or 0
     return Content(
@@ -252,8 +248,8 @@ def carried_out(
     run: ClusterStagedUpdateRun, world: ObservedState, actions: t.Iterable[Action], now: datetime
 ) -> ObservedState:
     """The world once the actions are done at ``now``, as an executor leaves it and a forecast assumes it; bindings by
-    name. A request that is there already is not made anew; a ClusterInFlight alone does nothing. KeyError for a
-    binding, or a request to be accepted, that there is not."""
+    name. A request that is there already is not made anew. KeyError for a binding, or a request to be accepted, that
+    there is not."""
     held = {each.name: each for each in world.bindings}
     approvals = {each.name: each for each in world.approvals}
     for action in actions:
@@ -273,8 +269,8 @@ def carried_out(
 
 
 def approval_request(run: ClusterStagedUpdateRun, action: RequestApproval) -> ClusterApprovalRequest:
-    """The approval request of a stage, without a status: the object that people approve by setting its condition
-    Approved; an ApprovalRequest for a run with a namespace."""
+    """The approval request of a stage, without a status: people approve it by its condition Approved. It is an
+    ApprovalRequest for a run with a namespace."""
     made = ApprovalRequest if run.key.namespace else ClusterApprovalRequest
     return made(
         api_version=run.api_version,
