@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The approved plan that a file of ``write_plan`` holds, from its parsed JSON: form and schema are checked
-(``plan-invalid``, ``plan-too-old``, ``plan-too-new``), one that was edited since its digest was made is refused
-(``plan-doctored``), and what it changes is put into lines."""
+(``plan-invalid``, ``plan-too-old``, ``plan-too-new``), and one that was edited is refused (``plan-doctored``)."""
 
 from __future__ import annotations
 
@@ -107,8 +106,8 @@ def _repeats(plan: t.Mapping[str, t.Any]) -> bool:
 
 
 def _wrong(value: t.Any, shape: t.Any, path: str = "") -> t.Iterator[tuple[str, str]]:
-    """Each path where the value is not of the shape (``placements[0].spec``, ``the plan`` for the whole), with what is
-    wanted there, or that it is missing. Fields of ``OPTIONAL`` may be missing, and other fields may be there too."""
+    """Each path where the value is not of the shape (``placements[0].spec``), with what is wanted there, or that it is
+    missing. Fields of ``OPTIONAL`` may be missing, and other fields may be there too."""
     if isinstance(shape, dict):
         if not isinstance(value, dict):
             yield path or "the plan", "an object is wanted"

@@ -18,10 +18,10 @@ from ..values.listed import number_of
 
 @dataclass(frozen=True, kw_only=True)
 class BrakeLimits:
-    """``max_removals`` is a number of clusters or a percentage of those that hold a placement, ``max_object_removals``
-    likewise of the objects that one cluster holds of it. A percentage is a text such as ``30%``. An ``allow_*`` lifts
-    the brake of that name; facts that are exactly ``max_facts_age`` old are fresh enough. What is no limit is found
-    when a brake asks it (ValueError of ``removals_permitted``)."""
+    """``max_removals`` is a number of clusters or a percentage (``30%``) of those that hold a placement,
+    ``max_object_removals`` likewise of the objects that one cluster holds of it. An ``allow_*`` lifts the brake of that
+    name; facts that are exactly ``max_facts_age`` old are fresh enough. What is no limit is found when a brake asks it
+    (ValueError of ``removals_permitted``)."""
 
     max_removals: int | str = "30%"
     allow_empty: bool = False
@@ -73,14 +73,14 @@ class ObjectLoss:
 
 def removals_permitted(limit: int | str, held: int) -> int:
     """How many of ``held`` may go under ``limit``: a number as it is, or a percentage such as ``30%``, rounded down; at
-    least one in any case. ValueError for anything else, a number beyond 32 bits too."""
+    least one. ValueError for anything else, a number beyond 32 bits too."""
     return max(1, scaled(limit, held, round_up=False))
 
 
 def removals_brake(placement: str, held: int, lost: int, limit: int | str) -> Brake:
-    """The brake ``max_removals``: ``lost`` of the ``held`` clusters lose the placement. It trips beyond what the
-    default or ``limit`` permits, the smaller of both; a ``limit`` above the default that permits the loss lifts it.
-    ValueError as of ``removals_permitted``."""
+    """The brake ``max_removals``: ``lost`` of the ``held`` clusters lose the placement. It trips beyond the smaller of
+    what the default and ``limit`` permit; a ``limit`` above the default that permits the loss lifts it. ValueError as
+    of ``removals_permitted``."""
     default, allowed = removals_permitted(DEFAULT_REMOVALS, held), removals_permitted(limit, held)
     return Brake(
         name="max_removals",
@@ -146,9 +146,8 @@ def no_objects_brake(placement: str, held: int, selected: int, allow: bool) -> B
 
 
 def facts_age_brake(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
-    """The brake ``max_facts_age``: trips if the facts are older than ``limit`` at ``now``, both instants aware; never
-    for facts of an instant after ``now``. Nothing lifts it, but a larger limit keeps it from tripping; ``option`` names
-    one in seconds, a minute above the age."""
+    """The brake ``max_facts_age``: trips if the facts are older than ``limit`` at ``now``, both instants aware. Nothing
+    lifts it, but a larger limit keeps it from tripping; ``option`` names one in seconds, a minute above the age."""
     age = now - captured_at
     return Brake(
         name="max_facts_age",
@@ -164,8 +163,8 @@ def older_source_brake(
 ) -> Brake:
     """The brake ``allow_older``, for a Git ``revision`` that may undo newer work: it trips unless ``older`` is False,
     which says that it descends from ``last``, the revision applied last (empty for files of no known one); None: that
-    cannot be told. ``allow`` lifts it. ``deepen`` is the command after which it can be told, if there is one; the
-    message ends with it, and cuts revisions to 12 characters."""
+    cannot be told. ``allow`` lifts it. ``deepen`` is the command after which it can be told, if there is one, with
+    which the message ends."""
     of = f"{last[:12]}, applied last" if last else "what was applied last, which were files of no known revision"
     unknown = f"it cannot be told whether revision {revision[:12]} is a descendant of {of}"
     known = f"revision {revision[:12] or 'unknown'} is not a descendant of {last[:12]}, applied last"

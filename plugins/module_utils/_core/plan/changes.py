@@ -2,9 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The form in which plans tell changes of objects: each field with ``path``, ``old``, ``new`` and ``effect``, for each
-set of clusters, as JSON and as one sentence (``.spec.replicas: 2 -> 3``) that is cut to its room. Old is what was
-applied last (the record's resource snapshot), or, where members were looked at, what is there. Values of Secrets are
-never shown."""
+set of clusters, as JSON and as one sentence (``.spec.replicas: 2 -> 3``). Old is what was applied last (the record's
+resource snapshot), or, where members were looked at, what is there. Values of Secrets are masked."""
 
 from __future__ import annotations
 
@@ -73,7 +72,7 @@ class ClusterChanges:
 @dataclass(frozen=True, kw_only=True)
 class Earlier:
     """What a resource snapshot held: ``manifests`` in their sealed form, or only ``hashes`` of these; a manifest counts
-    before a hash. Objects in neither were not held. An empty hash is that of no object."""
+    before a hash. Objects in neither were not held."""
 
     manifests: tuple[Manifest, ...] = field(default=(), repr=False)
     hashes: t.Mapping[ObjectKey, str] = field(default_factory=dict)
@@ -82,7 +81,7 @@ class Earlier:
 def changes_sentence(found: t.Iterable[ClusterChanges], room: int) -> str:
     """The changed objects in the order given, each once with its fields, in at most about ``room`` characters and
     ``MOST_TOLD`` fields. Fields, and objects without any, that find no room are counted at the end; a shorter one
-    behind them may be told. What changes alike on several sets of clusters is told once. Empty for no change."""
+    behind them may be told. What changes alike on several sets of clusters is told once."""
     told: dict[str, list[str]] = {}
     for each in dict.fromkeys(_lines(found)):
         told.setdefault(each[0], []).extend(filter(None, each[1:]))
@@ -113,7 +112,7 @@ def _lines(found: t.Iterable[ClusterChanges]) -> t.Iterator[tuple[str, str]]:
 
 
 def _shown(value: t.Any, most: int) -> str:
-    """The value as JSON; beyond ``most`` characters it is cut, and the others are counted. What JSON does not have
-    becomes a text."""
+    """The value as JSON, what JSON does not have as text; beyond ``most`` characters it is cut, and the others are
+    counted."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= most else f"{text[:most]}... ({number_of(len(text) - most, 'more character')})"

@@ -24,8 +24,7 @@ MOST_FIELDS = 100
 def object_changes(objects: t.Iterable[Rendered], earlier: Earlier) -> tuple[ObjectChange, ...]:
     """The objects that were not held before or are another now (changed, or perhaps so), in their order: by fields
     where ``earlier`` has the manifest, else by its hash alone; UNKNOWN where contents cannot be compared, as where
-    values of a Secret were left out. What leaves is not among them. FleetError as of ``identify`` for a manifest of
-    ``earlier``."""
+    values of a Secret were left out. FleetError as of ``identify`` for a manifest of ``earlier``."""
     manifests = {identify(each).key: each for each in earlier.manifests}
     found = (_change(each, manifests.get(each.id.key), earlier.hashes.get(each.id.key)) for each in objects)
     return tuple(each for each in found if each is not None)
@@ -33,8 +32,8 @@ def object_changes(objects: t.Iterable[Rendered], earlier: Earlier) -> tuple[Obj
 
 def manifest_changes(new: Manifest, old: Manifest, each: ObjectId) -> tuple[FieldChange, ...]:
     """What differs between two manifests of ours in their sealed form, of the object ``each``, at most ``MOST_FIELDS``;
-    reserved labels and annotations that are gone come last. Status and finalizers that are gone altogether are not
-    told, nor is where the content of Secrets came from. Values of Secrets are masked, labels apart."""
+    reserved labels and annotations that are gone come last. Status and finalizers that are gone are not told, nor is
+    where the content of Secrets came from. Values of Secrets are masked, labels apart."""
     new, old = without_source(new), without_source(old)
     rows = [(one.path, one.live, one.desired) for one in differences(new, old, MOST_FIELDS, full=True)]
     for part, of in (("labels", labels_of), ("annotations", annotations_of)):
@@ -56,8 +55,8 @@ def live_changes(desired: Manifest, live: Manifest, manager: str, each: ObjectId
 def _told(
     rows: t.Iterable[tuple[str, t.Any, t.Any]], each: ObjectId, secret: bool, managers: t.Mapping[str, tuple[str, ...]]
 ) -> tuple[FieldChange, ...]:
-    """Rows of path, old and new value as changes, with the effect of giving the field up where there is no new one; in
-    a Secret all values but labels are masked. ``managers`` are, by path, those who own a field too."""
+    """Rows of path, old and new value as changes, with the effect of giving the field up where there is no new one;
+    values of Secrets masked. ``managers`` are, by path, those who own a field too."""
     found = []
     for path, old, new in rows:
         effect = becomes(each, path, managers.get(path, ())) if new is None else ""

@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What became of a plan on one member: which objects were written, failed, drifted, were not removed, whether all was
-applied or the member did not answer; as data (``steps``, ``unchanged``, ``failures``, ``error``, ``written``,
-``doubtful``)."""
+applied or the member did not answer; as data (``steps``, ``failures``, ``error``, ``written``, ``doubtful``)."""
 
 from __future__ import annotations
 
@@ -44,8 +43,8 @@ class MemberOutcome:
 
     ``availability`` holds upstream's availability reason of each object that is there, ``lacks`` in words what those
     that are not available lack, both None where nothing was judged, as with an ``error``; ``statuses`` the status of
-    each object where it is to be mirrored. ``done`` says that the steps were carried out, or an apply found nothing
-    due; otherwise they are what would be done. Steps are in the order in which they are carried out.
+    each object where it is to be mirrored. ``done``: the steps were carried out, or an apply found nothing due;
+    otherwise they are what would be done. Steps are in the order in which they are carried out.
     """
 
     cluster: str
@@ -66,8 +65,8 @@ class MemberOutcome:
 
     @property
     def drifted(self) -> tuple[MemberStep, ...]:
-        """The steps on objects that somebody else changed, deleted or added to, and on those that are only reported on
-        and missing."""
+        """The steps on objects that others changed, deleted or added to, and on those that are only reported on and
+        missing."""
         return tuple(each for each in self.steps if each.drifted)
 
     @property
@@ -85,15 +84,14 @@ class MemberOutcome:
 
     @property
     def unremoved(self) -> tuple[ObjectId, ...]:
-        """What should have been deleted or released on the member and failed to, in the order of the steps. Deletions
-        that were refused (``NotPlanned``) are not among it."""
+        """What should have been deleted or released on the member and failed to. Deletions that were refused
+        (``NotPlanned``) are not among it."""
         failed = {each.id for each in self.failures}
         return tuple(each.id for each in self.steps if each.id in failed and each.action in (PRUNE, RELEASE))
 
     @property
     def applied(self) -> bool:
-        """Whether everything that was to be done was done; an object that was refused counts as failed. False after a
-        mere look."""
+        """Whether everything that was to be done was done, nothing refused. False after a mere look."""
         return self.done and self.error is None and not self.failures
 
     @property
@@ -109,8 +107,7 @@ class MemberOutcome:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The outcome as results have it: ``steps`` that are more than unchanged, ``unchanged`` (the number of the
-        others), ``failures`` if any; with an ``error`` that too, and ``written`` and ``doubtful`` (empty if nothing
-        is)."""
+        others), ``failures`` if any; with an ``error`` that too, with ``written`` and ``doubtful``."""
         row: dict[str, t.Any] = {"steps": [each.as_dict() for each in self.steps if each.action != UNCHANGED]}
         row["unchanged"] = sum(1 for each in self.steps if each.action == UNCHANGED)
         if self.failures:

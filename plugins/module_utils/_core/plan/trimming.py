@@ -79,7 +79,7 @@ def trimmed_binding(status: BindingStatus) -> BindingStatus:
 
 def _with_less(told: Told, most: tuple[int, int, int]) -> Told:
     """The status or row with at most so many characters of a value, fields of an object and objects in each list as
-    ``most`` says, in this order."""
+    ``most`` says."""
     characters, fields, objects = most
 
     def cut(details: tuple[PatchDetail, ...]) -> tuple[PatchDetail, ...]:
@@ -112,7 +112,7 @@ def _shortened(text: str, most: int) -> str:
 
 def _fitting(rows: tuple[PerClusterPlacementStatus, ...], room: int) -> tuple[PerClusterPlacementStatus, ...]:
     """As many rows as fit into ``room`` bytes, in their order. Those with a condition that is not True are taken before
-    the others, each group from its beginning, and the first that does not fit ends it."""
+    the others, each group from its beginning, up to the first that does not fit."""
     well = [all(each.status == "True" for each in row.conditions) for row in rows]
     chosen = set()
     for position in sorted(range(len(rows)), key=lambda each: (well[each], each)):

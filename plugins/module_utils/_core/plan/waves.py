@@ -44,7 +44,7 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     fleet, and evacuated ones that could not be read; others that could not are among them, as they change once they
     answer.
 
-    As the rolling update decides: clusters that lose the placement and then those that change spend what may be
+    As the rolling update decides, clusters that lose the placement and then those that change spend what may be
     unavailable, in the order of their bindings; clusters that gain it spend the surge. Evacuated clusters wait for
     those that take their places. FleetError as of ``limits``.
     """
@@ -84,7 +84,7 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
 @dataclass(frozen=True)
 class _EmptiedHomes:
     """Evacuated clusters in the order of their bindings, of which ``homes`` names those that take their places, and how
-    many of the others stay because the placement is ``short`` of clusters; as ``rollout.rolling.new_home`` decides."""
+    many of the others stay because the placement is ``short`` of clusters; as ``kept_for_homes`` decides."""
 
     names: tuple[str, ...]
     homes: t.Mapping[str, str]
@@ -199,9 +199,9 @@ def _by_binding(plan: PlacementPlan, rows: t.Iterable[ClusterPlan]) -> list[Clus
 
 def counted_as_recorded_findings(plan: PlacementPlan, silent: t.Container[str]) -> tuple[Problem, ...]:
     """A finding ``counted-as-recorded`` for each ``silent`` cluster that keeps the placement, in the order of the
-    bindings, as ``maxUnavailable`` takes it for available: the last apply has recorded it so (KubeFleet's rule), and
-    nobody knows whether it is. None for one where a write was begun and did not end, where nothing is taken away or
-    changed on another cluster, where the placement ends, and where staged runs carry it."""
+    bindings, as ``maxUnavailable`` takes it for available: the last apply has recorded it so (KubeFleet's rule). None
+    for one where a write was begun and did not end, where nothing is taken away or changed on another cluster, where
+    the placement ends, and where staged runs carry it."""
     if plan.deleting or plan.is_by_staged_runs:
         return ()
     changing = [each for each in plan.clusters if each.change == LOST or each.outdated]

@@ -19,8 +19,7 @@ def with_new_homes_told(
 ) -> tuple[ClusterPlan, ...]:
     """The ``rows`` of a plan; the ``reason`` of those of cause ``evacuated`` tells which cluster takes their place, by
     the marks on ``after``, the bindings that scheduling leaves, and that they are emptied before it has what they hold
-    (``empty_first``) or only then. Where none does, and in rows of other causes, ``left-behind`` too, the reason
-    stays."""
+    (``empty_first``) or only then. Where none does, and in rows of other causes, the reason stays."""
     if not any(each.cause == EVACUATED for each in rows):
         return rows
     homes = {replaced_cluster_of(each): each.spec.target_cluster for each in after if each.spec.state != UNSCHEDULED}

@@ -31,8 +31,8 @@ def held_objects(contents: SnapshotContents, binding: ClusterResourceBinding) ->
 
 
 def begun_objects(contents: SnapshotContents, binding: ClusterResourceBinding) -> tuple[ObjectId, ...]:
-    """The objects of the snapshot that is being written there, where its write was begun and is not known to have
-    ended: they count as held, also what overrides leave out of them, as that is not known."""
+    """The objects of the snapshot whose write was begun there and is not known to have ended: they count as held, also
+    what overrides leave out of them, as that is not known."""
     return contents.get(binding.spec.resource_snapshot_name, ()) if HELD_BEFORE in binding.metadata.annotations else ()
 
 

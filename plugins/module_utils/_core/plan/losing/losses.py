@@ -34,9 +34,9 @@ def loss_reason(cause: str, decided: bool) -> str:
 def loss_cause(binding: ClusterResourceBinding, index: FleetIndex, policy: str, deleting: str) -> str:
     """A key of ``LOSSES`` for a binding that is to go; the first that holds, in this order: ``left-the-fleet`` for a
     cluster that is not in the index; ``deleting``, the cause where the placement itself ends, else empty;
-    ``left-the-fleet`` for one that is leaving; of a binding with the mark of an evacuation ``left-behind`` where the
-    cluster is ``out_of_reach``, else ``evacuated``; ``scaled-down`` where it was picked under ``policy``, the name of
-    today's policy snapshot; ``policy-changed``."""
+    ``left-the-fleet`` for one that is leaving; with the mark of an evacuation ``left-behind`` where the cluster is
+    ``out_of_reach``, else ``evacuated``; ``scaled-down`` where it was picked under ``policy``, the name of today's
+    policy snapshot; ``policy-changed``."""
     position = index.positions.get(binding.spec.target_cluster)
     if position is None:
         return "left-the-fleet"
