@@ -70,10 +70,10 @@ def appointments(
 ) -> tuple[Appointment, ...]:
     """Openings, freezes and what these close of windows, expected waits and stages that meet the span from ``now`` to
     ``until``, two aware instants, by start, then kind and text; one for all members that share it, in the order of the
-    run. They are told whole, but for the openings of members without windows, at any time but in freezes, which are cut
-    to the span. ``freezes`` are those of each member by their names. ``permitted`` says by member when its windows are
-    open, whatever freezes say; None for one without windows. Members that have ended or failed, are in flight or not
-    known have nothing of their own."""
+    run. They are told whole; only where members without windows may begin, at any time but in freezes, is cut to the
+    span. ``freezes`` are those of each member by their names. ``permitted`` says by member when its windows are open,
+    whatever freezes say; None for one without windows. Members that have ended or failed, are in flight or not known
+    have nothing of their own."""
     waiting = [row.name for row in run.members if row.state not in (*DONE, FAILED, RUNNING)]
     found: dict[_Key, list[str]] = {}
     for name in waiting:

@@ -77,7 +77,7 @@ def learned(runs: t.Iterable[UpdateRun], run_type: str, given: Duration = UPGRAD
 
 def share(seed: int, sample: int, name: str) -> float:
     """A number from 0 to 1 that looks random, by which a length is drawn: the same for the same ``seed``, ``sample``
-    and ``name``, whatever else is asked."""
+    and ``name``."""
     digest = hashlib.blake2b(f"{seed}/{sample}/{name}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") / _LARGEST
 

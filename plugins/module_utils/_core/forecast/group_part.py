@@ -1,12 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The members of a group that can make a difference to the next decision of a forecast, so that one of 3,000 members
-costs hardly more than one of 30.
+"""The members of a group that can make a difference to the next decision of a forecast, so that a group of 3,000 costs
+hardly more than one of 30.
 
-Left out are members that have ended, but for one of each end and for failures, which limits count, and members of
-which another one tells everything: those with the same windows and nothing else that holds them, in their order. Of
-these there is always one more than can begin at once; it becomes what all behind it would become.
+Left out are members that have ended, but for one of each end and for failures, which limits count, and members of which
+another one tells everything: those with the same windows and nothing else that holds them, in their order. Of these
+there is always one more than can begin at once; it becomes what all behind it would become.
 """
 
 from __future__ import annotations

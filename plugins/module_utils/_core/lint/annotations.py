@@ -81,7 +81,7 @@ def _not_on_pods(kind: str, value: t.Any, path: str) -> LintProblem:
 
 def _feature_gate(document: Mapping[str, t.Any], kind: str) -> t.Iterator[LintProblem]:
     """Warnings where a ConfigMap, or the variable FEATURE_GATES of a container in ``spec.template``, names the gate for
-    drift, mended by taking it out. Drift was a feature gate before v1.0 of Karpenter."""
+    drift, which Karpenter had before v1.0, mended by taking it out."""
     text = "Karpenter has no feature gate for drift any more: drift is always detected, and this has no effect"
     if kind == "ConfigMap":
         for key in ("featureGates.driftEnabled", "settings.featureGates.drift"):

@@ -31,8 +31,8 @@ _DISRUPTION = frozenset(("budgets", "consolidateAfter", "consolidationPolicy", "
 
 
 def may_belong(text: str) -> bool:
-    """Whether a file that nobody named can hold anything that is judged, by words of manifests in its text; a quick
-    look, before it is parsed. False is sure, True is not."""
+    """Whether a file that nobody named can hold anything that is judged, by words of manifests in its text, before it
+    is parsed. False is sure, True is not."""
     return any(word in text for word in _WORDS) or bool(_AZURE.search(text))
 
 
@@ -51,7 +51,7 @@ def is_template(text: str) -> bool:
 def belongs(document: t.Any) -> bool:
     """Whether a document of a file that nobody named is judged: one with ``apiVersion`` and ``kind`` of any group, one
     of a kind or a group that is known here (ours, KubeFleet's, Karpenter's), Azure's own JSON, or what is unmistakably
-    a part of a NodePool or a strategy, without fields that these do not have."""
+    a part of a NodePool or a strategy."""
     if any(resources(document)):
         return True
     if isinstance(document, list):

@@ -108,8 +108,7 @@ def text_of(code: str) -> str:
 
 
 def as_markdown() -> str:
-    """The table of ``docs/lint.md`` in Markdown: codes and sentences of what ``docs/objects.md`` does not list, of
-    files, then of Karpenter's kinds, then of placements."""
+    """The table of ``docs/lint.md`` in Markdown: codes and sentences of what ``docs/objects.md`` does not list."""
     rows = [f"| `{code}` | {text} |" for part in (FILES, NODE_POOLS, PLACEMENTS) for code, text in part.items()]
     return "\n".join(["| code | what is said |", "|---|---|", *rows]) + "\n"
 

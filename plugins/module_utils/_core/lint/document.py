@@ -76,9 +76,8 @@ class Judged:
 
 def judge_document(document: t.Any, start: datetime, holes: bool = False, written: Written = no_written_text) -> Judged:
     """All remarks on a document, whatever it is, in the order in which they are found. Errors and warnings about a
-    value that stands for another one (``$NAME``, ``<name>``) become one note ``stand-in`` for each path, but for those
-    that hold whatever the value is (``without_stand_ins``). Statements about budgets are proved over the year after
-    ``start``, an aware instant.
+    value that stands for another one (``$NAME``, ``<name>``) become notes ``stand-in``, as of ``without_stand_ins``.
+    Statements about budgets are proved over the year after ``start``, an aware instant.
 
     ``holes`` makes a note of every literal ``...``, which is an error otherwise. ``written`` gives what is written at a
     field path of the document where YAML reads another value. File and line are left to the caller.
@@ -176,7 +175,7 @@ def _of_findings(findings: t.Iterable[Finding], document: t.Any) -> list[LintPro
 
 
 def _shorter(remark: LintProblem, document: Mapping[str, t.Any]) -> LintProblem:
-    """The remark; one about an unknown kind names at most the kind or group that is meant, for the list of all kinds is
+    """The remark; one about an unknown kind names the kind or group that is meant, for the list of all kinds is
     long."""
     if remark.code != "unknown-kind":
         return remark

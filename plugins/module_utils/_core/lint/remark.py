@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One thing that the linter says about a document, with level, field and what it is mended by, and how it is made of a
-problem, a finding or a hazard; long texts of it cut."""
+"""One thing that the linter says about a document, with level, field and what it is mended by; made of a problem, a
+finding or a hazard; long texts of it cut."""
 
 from __future__ import annotations
 

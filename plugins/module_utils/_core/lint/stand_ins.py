@@ -37,8 +37,8 @@ WHATEVER_IT_IS = frozenset(
 
 
 def is_stand_in(value: t.Any) -> bool:
-    """Whether a text of less than 1,000 characters, or a part of it, is to be replaced by its reader, such as
-    ``<name>`` in documentation, ``$NAME`` or ``{{ name }}``; False for what is no text."""
+    """Whether a text of less than 1,000 characters, or a part of it, is to be replaced by its reader: ``<name>``,
+    ``$NAME``, ``{{ name }}``."""
     return isinstance(value, str) and len(value) < 1000 and bool(_STAND_IN.search(value))
 
 
@@ -77,8 +77,8 @@ def _lines(text: str) -> t.Iterator[tuple[str, bool]]:
 
 
 def _column(line: str) -> int:
-    """The column, from 0, of the key in a line behind which a text in several lines begins, else of the last dash; of a
-    line without either, the one before its first sign."""
+    """The column, from 0, of the key in a line behind which a text in several lines begins, else of the last dash, else
+    before its first sign."""
     before = line[: len(line) - len(_DASHES.sub("", line, count=1))]
     if line[len(before)] not in "|>!&":
         return len(before)
