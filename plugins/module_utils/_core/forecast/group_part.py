@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The members of a group that can make a difference to the next decision of a forecast, so that a group of 3,000 costs
-hardly more than one of 30.
+"""Keeps forecasts of large groups fast: only the members that can make a difference to the next decision are looked at,
+so that a group of 3,000 costs hardly more than one of 30.
 
 Left out are members that have ended, but for one of each end and for failures, which limits count, and members of which
 another one tells everything: those with the same windows and nothing else that holds them, in their order. Of these

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is judged in a repository that also holds charts, playbooks, pipelines and values: which files and documents are
-manifests, or unmistakable parts of one, and no templates of Helm or Jinja."""
+"""Which files and documents of a repository the linter judges: manifests, or unmistakable parts of one; not charts,
+playbooks, pipelines and values, nor templates of Helm or Jinja."""
 
 from __future__ import annotations
 

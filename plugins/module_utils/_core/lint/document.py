@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One document, judged by what it is (an object of ours or KubeFleet's, a NodePool, a fragment, a strategy, Azure's
-JSON, another: ``not-checked``, ``not-a-manifest``), and mended."""
+"""The linter for one document, by what it is (an object of ours or KubeFleet's, a NodePool, a fragment, a strategy,
+Azure's JSON, another: ``not-checked``, ``not-a-manifest``), and how that is mended."""
 
 from __future__ import annotations
 

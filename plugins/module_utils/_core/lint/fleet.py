@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What only several documents together show: one given twice (``duplicate-object``), a resource overridden twice
-(``overridden-twice``), a disruption budget or an eviction that does not fit its placement."""
+"""What the linter says of several documents together: an object given twice (``duplicate-object``), a resource
+overridden twice (``overridden-twice``), a disruption budget or an eviction that does not fit its placement."""
 
 from __future__ import annotations
 

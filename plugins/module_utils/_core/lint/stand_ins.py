@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What stands for a value that comes from elsewhere (``stand-in``): ``$NAME``, ``${NAME}``, ``<name>``, ``{{ name }}``;
-and lines of ``...``, by which documentation leaves something out."""
+"""Placeholders in manifests, for values that come from elsewhere (``stand-in``): ``$NAME``, ``${NAME}``, ``<name>``,
+``{{ name }}``; and lines of ``...``, by which documentation leaves something out."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds which objects are new or changed, and in which fields, between what is wanted and what was applied last, or is
-live, fields that are given up among them; values of Secrets masked."""
+"""The diff of a plan: which objects are new or changed, and in which fields, against what was applied last or is live,
+fields that are given up among them; values of Secrets masked."""
 
 from __future__ import annotations
 

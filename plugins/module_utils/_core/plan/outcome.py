@@ -41,9 +41,9 @@ class MemberOutcome:
     ``failures`` are the objects that were refused (not by an apply that only reports), could not be written, or would
     not be by a dry run, or are not gone.
 
-    ``availability`` holds upstream's availability reason of each object that is there, ``lacks`` in words what those
-    that are not available lack, both None where nothing was judged, as with an ``error``; ``statuses`` the status of
-    each object where it is to be mirrored. ``done``: the steps were carried out, or an apply found nothing due;
+    ``availability`` holds upstream's availability reason of each wanted object that is there, ``lacks`` in words what
+    those that are not available lack, both None where nothing was judged, as with an ``error``; ``statuses`` the status
+    of each object where it is to be mirrored. ``done``: the steps were carried out, or an apply found nothing due;
     otherwise they are what would be done. Steps are in the order in which they are carried out.
     """
 

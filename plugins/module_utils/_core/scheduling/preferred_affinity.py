@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Score ``ClusterAffinity`` (KubeFleet scheduler): the sum of what the preferred terms give a cluster, each term's part
-in it, terms that decide nothing (``property-unreported``), or cannot be read (``malformed-sorter``), and clusters
-without a price (``price-unknown``)."""
+in it (``no-spread``, ``full-weight``), terms that decide nothing (``property-unreported``), or cannot be read
+(``malformed-sorter``), and clusters without a price (``price-unknown``)."""
 
 from __future__ import annotations
 

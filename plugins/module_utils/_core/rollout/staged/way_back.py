@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The way back from a staged update run: which snapshot its clusters held before it (``resourceSnapshotIndex``), and
-the manifest of the run that gives that back, does the same once more, or brings what was mended."""
+"""The way back (rollback) from a staged update run: which snapshot its clusters held before it
+(``resourceSnapshotIndex``), and the manifest of the run that gives that back, does the same once more, or brings what
+was mended."""
 
 from __future__ import annotations
 
