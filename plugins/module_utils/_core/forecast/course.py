@@ -71,8 +71,7 @@ class Course:
     """An update run as it goes on, up to ``now``. ``held`` is what each member waited for before it started: reason and
     message; ``standstills`` are in order of time; both stay empty unless ``noted``. ``views`` are changed as obstacles
     end. ``changes_at`` is the first instant, after what is decided at the start, at which anything changes without
-    anybody's doing, None for never; ``changes_by`` says what does. Both are known once ``play`` has made its first
-    decision."""
+    anybody's doing, None for never; ``changes_by`` says what does; both are known after the first decision."""
 
     run: RunState
     views: dict[str, MemberView]

@@ -127,10 +127,10 @@ class MemberForecast(PartForecast):
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """``waits`` are all spans in which nothing is in flight, in the course in the middle, in order; ``stages`` and
-    ``members`` are in the order of the run. ``usual_gates`` says that in it people open gates after the p50 of
-    ``approvals``; also where no gate waits for people, or they open none. ``changes_at`` is the next instant at which
-    anything changes by itself, None for never, as for a run that nobody has started; ``changes_by`` says what does."""
+    """``waits`` are all spans in which nothing is in flight, in the course in the middle; ``stages`` and ``members``
+    are in the order of the run. ``usual_gates``: in that course people open gates after the p50 of ``approvals``; also
+    where no gate waits for people, or they open none. ``changes_at`` is the next instant at which anything changes by
+    itself, None for never, as for a run that nobody has started; ``changes_by`` says what does."""
 
     run: PartForecast
     stages: tuple[PartForecast, ...]

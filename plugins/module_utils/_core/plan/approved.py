@@ -52,9 +52,9 @@ class Approved:
 
 def read_approved(document: t.Any, where: str) -> Approved:
     """The plan in ``document``, the parsed JSON of a file that ``write_plan`` made; ``where`` names the file in
-    problems. Whether it is approved, and for whom, is not asked here.
+    problems. Whether it is approved is not asked here.
 
-    FleetError ``plan-invalid`` with everything that has not its form (fields that no digest covers are not looked at),
+    FleetError ``plan-invalid`` with everything that has not its form (but for fields that no digest covers),
     ``plan-too-old`` (also without ``schema``) or ``plan-too-new`` for another schema, ``plan-doctored`` where the file
     shows something else than its digests stand for, or lists a placement or a cluster of one twice.
     """

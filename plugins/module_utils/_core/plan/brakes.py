@@ -108,7 +108,7 @@ def object_removals_brake(placement: str, losses: t.Iterable[ObjectLoss], limit:
     """The brake ``max_object_removals``, over clusters that do not lose the placement: trips if one of them loses more
     objects than the default or ``limit`` permits; a ``limit`` above the default that permits every loss lifts it. The
     message tells of the cluster with the greatest share, among those that lose more than ``limit`` permits if there are
-    any, and counts the others; the option permits every loss, and is 0 where ``limit`` stops none. ValueError as of
+    any, and counts the others; the option permits every loss, or is 0 where ``limit`` does. ValueError as of
     ``removals_permitted``."""
     losses = list(losses)
     found = [each for each in losses if each.exceeds(DEFAULT_OBJECT_REMOVALS) or each.exceeds(limit)]

@@ -146,9 +146,8 @@ def compose(
 ) -> PlacementPlan:
     """The plan of one placement, ``wanted`` over what is ``known`` of it. Eligibility is judged at the facts' instant,
     their age at ``now``, both aware. Where the placement ends nothing is scheduled: all bindings become Unscheduled.
-    Brakes that stop it are told in the plan and not raised. Findings are those of ``wanted``, of the scheduling, of
-    ``gap_finding`` and ``held_by_limits_findings``, in this order. FleetError ``too-many-objects``, and as of
-    ``by_cluster``, ``schedule_keeping_unread``, ``object_changes`` and ``gap_finding``. ValueError as of
+    Brakes that stop it are told in the plan and not raised. FleetError ``too-many-objects``, and as of ``by_cluster``,
+    ``schedule_keeping_unread``, ``object_changes`` and ``gap_finding``. ValueError as of
     ``brakes.removals_permitted``."""
     placement = wanted.placement
     many = too_many_objects_problem(str(placement.key), [each.id for each in wanted.objects])
@@ -369,8 +368,8 @@ def leaving_objects(
 ) -> dict[str, t.Any]:
     """What leaves a cluster, by ``prune``, ``release`` (as of ``is_released``) and ``leftover``, and what is ``begun``;
     empty without a recorded binding ``old``, if unchanged, for one that keeps or gets a placement which only reports,
-    and for one that has left the fleet, where all stays. ``change`` and ``cause`` are those of its row, ``contents`` is
-    what one that keeps or gets it is to hold, which does not leave."""
+    and for one that has left the fleet, where all stays. ``change`` and ``cause`` are those of its row; ``contents``,
+    what one that keeps or gets it is to hold, does not leave."""
     only_reports = wanted.placement.spec.strategy.apply_strategy
     if old is None or cause in ("left-the-fleet", "unchanged"):
         return {}

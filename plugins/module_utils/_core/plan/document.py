@@ -89,14 +89,14 @@ class Rendering:
 class ClusterPlan:
     """One cluster that has, gets or loses the placement: ``change`` is ``gained``, ``kept`` or ``lost``.
 
-    ``cause`` is the machine-readable trigger (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``,
-    ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``, ``evicted``, ``evacuated``,
-    ``left-behind``), ``reason`` the same in words. The scores are None where nothing was scored. ``decided``: an
-    earlier run or an eviction has recorded already that it loses the placement, be it picked again by now.
-    ``outdated``: it keeps the placement, and another content is recorded there. ``prune`` are objects that are held
-    there and would be deleted, ``release`` those that would stay there without our label. ``leftover`` are objects that
-    an unfinished run may have put there; if they are there they are deleted too. ``begun`` are the keys of all objects
-    of a write that was begun there and is not known to have ended.
+    ``cause`` is why, as a code (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``, ``deleted``,
+    ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``, ``evicted``, ``evacuated``,
+    ``left-behind``), ``reason`` in words. The scores are None where nothing was scored. ``decided``: an earlier run or
+    an eviction has recorded already that it loses the placement, be it picked again by now. ``outdated``: it keeps the
+    placement, and another content is recorded there. ``prune`` are objects that are held there and would be deleted,
+    ``release`` those that would stay there without our label. ``leftover`` are objects that an unfinished run may have
+    put there; if they are there they are deleted too. ``begun`` are the keys of all objects of a write that was begun
+    there and is not known to have ended.
     """
 
     cluster: str
@@ -190,11 +190,11 @@ class PlacementPlan:
     recorded. ``digest`` is what approvals are bound to, empty in plans of evictions.
 
     ``wanted`` is how many clusters the policy asks for, ``fulfilled`` whether it found them all; where nothing is
-    scheduled it is True, and ``wanted`` 0, or in a staged run how many are to hold it. ``deleting`` marks the end of
-    the placement. ``scheduled`` is None then, and in plans of evictions and of staged runs. ``respecified``: its spec
-    is not the recorded one, ``rebound``: a binding's is not. ``changes`` are those since the last apply, in objects
-    that stay on clusters that stay. ``rolled_back``: the objects are those of an earlier snapshot, ``empty_first``:
-    evacuated clusters do not keep what they hold until others have it. ``moves`` are by cluster.
+    scheduled it is True, and ``wanted`` 0, or in a staged run how many are to hold it. ``deleting``: the placement
+    ends. ``scheduled`` is None then, and in plans of evictions and of staged runs. ``respecified``: its spec is not the
+    recorded one, ``rebound``: a binding's is not. ``changes`` are those since the last apply, in objects that stay on
+    clusters that stay. ``rolled_back``: the objects are those of an earlier snapshot, ``empty_first``: evacuated
+    clusters do not keep what they hold until others have it. ``moves`` are by cluster.
     """
 
     placement: ClusterResourcePlacement
@@ -345,8 +345,7 @@ class PlacementPlan:
     def as_dict(self) -> dict[str, t.Any]:
         """Plain data in a fixed order, so that equal plans are equal bytes: ``objects`` in hash order, ``clusters`` and
         ``leftOut`` by name; ``spec`` is a digest, ``emptyFirst`` is there only where it is true; of the brakes those
-        that have tripped, lifted ones too. Instants are in brakes and findings alone; bindings, ``moves`` and the names
-        of overrides are not in it."""
+        that have tripped, lifted ones too. Instants are in brakes and findings alone."""
         return {
             "placement": self.name,
             "spec": digest_of(encode(self.placement.spec)),

@@ -149,9 +149,9 @@ def decide_member(
 
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member, and they have
     passed ``check_managed_fields``; ``recorded`` None is an empty inventory. ``strategy`` says what becomes of drift
-    and of objects that others hold. What leaves is released or deleted as ``is_released`` says, by ``prune_kinds`` and
-    ``abandon``, and as of ``moves``; what has an owner there is released. Removals are among the steps of a placement
-    that only reports, too: its caller takes them out. With ``shows`` updates and takeovers tell what they change.
+    and of objects that others hold. What leaves is released or deleted by ``is_released`` (``prune_kinds``,
+    ``abandon``) and ``moves``; what has an owner there is released. Removals are among the steps of a placement that
+    only reports, too: its caller takes them out. With ``shows`` updates and takeovers tell what they change.
     ``applyset`` is the ID of the placement's ApplySet: what leaves gets no step where it is gone, or does not bear that
     ID any more, or is the very object (by its uid) that is wanted under another name of its place.
     """

@@ -42,9 +42,9 @@ class MemberOutcome:
     not be by a dry run, or are not gone.
 
     ``availability`` holds upstream's availability reason of each wanted object that is there, ``lacks`` in words what
-    those that are not available lack, both None where nothing was judged, as with an ``error``; ``statuses`` the status
-    of each object where it is to be mirrored. ``done``: the steps were carried out, or an apply found nothing due;
-    otherwise they are what would be done. Steps are in the order in which they are carried out.
+    those that are not available lack, both None where nothing was judged, as with an ``error``; ``statuses`` are those
+    to be mirrored. ``done``: the steps were carried out, or an apply found nothing due; otherwise they are what would
+    be done. Steps are in the order in which they are carried out.
     """
 
     cluster: str

@@ -106,7 +106,7 @@ def by_cluster(
     ``overridden``, ``override-identity``, ``malformed-metadata``, ``bad-ignore``, ``object-too-large``,
     ``stops-cluster``, and ``never-placed``. Of one problem the first ``TOLD`` clusters are told in full, the others
     together. FleetErrors of ``patched``, ``canonical_json`` and ``identify`` (where an override takes the name away)
-    come at once, alone. Clusters on which the same rules act, with no variable in them, are rendered once.
+    come at once, alone.
     """
     if not overrides:
         return ByCluster()

@@ -108,9 +108,9 @@ def placement_status(
     that is to hold it there is none; none of another type is taken over from ``previous``. Transition times change only
     where a status changes.
 
-    ``outcomes`` are by cluster; one that has none is Unknown. ``previous`` may have been written by an older release of
-    KubeFleet. ``generation`` is the placement's. ``not_begun`` are clusters to which the rollout has not come yet, by
-    name, whose ``outcomes`` do not count.
+    ``outcomes`` are by cluster; one that has none is Unknown. ``previous`` may be of an older release of KubeFleet.
+    ``generation`` is the placement's. ``not_begun`` are clusters to which the rollout has not come yet, whose
+    ``outcomes`` do not count.
     """
     previous = with_todays_conditions(previous)
     rules = (*RULES[:3], DIFF_RULE) if plan.reports_only else RULES
@@ -147,8 +147,8 @@ def binding_status(
     """Status of a binding after its cluster was looked at, cut as of ``trimmed_binding``: conditions by ``outcome``, an
     error of which leaves Applied or DiffReported Unknown, and objects that failed, drifted or differ. Of Applied,
     Available and DiffReported those that ``outcome`` does not make go; conditions of other types stay, and come first.
-    ``anew`` says that its content was written just now, so that the conditions made here are of ``now``; since when
-    objects failed, drifted or differ is kept."""
+    ``anew``: its content was written just now, so that the conditions made here are of ``now``; since when objects
+    failed, drifted or differ is kept."""
     old, generation, origins = held.binding.status, held.binding.metadata.generation, origins_of(plan)
     rows = (*_rendered_rows(held.content.overrides), *_outcome_rows(plan, outcome))
     told = {*(row[0] for row in rows), *JUDGED}

@@ -44,9 +44,9 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     fleet, and evacuated ones that could not be read; others that could not are among them, as they change once they
     answer.
 
-    As the rolling update decides, clusters that lose the placement and then those that change spend what may be
-    unavailable, in the order of their bindings; clusters that gain it spend the surge. Evacuated clusters wait for
-    those that take their places. FleetError as of ``limits``.
+    As in the rolling update, clusters that lose the placement and then those that change spend what may be unavailable,
+    in the order of their bindings; clusters that gain it spend the surge. Evacuated clusters wait for those that take
+    their places. FleetError as of ``limits``.
     """
     rows = [each for each in plan.clusters if each.cause not in _NOT_BEGUN]
     kept = sum(1 for each in rows if each.change == KEPT)

@@ -107,13 +107,12 @@ def judged_eviction(
     upstream: bool = False,
 ) -> Evicted:
     """The eviction once it is judged, and the binding that is to be deleted, if any; ``bindings`` are all of the
-    placement. It is tried once, whatever comes of it: one that is over comes back as it is, and one that was begun has
-    been executed where its binding is gone, but is invalid where its placement is gone, ends by now or has become
-    PickFixed.
+    placement. It is tried once: one that is over comes back as it is, and one that was begun has been executed where
+    its binding is gone, but is invalid where its placement is gone, ends by now or has become PickFixed.
 
     Where the budget has to decide, FleetError ``not-a-count`` for its limit, ``number-of-clusters-missing`` for PickN
-    without a number. ``upstream`` brings back KubeFleet's arithmetic, which takes what is no count for 0, and its wider
-    idea of a failed placement; one that was begun is invalid there (``no-binding``) where its binding is gone.
+    without a number. Upstream takes what is no count for 0, has a wider idea of a failed placement, and takes one that
+    was begun for invalid (``no-binding``) where its binding is gone.
     """
     if is_over(eviction):
         return Evicted(eviction=eviction)

@@ -40,10 +40,9 @@ KEEPS = "{} keeps the placement until its policy is edited; by these scores it w
 class Contest:
     """``known`` says where the scores are from: ``decided`` now, ``recorded``, or of a decision made afresh (``now``).
     ``rival`` is the best cluster that was not picked, or one that by these scores would be picked before; empty without
-    one. ``rule`` is what decided between the two: spread, affinity, name or held; empty without a rival, and where by
-    these scores the loser would win. ``terms`` are, by preferred term and today's facts, pairs of the cluster and its
-    rival (None if that is not in the fleet). With ``lost`` the cluster is the one that was not picked, and the
-    ``rival`` holds the placement."""
+    one. ``rule`` is what decided: spread, affinity, name or held; empty without a rival, and where by these scores the
+    loser would win. ``terms`` are pairs of the cluster and its rival (None if that is not in the fleet), by preferred
+    term and today's facts. With ``lost`` the cluster was not picked, and the ``rival`` holds the placement."""
 
     cluster: str
     known: str
@@ -57,8 +56,8 @@ class Contest:
     @property
     def lines(self) -> tuple[str, ...]:
         """The contest in sentences: both scores and where they are from, or that no other is left; what decided, if
-        that is known; one for each preferred term; and, of a recorded contest, that the terms give another affinity
-        today, if they do."""
+        that is known; one for each preferred term; and, of a recorded contest, that its affinity is another today, if
+        it is."""
         has = f"it has {_words(self.score)}"
         if self.lost and self.rival_score is not None:
             holds = "is picked" if self.known == DECIDED else "holds the placement"
@@ -112,9 +111,9 @@ class Contests:
 
     def of(self, cluster: str) -> Contest | None:
         """The contest that gave the placement to the cluster: as it is decided now, else as recorded, else as it would
-        be decided afresh. None for one that does not hold it, for other policies than PickN, and where no contest was
-        recorded and it would be refused today. Of a cluster that keeps it unread only what was recorded, without terms.
-        FleetError as of ``schedule``."""
+        be decided afresh. None for one that does not hold it, for other policies than PickN, and where none was
+        recorded and it would be refused today. Of a cluster that keeps it unread only what was recorded. FleetError as
+        of ``schedule``."""
         asked, holder = self.outcome.asked, self.outcome.holders.get(cluster)
         if asked.policy.placement_type != PICK_N:
             return None

@@ -51,11 +51,10 @@ class Scheduled:
     ``bindings`` are all bindings afterwards but those of ``unread``, by name; ``changes`` what was done to them, marks
     of new homes apart. ``decisions`` are the limited list that KubeFleet puts into a policy snapshot, none with an
     ``error``; ``left_out`` is the full list of clusters not picked. ``count`` of ``wanted`` clusters hold the
-    placement, of PickFixed those that are named and can be placed; ``fulfilled`` says that these are enough. ``cycles``
-    is how many there were, ``ending`` how the last one ended. ``written`` is False where upstream leaves the status
-    alone. ``error`` is upstream's failure of the cycle and occurs only with ``upstream=True``; what was changed before
-    stays. ``unread`` are the clusters that keep the placement because they could not be read, each with why
-    (``schedule_keeping_unread``).
+    placement, of PickFixed those that are named and can be placed; ``fulfilled``: these are enough. ``cycles`` is how
+    many there were, ``ending`` how the last one ended. ``written`` is False where upstream leaves the status alone.
+    ``error`` is upstream's failure of the cycle; what was changed before stays. ``unread`` are the clusters that keep
+    the placement because they could not be read, each with why.
     """
 
     asked: SchedulingRequest = field(repr=False)
@@ -166,7 +165,7 @@ def schedule(
     The policy is that of the placement; ``policy_snapshot`` names it, and bindings made for another snapshot are
     obsolete; ``bindings`` are all of the placement; ``index`` has the members, and the instant at which they are
     judged. FleetError ``missing-field`` if PickN names no number. ``upstream`` brings back all that KubeFleet does by
-    accident; then what a cycle fails of is not raised, but the ``error`` of what is returned.
+    accident; then what a cycle fails of is not raised, but the ``error`` of the outcome.
     """
     asked = SchedulingRequest(placement, policy_snapshot, index, upstream)
     before = tuple(bindings)

@@ -30,9 +30,9 @@ class Explanation:
     """One cluster's answer. ``picked``: it has the placement afterwards, also where it only keeps it unread.
     ``changes`` are what scheduling does to its bindings, as of ``BindingChange``, in order: an old one that is being
     deleted is released, and the cluster picked anew. ``would_refuse`` is why a cluster that holds the placement would
-    not be picked afresh. ``refusal`` and ``would_refuse`` say what upstream says, which stops at the first;
-    ``blockers`` are all that stands against the cluster, in upstream's order. ``score`` is None where nothing was
-    scored; ``terms`` and ``spread`` are of PickN alone, ``findings`` of the whole scheduling."""
+    not be picked afresh. Upstream stops at the first reason, as ``refusal`` and ``would_refuse`` do; ``blockers`` are
+    all of them, in upstream's order. ``score`` is None where nothing was scored; ``terms`` and ``spread`` are of PickN
+    alone, ``findings`` of the whole scheduling."""
 
     placement: str
     cluster: str

@@ -57,9 +57,8 @@ class TermScore:
 
     ``code`` says why the score is not the plain share of the weight: ``label-mismatch``, ``property-missing``,
     ``property-malformed``, ``sorter-malformed``, ``no-spread`` (one value only in the fleet), or ``full-weight``.
-    ``observed``, ``minimum`` and ``maximum`` are texts as of ``properties.observed``, the latter two of the whole
-    fleet; None where nobody reports one. ``minimum_cluster`` and ``maximum_cluster`` are the first by name with that
-    value.
+    ``observed`` is what the cluster reports, ``minimum`` and ``maximum`` what the fleet does, as of
+    ``properties.observed``, or None. ``minimum_cluster`` and ``maximum_cluster`` are the first by name with that value.
     """
 
     term: int

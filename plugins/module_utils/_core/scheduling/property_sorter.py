@@ -26,8 +26,8 @@ def rounded(value: float) -> int:
 
 def fraction(column: PropertyColumn, position: int, sort_order: str) -> float:
     """The share of the weight in [0, 1] of a cluster with a value: with Descending all of it for the highest value of
-    the whole fleet and nothing for the lowest, with Ascending, or any other text, the other way round. There must be
-    two different values; 0 if lowest and highest are one as floats, or beyond the same bound (1e300 on either side of
+    the whole fleet and nothing for the lowest, with any other sort order the other way round. There must be two
+    different values; 0 if lowest and highest are one as floats, or beyond the same bound (1e300 on either side of
     zero)."""
     low, high, value = (_bounded(column.floats[each]) for each in (column.lowest, column.highest, position))
     if low == high:

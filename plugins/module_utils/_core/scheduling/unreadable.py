@@ -60,7 +60,7 @@ def schedule_keeping_unread(
     """What ``schedule`` decides, but that holders keep the placement which a changed policy would drop only because
     they could not be read, or their MemberCluster is missing (finding ``kept-unreadable``); such a one is no new home
     of an evacuated cluster any more once another is. Holders that filters refuse today for more than that are the
-    finding ``would-not-be-picked``. Findings are those of ``schedule``, then these. FleetError as of ``schedule``."""
+    finding ``would-not-be-picked``. FleetError as of ``schedule``."""
     asked = SchedulingRequest(placement, policy, index)
     kept = _kept(asked, bindings)
     names = {each.name for each in kept}

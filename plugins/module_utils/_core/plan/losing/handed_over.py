@@ -41,8 +41,7 @@ def handed_over(
     ``hubs`` are, by placement, clusters on which its objects were selected: all that leaves these is released. Where
     that turns a deletion into a release, the plan gets a finding ``handed-over`` for each placement that takes,
     ``originals-stay`` for each hub, a new digest, and brakes as ``braked`` asks them anew over its new rows (what that
-    raises goes through); where all of it was to be released anyway, ``moves`` alone. Plans that this has been done to
-    come out as they are."""
+    raises goes through); where all of it was to be released anyway, ``moves`` alone."""
     leaving: _Givers = {}
     for plan in plans if len(plans) > 1 else ():
         for row in plan.clusters:

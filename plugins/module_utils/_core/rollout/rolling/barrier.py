@@ -29,8 +29,8 @@ class Barrier:
 
 def barrier(bindings: t.Sequence[RolloutBinding]) -> Barrier:
     """What several bindings on a cluster hold back: it is blocked while a former binding is being removed
-    (``cleaning-up``), or two live ones are there (``two-bindings``, with a finding for each after the first); of both
-    the latter is the reason. Unscheduled ones that are not being deleted are live, too. What is blocked may still be
+    (``cleaning-up``), or two live ones are there (``two-bindings``, with a finding for each after the first), which
+    counts before the other. Unscheduled ones that are not being deleted are live, too. What is blocked may still be
     removed. The error is the first finding, else that a binding that is or was Bound stands beside one that is being
     removed."""
     leaving = {each.cluster for each in bindings if each.deleting}

@@ -39,10 +39,10 @@ class Limits:
 class Calculation:
     """How the numbers of one decision came about. ``ready`` of the bindings that are Bound or Unscheduled are ready,
     ``can_be_ready`` have neither failed nor reported a difference, and ``can_be_unavailable`` of the ready ones are on
-    their way out. Candidates are bindings that want a change; updates that take nothing away count as failed ones, not
-    among ``update_candidates``. The limits and ``max_to_remove``, ``max_to_add`` (either may be negative) are None
-    where nothing wants a change. ``min_wait`` is the shortest time after which time alone can change something, at most
-    the waiting period, which it also is if only an event can; zero when all are ready."""
+    their way out. Candidates want a change; updates that take nothing away count as failed ones, not among
+    ``update_candidates``. The limits and ``max_to_remove``, ``max_to_add`` (either may be negative) are None where
+    nothing wants a change. ``min_wait`` is the shortest time after which time alone can change something, at most the
+    waiting period, which it also is if only an event can; zero when all are ready."""
 
     target: int
     ready: int

@@ -125,8 +125,8 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
     cluster are in the order in which budgets were spent, behind those that are only recorded (hold, mark-started).
     Nothing is done for a placement that is being deleted or of another strategy than RollingUpdate; another apply
     strategy is pushed first, and nothing else with it; nothing more is done while there is no resource snapshot.
-    ``wake_at`` is ``now`` after such a push, None in the other two of these cases, else when time alone makes a binding
-    ready; upstream has times of its own.
+    ``wake_at`` is ``now`` after such a push, None in the other two cases, else when time alone makes a binding ready;
+    upstream has times of its own.
 
     FleetError ``not-a-count`` for maxUnavailable or maxSurge where a binding wants a change, but for upstream;
     ``number-of-clusters-missing`` for PickN without a number.

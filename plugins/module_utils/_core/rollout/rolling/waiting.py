@@ -30,10 +30,9 @@ NOBODY: t.Mapping[str, HomeWait] = types.MappingProxyType({})
 class BindingWait:
     """One binding that waits. ``wants`` is bind, update or remove; empty where it is being removed already (leaving),
     or holds what it shall and is not ready yet. ``reason`` is max-unavailable or max-surge (``blockers`` are the
-    clusters that use the budget up, but for those that are asked for and not found), new-home (``blockers`` are the
-    clusters that are to have it before), no-new-home, no-room-for-new-home, cleaning-up, two-bindings, out-of-reach,
-    leaving, failed or not-ready. ``until`` is when time alone ends the wait, or may end that for a budget; None if it
-    takes an event."""
+    clusters that use the budget up), new-home (``blockers`` are the clusters that are to have it before), no-new-home,
+    no-room-for-new-home, cleaning-up, two-bindings, out-of-reach, leaving, failed or not-ready. ``until`` is when time
+    alone ends the wait, or may end that for a budget; None if it takes an event."""
 
     binding: str
     cluster: str

@@ -72,8 +72,8 @@ def used_snapshot(scene: RunContext) -> ObjectMeta:
     the latest. Parts without the hash of the resources do not count. Of several that are marked as the latest, as a
     killed apply may leave them, it is the one of the highest index; upstream takes the first.
 
-    RunRefused if there is none, or the latest has no number (``resource-snapshot-not-found``), or the index asked for
-    is no number from 0 on (``invalid-resource-snapshot-index``).
+    RunRefused if there is none, or the latest has no number (``resource-snapshot-not-found``), or the given index is no
+    number from 0 on (``invalid-resource-snapshot-index``).
     """
     asked = scene.run.spec.resource_snapshot_index
     snapshots = scene.world.resource_snapshots
@@ -119,10 +119,10 @@ def with_policy(scene: RunContext) -> tuple[RunContext, ClusterSchedulingPolicyS
     """The scene with the latest policy's index in its status, and how many clusters it asks for (``WHATEVER_IS_PICKED``
     for PickAll); and that policy, of several that are marked as the latest the one of the highest index.
 
-    RunRefused unless there is one (``no-latest-policy-snapshot``), it has an index (``no-policy-index``) and, for
-    PickN, a number (``no-cluster-count``), and is fully scheduled (``not-fully-scheduled``); NotYet
-    (``not-scheduled-yet``) where the run has begun, and whether it is scheduled was said of an older generation.
-    Upstream refuses that too, and several (``multiple-latest-policy-snapshots``).
+    RunRefused without one (``no-latest-policy-snapshot``), or its index (``no-policy-index``), or a number for PickN
+    (``no-cluster-count``), or if it is not fully scheduled (``not-fully-scheduled``); NotYet (``not-scheduled-yet``)
+    where the run has begun, and that was said of an older generation. Upstream refuses that too, and several
+    (``multiple-latest-policy-snapshots``).
     """
     latest = [each for each in scene.world.policy_snapshots if each.metadata.labels.get(LATEST) == "true"]
     if not latest:

@@ -29,8 +29,7 @@ Begun = t.Sequence[tuple[datetime, ClusterStagedUpdateRun]]
 def superseded_refusal(scene: RunContext) -> RunRefused | None:
     """Why the run ends, ``superseded``: a run that began after this one has given another content to one of its
     clusters, whether this one is done with it, has begun it or waits for its turn; in its status such clusters in
-    flight have failed. None if there is none, and for upstream, which goes on to all clusters that are left, and
-    succeeds."""
+    flight have failed. None if there is none, and for upstream, which goes on, and succeeds."""
     taken = {} if scene.upstream else _taken(scene)
     if not taken:
         return None

@@ -97,13 +97,12 @@ class StageStep:
 def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDecision:
     """The next state of a staged update run and what is to be done for it.
 
-    An act is decided again until it is seen done. Waits are what may pass by itself. A run of which Initialize is
-    wanted only begins, and is checked and left alone after that; with Run it goes on, with Stop, or any other word,
-    what is in flight ends. One that cannot begin or go on ends, and ``failure`` in the state says why; where that may
-    pass (NotYet) it waits. For a run that is over only approvals that it has taken are accepted; of one that is being
-    deleted only the approval requests are deleted. ``wake_at`` is when a timed wait ends or a cluster will have been in
-    flight for too long, ``now`` where a stage has just ended, None where time alone changes nothing; for upstream, its
-    fixed times.
+    An act is decided again until it is seen done. Waits are what may pass by itself. With Initialize a run only begins,
+    and is checked and left alone after that; with Run it goes on, with Stop, or any other word, what is in flight ends.
+    One that cannot begin or go on ends, and ``failure`` in the state says why; where that may pass (NotYet) it waits.
+    For a run that is over only approvals that it has taken are accepted; of one that is being deleted only the approval
+    requests are deleted. ``wake_at`` is when a timed wait ends or a cluster will have been in flight for too long,
+    ``now`` where a stage has just ended, None where time alone changes nothing; for upstream, its fixed times.
     """
     run = run_at_generation(state.run)
     scene = RunContext(run=run, world=seen, now=now, upstream=seen.upstream)

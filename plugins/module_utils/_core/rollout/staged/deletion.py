@@ -36,7 +36,7 @@ def deletion_step(
     that is recorded as begun and was not asked for is asked for now: who recorded it ended before it could.
 
     RunRefused if a cluster that is done has a binding again (``contradiction``; for upstream also instead of deleting
-    anew), or one loses the placement that is not in the stage (``clusters-changed``).
+    anew), or one that is not in the stage loses the placement (``clusters-changed``).
     """
     marks = Marks(scene.generation, scene.now)
     left = {each.cluster: each for each in scene.leaving}

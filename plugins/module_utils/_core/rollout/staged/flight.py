@@ -78,8 +78,7 @@ def update_clusters(scene: RunContext, stage: StageUpdatingStatus, limit: int) -
     """One walk over the stage's clusters in order, with at most ``limit`` in flight; those behind are left as they are,
     and not counted, and so are, but for upstream, those that have not begun behind one that fails the run. A place that
     one cluster leaves is taken by the next in the same walk. Failures are ``cluster-failed``, ``binding-missing`` and
-    ``pre-empted``, problems ``cluster-troubled``; a cluster is stuck after 5 minutes. ``stage_after`` makes the stage
-    of it."""
+    ``pre-empted``, problems ``cluster-troubled``. ``stage_after`` makes the stage of it."""
     flight = Flight.of(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:

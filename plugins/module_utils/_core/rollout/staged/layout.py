@@ -65,7 +65,7 @@ def laid_out(
     order of its update: by the sorting label as a whole number, if the stage has one, then by name. ``run_name`` is in
     the names of its approval requests (``RUN-before-STAGE``, ``RUN-after-STAGE``).
 
-    RunRefused names the first thing that is wrong. Stage by stage: ``invalid-before-stage-tasks``,
+    RunRefused for the first thing that is wrong, stage by stage ``invalid-before-stage-tasks``,
     ``invalid-after-stage-tasks``, ``invalid-label-selector``, ``cluster-in-several-stages``, ``invalid-sorting-label``,
     ``invalid-max-concurrency``, but for upstream; last, selected clusters that are in no stage, or not among
     ``clusters`` (``clusters-not-in-any-stage``).

@@ -46,8 +46,8 @@ def next_run(placement: PlacementKey, index: int, known: KnownRuns) -> NextRun |
     """The run that gives the resource snapshot at ``index``, the latest, to the placement's clusters: the one in the
     files, or else the recorded one, that has not ended and does so; without any, a new one by the strategy of the
     placement's run that began last, be there one of that name or not, or else by the only one that the files have in
-    its namespace. A new one is named ``PLACEMENT-1``, or by the next number that is free. None where there are several,
-    or no strategy."""
+    its namespace, named ``PLACEMENT-1``, or by the next number that is free. None where there are several, or no
+    strategy."""
     there = {name: each for name, each in {**known.written, **known.recorded}.items() if _is_of(each, placement)}
     fit = [name for name, each in there.items() if _gives(each, index)]
     own = [name for name in fit if name in known.written]

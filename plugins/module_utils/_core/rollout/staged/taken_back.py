@@ -28,8 +28,8 @@ def no_longer_held_text(
 ) -> str:
     """Which clusters no longer hold what the run gave them, what they hold instead, and which of the ``runs`` has given
     that, where it is known; empty for none, and for a run that has not succeeded. At most three clusters of one case
-    are named, others counted. Runs and ``bindings`` are those of its placement. Passed over are clusters to which a run
-    has come that began later, and those that are not bound, or to nothing."""
+    are named, others counted. Runs and ``bindings`` are those of its placement. Clusters to which a run has come that
+    began later are passed over, and those that are not bound, or to nothing."""
     began = begun_at(run)
     if state_of(run) != SUCCEEDED or began is None:
         return ""

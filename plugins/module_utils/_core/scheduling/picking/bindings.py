@@ -69,8 +69,8 @@ class Bindings:
     unscheduled, dangling (its cluster is gone, leaving or evacuated, so it is unscheduled), obsolete (made for another
     policy), current. ``unscheduled``, ``obsolete`` and ``current`` are lists of names; deleting and dangling ones are
     in none, so that they are not re-used. Of several current and obsolete ones of a cluster one stays, a current before
-    an obsolete and a Bound before a Scheduled; with ``asked.upstream`` all stay. ``by_name`` has all bindings as they
-    are by now, ``changes`` and ``findings`` what was done and found so far."""
+    an obsolete and a Bound before a Scheduled; for upstream all. ``by_name`` has all bindings as they are by now,
+    ``changes`` and ``findings`` what was done and found so far."""
 
     def __init__(self, asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]) -> None:
         self.asked = asked
@@ -167,10 +167,10 @@ class Bindings:
         """Has bindings hold the picked clusters, which no current binding may hold: old ones (obsolete or unscheduled),
         or else new ones. Other obsolete ones are dropped.
 
-        A cluster with an obsolete binding gets no unscheduled one, one without obsolete ones the first unscheduled one
-        by name; upstream patches all. Where the state before Unscheduled is not recorded (``state-not-remembered``),
-        that is one of ``findings``, and what the binding holds tells the state; upstream fails (FleetError). Upstream
-        also fails (``invalid-name``) where a new binding's name would have a dot.
+        A cluster with an obsolete binding gets no unscheduled one, one without the first unscheduled one by name;
+        upstream patches all. A state before Unscheduled that is not recorded (``state-not-remembered``) is one of
+        ``findings``, and told by what the binding holds; upstream fails (FleetError). Upstream also fails
+        (``invalid-name``) where a new binding's name would have a dot.
         """
         wanted = {pick.cluster: pick for pick in picks}
         rebase = [name for name in self.obsolete if self._cluster(name) in wanted]

@@ -20,9 +20,9 @@ def with_new_homes(
     its binding still. A mark stays if the cluster it names was evacuated in ``before``, the bindings as they were, too:
     an older one is of another evacuation.
 
-    ``anew`` has the names of bindings that were picked just now. In the order of their names they become new homes of
-    the evacuated clusters without one, as far as there are some: first of those that were no new home themselves, each
-    group by name. All other marks are taken off, as are those on bindings that are Unscheduled or being deleted.
+    ``anew`` has the names of bindings that were picked just now. By name they become new homes of the evacuated
+    clusters without one: first of those that were no new home themselves, each group by name. All other marks are taken
+    off, as are those on bindings that are Unscheduled or being deleted.
     """
     leaving = {each.spec.target_cluster for each in after if _is_evacuated(each)}
     if not leaving and not any(INSTEAD_OF in each.metadata.annotations for each in after):

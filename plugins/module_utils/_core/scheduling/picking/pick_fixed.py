@@ -28,8 +28,8 @@ def pick_fixed(asked: SchedulingRequest, book: Bindings) -> PickResult:
     picked. Fulfilled if all that are named can be placed. Findings are ``holder-not-eligible`` and, without names,
     ``no-cluster-names``.
 
-    With ``asked.upstream`` nothing is done without names, a cluster that is named twice is held twice, of several
-    bindings for one cluster all but one are left as they are, and FleetErrors are those of ``Bindings.take``.
+    Upstream does nothing without names, holds a cluster twice that is named twice, and leaves all but one of several
+    bindings for one cluster as they are; FleetErrors are those of ``Bindings.take``.
     """
     names = asked.policy.cluster_names
     if not asked.upstream:

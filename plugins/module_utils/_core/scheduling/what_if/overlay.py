@@ -92,10 +92,10 @@ def read_overlay(document: t.Any, fleet: t.Collection[str], where: str = "") -> 
 
 
 def overlaid(clusters: t.Iterable[MemberCluster], overlay: Overlay, now: datetime) -> tuple[MemberCluster, ...]:
-    """The clusters as the overlay supposes them, in their order without those that are gone, new ones last: these were
-    heard of at ``now``, and have labels, taints and facts of the cluster that they are ``like``, as it was given (it
-    may be gone), but not the mark of an evacuation. Changes of clusters that are not there do nothing. Names of
-    properties must be ones that can be looked up, as ``read_overlay`` checks."""
+    """The clusters as the overlay supposes them, without those that are gone, new ones last: these were heard of at
+    ``now``, and have labels, taints and facts of the cluster that they are ``like``, as it was given (it may be gone),
+    but not the mark of an evacuation. Changes of clusters that are not there do nothing. Names of properties must be
+    ones that can be looked up, as ``read_overlay`` checks."""
     known = {each.metadata.name: each for each in clusters}
     kept = [_changed(each, overlay.change.get(name)) for name, each in known.items() if name not in overlay.gone]
     return (*kept, *(_joined(each, known, now) for each in overlay.new))

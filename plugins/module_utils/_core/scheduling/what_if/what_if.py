@@ -55,8 +55,8 @@ class Difference:
 class Differences:
     """``rows`` by cluster: all that gain or lose the placement, and those that keep it but would not be picked afresh
     any more. ``kept`` are the names of all that keep it, ``until_edit`` is how many of them the second fleet's filters
-    refuse, whether the first's do or not; ``fulfilled`` says before and after whether the policy is. ``findings`` are
-    those that only the second fleet raises."""
+    refuse; ``fulfilled`` says before and after whether the policy is. ``findings`` are those that only the second fleet
+    raises."""
 
     placement: str
     rows: tuple[Difference, ...]
