@@ -146,7 +146,8 @@ def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
 
 
 def has_ended_or_stopped(state: StagedState) -> bool:
-    """Whether a staged update run has ended, or was stopped and has made no step since."""
+    """Whether a staged update run has ended, or is stopped, which it is until the first step after it was told to go
+    on."""
     progress = find_condition(state.run.status.conditions, PROGRESSING)
     return is_over(state.run) or (progress is not None and progress.reason == RUN_STOPPED[1])
 
