@@ -208,8 +208,8 @@ def compose(
 
 
 def members_to_hold(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
-    """The clusters of the index that are to hold the placement by its bindings, be it that they have it already; each
-    once, by name."""
+    """The clusters of the index that are to hold the placement by its bindings, whether they have it already or not;
+    each once, by name."""
     names = {each.spec.target_cluster for each in bindings if _is_to_hold(each)} & index.positions.keys()
     return [index.clusters[index.positions[name]] for name in sorted(names)]
 

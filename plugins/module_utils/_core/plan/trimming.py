@@ -32,9 +32,9 @@ _FOR_WORDS = 200
 
 
 def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime) -> PlacementStatus:
-    """The status in at most ``LIMIT`` bytes of JSON: the very same if it fits, else with the condition StatusTrimmed
-    that says what was left out, since when it is there in ``previous``, or ``now``; ``generation`` is that of the
-    placement.
+    """The status in at most ``LIMIT`` bytes of JSON: the very same if it fits, else with the condition StatusTrimmed,
+    which says what was left out, and keeps the transition time that it has in ``previous``. ``generation`` is that of
+    the placement.
 
     First the details of what failed, drifted or differs go, then selected objects beyond the first thousand, then the
     rows of clusters that are as they should be, from the end, then other rows. Conditions of the placement stay.

@@ -198,10 +198,10 @@ def _by_binding(plan: PlacementPlan, rows: t.Iterable[ClusterPlan]) -> list[Clus
 
 
 def counted_as_recorded_findings(plan: PlacementPlan, silent: t.Container[str]) -> tuple[Problem, ...]:
-    """A finding ``counted-as-recorded`` for each ``silent`` cluster that keeps the placement, in the order of the
-    bindings, as ``maxUnavailable`` takes it for available: the last apply has recorded it so (KubeFleet's rule). None
-    for one where a write was begun and did not end, where nothing is taken away or changed on another cluster, where
-    the placement ends, and where staged runs carry it."""
+    """A finding ``counted-as-recorded`` for each ``silent`` cluster that keeps the placement and was recorded as
+    available last, in the order of the bindings: ``maxUnavailable`` counts it so (KubeFleet's rule). None for one where
+    a write was begun and did not end, where nothing is taken away or changed on another cluster, where the placement
+    ends, and where staged runs carry it."""
     if plan.deleting or plan.is_by_staged_runs:
         return ()
     changing = [each for each in plan.clusters if each.change == LOST or each.outdated]

@@ -106,7 +106,7 @@ class Scheduled:
 
     @cached_property
     def holders_refused_today(self) -> t.Mapping[str, ClusterBlocker]:
-        """Holders that today's filters refuse, by name, with the first refusal: they stay until the policy is edited.
+        """Holders that today's filters refuse, by name, with the first refusal: a changed policy would not pick them.
         Empty for PickFixed, which asks no filters."""
         asked = self.asked
         if asked.policy.placement_type == PICK_FIXED:

@@ -122,9 +122,8 @@ def with_available_seen(
     binding: ClusterResourceBinding, objects: t.Sequence[Rendered], outcome: MemberOutcome, now: datetime
 ) -> tuple[ClusterResourceBinding, str]:
     """The binding with Available as of a look at its cluster, which is to hold these ``objects``: Unknown where it
-    could not be looked at, False where an object is not there or not available, else True, also where that cannot be
-    told of some; as it was where there are no objects to look for. Also why it is not True now although it was; else
-    empty."""
+    could not be looked at; without objects as it was; False where one is not there or not available; else True, also
+    where that cannot be told of some. Also why it is not True now although it was; else empty."""
     judged = outcome.availability or {}
     late = [each.id for each in objects if judged.get(each.id, NOT_YET) == NOT_YET]
     if outcome.error:

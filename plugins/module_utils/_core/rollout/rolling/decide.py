@@ -106,8 +106,7 @@ class RolloutSeen:
     """With ``applied_only`` a cluster counts as ready once everything is applied and the waiting period is over.
     ``out_of_reach`` are clusters on which nothing is begun now, each with the reason: budgets count them as they were
     recorded last, as KubeFleet does, but they are no new homes (``kept_for_homes``). With ``empty_first`` evacuated
-    clusters are emptied before their new homes have it. ``upstream`` brings back all that KubeFleet does by
-    accident."""
+    clusters do not wait for their new homes. ``upstream`` brings back all that KubeFleet does by accident."""
 
     placement: ClusterResourcePlacement
     wanted: WantedContent

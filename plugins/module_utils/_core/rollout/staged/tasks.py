@@ -70,7 +70,7 @@ def tasks_after_stage(scene: RunContext, stage: StageUpdatingStatus, config: Sta
     """The stage after a look at the tasks behind it, once all its clusters are done: they run side by side, and all
     must pass (one of an unknown type does); approvals, and RunRefused, as of ``tasks_before_stage``. A timed wait
     begins with the first look, in upstream with the stage's last change of Progressing, so that a stop begins it anew.
-    ValueError for a time that is no duration above zero, IndexError for a task that ``config`` does not have."""
+    Of a timed wait ValueError for a time that is no duration above zero, IndexError if ``config`` does not have it."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
     passed, wake_at = True, None
