@@ -40,7 +40,7 @@ class Appointment:
 
     @property
     def fixed(self) -> bool:
-        """Whether it starts when it does whoever looks, and whenever: a window, a freeze, or what that takes of it."""
+        """Whether it starts when it does, whoever looks and whenever: a window, a freeze, or what that takes of it."""
         return self.kind in (OPEN, FREEZE, TAKEN) and self.what != ANY_TIME
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -55,7 +55,7 @@ class Appointment:
 
 
 def taken_words(freeze: str) -> str:
-    """What is said of an opening that a freeze, in words, closes."""
+    """What is said of an opening that ``freeze``, in words, closes."""
     return f"window, by {freeze}"
 
 
@@ -69,10 +69,11 @@ def appointments(
     permitted: t.Mapping[str, Spans | None] = EMPTY,
 ) -> tuple[Appointment, ...]:
     """Openings, freezes and what these close of windows, expected waits and stages that meet the span from ``now`` to
-    ``until``, two aware instants, by start, then kind and text, told whole; one for all members that share it, in the
-    order of the run. ``freezes`` are those of each member by their names. ``permitted`` says by member when its windows
-    are open, whatever freezes say; None for one without windows. Members without windows are open at any time, from
-    ``now`` to ``until``; those that have ended or failed, are in flight or not known have nothing of their own."""
+    ``until``, two aware instants, by start, then kind and text; one for all members that share it, in the order of the
+    run. They are told whole; only where members without windows may begin, at any time but in freezes, is cut to the
+    span. ``freezes`` are those of each member by their names. ``permitted`` says by member when its windows are open,
+    whatever freezes say; None for one without windows. Members that have ended or failed, are in flight or not known
+    have nothing of their own."""
     waiting = [row.name for row in run.members if row.state not in (*DONE, FAILED, RUNNING)]
     found: dict[_Key, list[str]] = {}
     for name in waiting:

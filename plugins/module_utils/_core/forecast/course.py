@@ -47,7 +47,7 @@ FOLLOWING = StageRow(
 @dataclass(frozen=True)
 class Plan:
     """What is assumed of one course of a run: how long the upgrade of a member (by name) takes, how long after its
-    opening a gate (by id) without a time of its own is approved (None: never), and the instant, aware, up to which to
+    opening a gate (by id) without a time of its own is approved (None: never), and until when, an aware instant, to
     look."""
 
     upgrade: t.Callable[[str], timedelta]
@@ -57,8 +57,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Standstill:
-    """A span in which nothing was in flight; ``end`` None if it does not end, or not within the plan. ``stage`` is the
-    name of the first that is not done, ``message`` says what it waits for."""
+    """A span in which nothing was in flight; ``end`` None if it does not end within the plan. ``stage`` is the name of
+    the first that is not done, ``message`` says what it waits for."""
 
     stage: str
     message: str
@@ -70,11 +70,8 @@ class Standstill:
 class Course:
     """An update run as it goes on, up to ``now``. ``held`` is what each member waited for before it started: reason and
     message; ``standstills`` are in order of time; both stay empty unless ``noted``. ``views`` are changed as obstacles
-    end.
-
-    ``changes_at`` is the first instant, after what is decided at the start, at which anything changes without anybody's
-    doing, None for never; ``changes_by`` says what does. Both are known once ``play`` has begun.
-    """
+    end. ``changes_at`` is the first instant, after what is decided at the start, at which anything changes without
+    anybody's doing, None for never; ``changes_by`` says what does; both are known after the first decision."""
 
     run: RunState
     views: dict[str, MemberView]
@@ -112,8 +109,8 @@ class Course:
             self._enter(0)
 
     def play(self) -> Course:
-        """Goes on to the end of the run, to a wait that nothing ends, or to the end of the plan; the course itself, to
-        be called once. A run that was not laid out has nothing to play."""
+        """Goes on to the end of the run, to a wait that nothing ends, or to the end of the plan; gives the course
+        itself. To be called once. A run that was not laid out has nothing to play."""
         while self.run.stages:
             self._decide()
             following = self._next()
@@ -145,10 +142,7 @@ class Course:
 
     def _decided(self) -> Decision[RunState, UpdateAct]:
         """The decision over the stage that is going on, and over the next one when that is done at once, which is
-        entered then; the run is what was decided. Acts of all these stages are in it.
-
-        Stages come strictly one after another, so the others change nothing; that one follows does.
-        """
+        entered then. Stages come strictly one after another, so the others change nothing; that one follows does."""
         acts: list[UpdateAct] = []
         while True:
             whole, last = self.run.stages[self._stage], self._stage + 1 == len(self.run.stages)
@@ -165,7 +159,7 @@ class Course:
             self._enter(self._stage + 1)
 
     def _put(self, run: RunState, stage: StageRow) -> None:
-        """Takes over the run with ``stage`` in place of the one that is going on, and the other stages as they were."""
+        """Takes over the run with ``stage`` in place of the one that is going on."""
         stages = (*self.run.stages[: self._stage], stage, *self.run.stages[self._stage + 1 :])
         self.run = replace(run, stages=stages)
 
@@ -180,16 +174,14 @@ class Course:
         self._parts = [part_of(group, self.views) for group in self.run.stages[stage].groups]
 
     def _begin(self, member: str, started: datetime) -> None:
-        """Takes note of an upgrade in flight and when it is to end. One that takes longer than assumed is expected to
-        end at any moment: now."""
+        """Takes note of an upgrade in flight and when it is to end; one that takes longer than assumed, now."""
         self._in_flight += 1
         ends = max(self.now, shifted(started, self.plan.upgrade(member)))
         heapq.heappush(self._events, (ends, "", member))
 
     def _open(self, gate: GateRow) -> None:
         """Takes note of when a gate is to be approved, if a person ever does: one with a due time opens by itself. One
-        that is approved already passes as soon as the run is carried on: now. (One that was refused stops the run as
-        soon as it is decided on.)"""
+        that is approved already passes as soon as the run is carried on: now."""
         if gate.by:
             heapq.heappush(self._events, (self.now, gate.id, ""))
         elif self.plan.approval is not None and gate.due is None:
@@ -197,8 +189,7 @@ class Course:
             heapq.heappush(self._events, (max(self.now, approved), gate.id, ""))
 
     def _next(self) -> datetime | None:
-        """The next instant at which an upgrade ends, a gate is approved or the decider wants to look again; None for
-        never."""
+        """The next instant at which an upgrade ends, a gate is approved or the decider wants to look again."""
         found = [self._events[0][0]] if self._events else []
         found += [self._wake] if self._wake is not None else []
         return min(found, default=None)
@@ -240,8 +231,8 @@ class Course:
             self.held[row.name] = (row.reason, row.message)
 
     def _stand_still(self, following: datetime | None) -> None:
-        """Adds the standstill from now to ``following``, without an end if that is None or beyond the plan, and writes
-        into the stage what is known of members that stood behind others; nothing for a run that has completed."""
+        """Adds the standstill from now to ``following``, and writes into the stage what is known of members that stood
+        behind others; nothing for a run that has completed."""
         if self.run.completed is not None:
             return
         self._complete()

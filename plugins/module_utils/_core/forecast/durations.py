@@ -31,11 +31,9 @@ class Duration:
             raise ValueError(f"{self.p50} and {self.p90} are no p50 and p90")
 
     def at(self, share: float) -> timedelta:
-        """The length that this share of all cases does not exceed, from 0 (the shortest) to 1 (the longest).
-
-        Straight lines: p90 lies in the middle between p50 and the longest, and the shortest as far before p50 as p90 is
-        behind it, though not less than half of it.
-        """
+        """The length that this share of all cases does not exceed, from 0 (the shortest) to 1 (the longest). Straight
+        lines: p90 lies in the middle between p50 and the longest, and the shortest as far before p50 as p90 is behind
+        it, though not less than half of p50."""
         tail = self.p90 - self.p50
         if share <= 0.5:
             return self.p50 - min(tail, self.p50 / 2) * (1 - 2 * share)
@@ -55,18 +53,15 @@ class Durations:
     members: Mapping[str, Duration] = field(default_factory=dict, hash=False)
 
     def of(self, member: str) -> Duration:
-        """How long upgrades of this member take; as those of all others, if nothing is known of its own. Whether there
-        is such a member is not asked."""
+        """How long upgrades of this member take; as those of all others, if nothing is known of its own."""
         return self.members.get(member, self.others)
 
 
 def learned(runs: t.Iterable[UpdateRun], run_type: str, given: Duration = UPGRADE) -> Durations:
     """What upgrades of this type (``run_type``: Full, ControlPlaneOnly, NodeImageOnly) took in these runs, those that
-    go on included: each member's own, where it had some, and that of all.
-
-    Only those count that were done at the first attempt, as others tell of what went wrong, and that have a start and
-    an end which is not before it. ``given`` is for all others where there are none.
-    """
+    go on included: each member's own, where it had some, and that of all; ``given`` for all others where there were
+    none. Only those count that were done at the first attempt, as others tell of what went wrong, and that have a start
+    and an end which is not before it."""
     took: dict[str, list[timedelta]] = {}
     for run in runs:
         if run.spec.managed_cluster_update.upgrade.type != run_type:
@@ -81,8 +76,8 @@ def learned(runs: t.Iterable[UpdateRun], run_type: str, given: Duration = UPGRAD
 
 
 def share(seed: int, sample: int, name: str) -> float:
-    """A number from 0 to 1 that looks random, by which a length is drawn: always the same for the same ``seed``,
-    ``sample`` and ``name``, whatever else is asked."""
+    """A number from 0 to 1 that looks random, by which a length is drawn: the same for the same ``seed``, ``sample``
+    and ``name``."""
     digest = hashlib.blake2b(f"{seed}/{sample}/{name}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") / _LARGEST
 
@@ -90,14 +85,14 @@ def share(seed: int, sample: int, name: str) -> float:
 @dataclass(frozen=True)
 class EvenShares:
     """Shares for so many ``samples``, at least one, evenly spread for each name in an order of its own: as many of them
-    lie below 0.5 as above it, however few they are, and an odd number has one in the middle."""
+    lie below 0.5 as above it, and an odd number has one in the middle."""
 
     seed: int
     samples: int
     _places: dict[str, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def of(self, sample: int, name: str) -> float:
-        """The share of one sample, counted from 0, strictly between 0 and 1; always the same for the same name."""
+        """The share of one sample, counted from 0, strictly between 0 and 1; the same for the same name."""
         places = self._places.get(name)
         if places is None:
             ordered = sorted(range(self.samples), key=lambda each: share(self.seed, each, name))
@@ -111,8 +106,8 @@ def rounded(length: timedelta, to: timedelta) -> timedelta:
 
 
 def quantile(values: t.Sequence[t.Any], wanted: float) -> t.Any:
-    """The quantile of ``values``, which are sorted and not empty: the smallest of them that at least the share
-    ``wanted`` (0 to 1) of them does not exceed."""
+    """The quantile of ``values``, which are sorted and not empty: the smallest that at least the share ``wanted`` (0 to
+    1) of them does not exceed."""
     return values[min(len(values) - 1, max(0, -int(-wanted * len(values) // 1) - 1))]
 
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """When an update run will begin and end, stage by stage and member by member (``expected``, ``p50``, ``p90``), what it
 will wait for (``waits``, ``blocker``, ``next_change``), and how soon people are assumed to open gates: the decider on a
-virtual clock, played several times (``samples``, ``horizon``).
+virtual clock (``samples``, ``horizon``).
 
 It is played several times with lengths drawn from their spread; that course which ends in the middle of all tells what
 is expected when, and what is waited for. Upgrades are expected to succeed. The same input and seed give the same
@@ -87,11 +87,10 @@ class Expected:
 
 @dataclass(frozen=True, kw_only=True)
 class PartForecast:
-    """A member, a stage or the run. ``expected`` is of one course, that in the middle, so that these instants fit each
-    other, and the waits; ``start`` and ``end`` are of all courses. ``state`` is the one at the end. ``reason``, a code,
-    and ``blocker``, in words, say what a member waits for before it starts, or why it fails without a start; of a stage
-    and the run ``reason`` is empty, and ``blocker`` the message of their first wait without an end, else of the
-    longest. Empty for nothing."""
+    """A member, a stage or the run. ``expected`` and ``state``, the one at the end, are of the course in the middle, so
+    that they and the waits fit each other; ``start`` and ``end`` are of all courses. ``reason``, a code, and
+    ``blocker``, in words, say what a member waits for before it starts, or why it fails without a start; of a stage and
+    the run ``reason`` is empty, and ``blocker`` the message of their first wait without an end, else of the longest."""
 
     name: str
     state: str
@@ -102,8 +101,7 @@ class PartForecast:
     blocker: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: the fields; ``start`` and ``end`` with ``p50`` and ``p90``, ``expected`` with ``start``
-        and ``end``, in RFC 3339, or None."""
+        """As results have it: the fields; instants in RFC 3339, or None."""
         return {
             "name": self.name,
             "state": self.state,
@@ -129,13 +127,10 @@ class MemberForecast(PartForecast):
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """``waits`` are all spans in which nothing is in flight, in the course in the middle, in order; ``stages`` and
-    ``members`` are in the order of the run. ``usual_gates`` says that people open all gates in it as soon as half of
-    all gates are opened, or that no gate waits for people who open it.
-
-    ``changes_at`` is the next instant at which anything changes by itself, None for never, as for a run that nobody has
-    started; ``changes_by`` says what does.
-    """
+    """``waits`` are all spans in which nothing is in flight, in the course in the middle; ``stages`` and ``members``
+    are in the order of the run. ``usual_gates``: in that course people open gates after the p50 of ``approvals``; also
+    where no gate waits for people, or they open none. ``changes_at`` is the next instant at which anything changes by
+    itself, None for never, as for a run that nobody has started; ``changes_by`` says what does."""
 
     run: PartForecast
     stages: tuple[PartForecast, ...]
@@ -146,8 +141,8 @@ class Forecast:
     usual_gates: bool = True
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Everything as results have it: ``next_change`` (``at``, ``by``), ``run``, ``stages``, ``members`` and
-        ``waits`` (``stage``, ``message``, ``start``, ``end``); instants in RFC 3339, or None."""
+        """As results have it: ``next_change`` (``at``, ``by``), ``run``, ``stages``, ``members`` and ``waits``
+        (``stage``, ``message``, ``start``, ``end``); instants in RFC 3339, or None."""
         return {
             "next_change": {"at": write_time(self.changes_at) if self.changes_at else None, "by": self.changes_by},
             "run": self.run.as_dict(),
@@ -166,9 +161,8 @@ class Forecast:
 
 
 def forecast(run: RunState, members: Members, now: datetime, assumed: Assumptions = Assumptions()) -> Forecast:
-    """How the update run will go from ``now``, an aware instant, on; no member is asked, nothing recorded. One that was
-    never started is taken to be started now; one that is Stopped or Failed stays so. Windows of ``members`` must reach
-    as far as the forecast is to."""
+    """How the update run will go from ``now``, an aware instant, on. One that was never started is taken to be started
+    now; one that is Stopped or Failed stays so. Windows of ``members`` must reach as far as the forecast is to."""
     begun, views = _afresh(start(run, now) if run.phase == NEW else run), _shared(members)
     shares = EvenShares(assumed.seed, max(1, assumed.samples))
     ends = [_played(begun, views, now, assumed, _Draw(shares, sample)).run for sample in range(shares.samples)]
@@ -199,8 +193,8 @@ def _told(
     run: RunState, members: Members, now: datetime, assumed: Assumptions, drawn: _Draw, end: datetime | None
 ) -> tuple[Course, bool]:
     """The course of that sample, which ends at ``end``, with what members waited for, and whether people open its gates
-    as soon as half of all are opened: if the run ends just then all the same, because it waits for windows, say, that
-    is how it is told. True also where no gate waits for people, or none is ever opened by them."""
+    after the p50 of ``approvals``: if the run ends just then all the same, because it waits for windows, say, that is
+    how it is told. True also where no gate waits for people, or they open none."""
     approvals = assumed.approvals if any(map(_for_people, run.stages)) else None
     if approvals:
         usual = replace(assumed, approvals=Duration(approvals.p50, approvals.p50))
@@ -256,7 +250,7 @@ def _played(
     run: RunState, members: Members, now: datetime, assumed: Assumptions, drawn: _Draw, noted: bool = False
 ) -> Course:
     """The course of the run with lengths of this sample, those of upgrades in tenths of the usual one, played to its
-    end; ``noted``: with what members waited for and standstills."""
+    end."""
     approvals, step = assumed.approvals, max(assumed.durations.others.p50 / GRAIN, SECOND)
     plan = Plan(
         upgrade=lambda member: rounded(drawn(assumed.durations.of(member), member), step),
@@ -323,8 +317,8 @@ def _first_begin(stage: StageRow) -> datetime | None:
 
 def _held(row: MemberRow, stage: StageRow, group: GroupRow, middle: Course, first: datetime | None) -> tuple[str, str]:
     """Reason and message of what the member waits for before it starts: what it was Pending for last, else its turn,
-    else earlier stages; of one that fails without a start those of its failure; both empty for nothing. ``first`` is
-    when the first of its stage begins."""
+    else earlier stages; of one that fails without a start those of its failure. ``first`` is when the first of its
+    stage begins."""
     if row.state == FAILED and row.started is None:
         return row.reason, row.message
     if row.name in middle.held:
@@ -343,8 +337,7 @@ def _held(row: MemberRow, stage: StageRow, group: GroupRow, middle: Course, firs
 
 
 def _spread(found: list[datetime | None]) -> Percentiles:
-    """When half and nine of ten of these courses, at least one, are there; those that do not get there (None) come
-    last."""
+    """When half and nine of ten of these courses are there; those that do not get there (None) come last."""
     there = sorted(each for each in found if each is not None)
     ordered: list[datetime | None] = [*there, *([None] * (len(found) - len(there)))]
     return Percentiles(quantile(ordered, 0.5), quantile(ordered, 0.9))

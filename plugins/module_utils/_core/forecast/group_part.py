@@ -1,12 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The members of a group that can make a difference to the next decision of a forecast, so that one of 3,000 members
-costs hardly more than one of 30.
+"""Keeps forecasts of large groups fast: only the members that can make a difference to the next decision are looked at,
+so that a group of 3,000 costs hardly more than one of 30.
 
-Left out are members that have ended, but for one of each end and for failures, which limits count, and members of
-which another one tells everything: those with the same windows and nothing else that holds them, in their order. Of
-these there is always one more than can begin at once; it becomes what all behind it would become.
+Left out are members that have ended, but for one of each end and for failures, which limits count, and members of which
+another one tells everything: those with the same windows and nothing else that holds them, in their order. Of these
+there is always one more than can begin at once; it becomes what all behind it would become.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class GroupPart:
     _shown: list[int] = field(default_factory=list)
 
     def small(self, group: GroupRow) -> GroupRow:
-        """The group with those members alone that decisions need, in their order; the same object for the same
+        """The group with those members alone that decisions need, in their order; the very same object for the same
         group."""
         if self._small is None or group is not self._whole:
             behind = (index for queue in self.alike for index in islice(queue, group.max_concurrency + 1))
@@ -77,8 +77,7 @@ class GroupPart:
             self.ended.setdefault(row.state, at)
 
     def whole(self, group: GroupRow) -> GroupRow:
-        """The group with what is known of those behind others, too: they wait for what the first of them waits for. In
-        a new row; the part stays as it is."""
+        """A copy of the group in which those behind others wait for what the first of them waits for."""
         rows, slots = list(group.members), group.max_concurrency
         for queue in self.alike:
             if len(queue) > slots:
@@ -88,7 +87,8 @@ class GroupPart:
 
 def part_of(group: GroupRow, views: t.Mapping[str, MemberView]) -> GroupPart:
     """The part of a group that decisions need, as it is when its stage begins. ``views`` are members by name; one
-    without a view is always needed. Windows that are the same object are the same windows."""
+    without a view is needed. Windows are told from one another as objects, so that equal ones must be the same
+    object."""
     made = GroupPart()
     alike: dict[int | None, list[int]] = {}
     for at, row in enumerate(group.members):

@@ -33,8 +33,8 @@ def judge_other_kind(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
     """Remarks on a manifest of a kind that is not checked otherwise: on Karpenter's annotation ``do-not-disrupt``
     (``do-not-disrupt-and-expiry``, ``do-not-disrupt-not-on-pods``, those of ``lint_do_not_disrupt``, and that what
     bears it without a name is a patch, ``patch-only``), its feature gate for drift (``feature-gate-gone``), and the
-    annotation ``gitops.fleet/ignore`` (``bad-ignore``). Kinds whose pods are known are CronJob, DaemonSet, Deployment,
-    Job, ReplicaSet and StatefulSet."""
+    annotation ``gitops.fleet/ignore`` (``bad-ignore``). Workloads whose pods are known are CronJob, DaemonSet,
+    Deployment, Job, ReplicaSet and StatefulSet."""
     kind = str(document.get("kind"))
     faults = [of_lint(each) for each in lint_do_not_disrupt(document)]
     yield from faults
@@ -81,7 +81,7 @@ def _not_on_pods(kind: str, value: t.Any, path: str) -> LintProblem:
 
 def _feature_gate(document: Mapping[str, t.Any], kind: str) -> t.Iterator[LintProblem]:
     """Warnings where a ConfigMap, or the variable FEATURE_GATES of a container in ``spec.template``, names the gate for
-    drift, mended by taking it out. Drift was a feature gate before v1.0 of Karpenter."""
+    drift, which Karpenter had before v1.0, mended by taking it out."""
     text = "Karpenter has no feature gate for drift any more: drift is always detected, and this has no effect"
     if kind == "ConfigMap":
         for key in ("featureGates.driftEnabled", "settings.featureGates.drift"):

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is judged in a repository that also holds charts, playbooks, pipelines and values: which files and documents are
-manifests, or unmistakable parts of one, and no templates of Helm or Jinja."""
+"""Which files and documents of a repository the linter judges: manifests, or unmistakable parts of one; not charts,
+playbooks, pipelines and values, nor templates of Helm or Jinja."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _DISRUPTION = frozenset(("budgets", "consolidateAfter", "consolidationPolicy", "
 
 
 def may_belong(text: str) -> bool:
-    """Whether a file that nobody named can hold anything that is judged, by words of manifests anywhere in its text; a
-    quick look, before it is parsed. False is sure, True is not."""
+    """Whether a file that nobody named can hold anything that is judged, by words of manifests in its text, before it
+    is parsed. False is sure, True is not."""
     return any(word in text for word in _WORDS) or bool(_AZURE.search(text))
 
 
@@ -44,14 +44,14 @@ def meant_for_us(text: str) -> bool:
 
 def is_template(text: str) -> bool:
     """Whether a file can be a template of Helm or Jinja: a line begins, after blanks, with a directive, ``{{`` or
-    ``{%``. A directive behind a key makes none: its value is only not judged."""
+    ``{%``. A directive behind a key makes none: only its value is not judged."""
     return bool(_DIRECTIVE.search(text))
 
 
 def belongs(document: t.Any) -> bool:
     """Whether a document of a file that nobody named is judged: one with ``apiVersion`` and ``kind`` of any group, one
     of a kind or a group that is known here (ours, KubeFleet's, Karpenter's), Azure's own JSON, or what is unmistakably
-    a part of a NodePool or a strategy, without fields that these do not have."""
+    a part of a NodePool or a strategy."""
     if any(resources(document)):
         return True
     if isinstance(document, list):

@@ -102,14 +102,13 @@ TEXTS: t.Mapping[str, str] = {**FILES, **NODE_POOLS, **PLACEMENTS, **{rule.code:
 
 
 def text_of(code: str) -> str:
-    """The sentence that explains a code of the linter or of a rule; one made of its words (``Foo bar.``) where none is
-    written, for any text."""
+    """The sentence that explains a code of the linter or of a rule; where none is written, one made of its words (``Foo
+    bar.``)."""
     return TEXTS.get(code) or f"{code.replace('-', ' ').capitalize()}."
 
 
 def as_markdown() -> str:
-    """The table of ``docs/lint.md`` in Markdown: codes and sentences of what ``docs/objects.md`` does not list, of
-    files, then of Karpenter's kinds, then of placements."""
+    """The table of ``docs/lint.md`` in Markdown: codes and sentences of what ``docs/objects.md`` does not list."""
     rows = [f"| `{code}` | {text} |" for part in (FILES, NODE_POOLS, PLACEMENTS) for code, text in part.items()]
     return "\n".join(["| code | what is said |", "|---|---|", *rows]) + "\n"
 

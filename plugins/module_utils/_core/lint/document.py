@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One document, judged by what it is (an object of ours or KubeFleet's, a NodePool, a fragment, a strategy, Azure's
-JSON, another: ``not-checked``, ``not-a-manifest``), and mended."""
+"""The linter for one document, by what it is (an object of ours or KubeFleet's, a NodePool, a fragment, a strategy,
+Azure's JSON, another: ``not-checked``, ``not-a-manifest``), and how that is mended."""
 
 from __future__ import annotations
 
@@ -63,12 +63,9 @@ STRATEGY_FRAMES = ("properties", "spec", "strategy")
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A document and its remarks, in the order in which they were found. ``object`` is ``kind/name``, as far as they
-    are there; ``checked`` tells whether there are rules for it here.
-
-    ``inside`` is what the paths of the remarks begin with and the document lacks: a fragment starts further in.
-    ``whole`` is the document in the place where it belongs, not mended.
-    """
+    """A document and its remarks. ``object`` is ``kind/name``, as far as they are there; ``checked`` tells whether
+    there are rules for it here. ``inside`` is what the paths of the remarks begin with and the document lacks: a
+    fragment starts further in. ``whole`` is the document in the place where it belongs, not mended."""
 
     object: str
     remarks: tuple[LintProblem, ...]
@@ -78,13 +75,12 @@ class Judged:
 
 
 def judge_document(document: t.Any, start: datetime, holes: bool = False, written: Written = no_written_text) -> Judged:
-    """All remarks on a document, whatever it is; no cluster is asked. Errors and warnings about a value that stands for
-    another one (``$NAME``, ``<name>``) become one note ``stand-in`` for each path, but for those that hold whatever the
-    value is (``without_stand_ins``). Statements about budgets are proved over the year after ``start``, an aware
-    instant.
+    """All remarks on a document, whatever it is, in the order in which they are found. Errors and warnings about a
+    value that stands for another one (``$NAME``, ``<name>``) become notes ``stand-in``, as of ``without_stand_ins``.
+    Statements about budgets are proved over the year after ``start``, an aware instant.
 
     ``holes`` makes a note of every literal ``...``, which is an error otherwise. ``written`` gives what is written at a
-    field path of the document where YAML reads another value. File and line are filled in by who read it.
+    field path of the document where YAML reads another value. File and line are left to the caller.
     """
     judged = _judged(document, start, written)
     if not judged.remarks:
@@ -98,11 +94,8 @@ def judge_document(document: t.Any, start: datetime, holes: bool = False, writte
 
 def mend(judged: Judged, consent: bool = False) -> t.Any:
     """A copy of the document, in the place where it belongs (``judged.whole``), with the mended forms in it; None if
-    nothing is mended, for want of consent too.
-
-    What disrupts nodes by being applied stays as it was, unless there is consent. A later remark with a form for a
-    place that an earlier one has made already is left out, its other places too.
-    """
+    nothing is mended, for want of consent too. What disrupts nodes by being applied stays as it was, unless there is
+    consent. A later remark with a form for a place that an earlier one has mended is left out, its other places too."""
     if not any(remark.mended for remark in judged.remarks):
         return None
     out = copy.deepcopy(judged.whole)
@@ -182,7 +175,7 @@ def _of_findings(findings: t.Iterable[Finding], document: t.Any) -> list[LintPro
 
 
 def _shorter(remark: LintProblem, document: Mapping[str, t.Any]) -> LintProblem:
-    """The remark; one about an unknown kind names at most the kind or group that is meant, for the list of all kinds is
+    """The remark; one about an unknown kind names the kind or group that is meant, for the list of all kinds is
     long."""
     if remark.code != "unknown-kind":
         return remark

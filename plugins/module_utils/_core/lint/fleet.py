@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What only several documents together show: one given twice (``duplicate-object``), a resource overridden twice
-(``overridden-twice``), a disruption budget or an eviction that does not fit its placement."""
+"""What the linter says of several documents together: an object given twice (``duplicate-object``), a resource
+overridden twice (``overridden-twice``), a disruption budget or an eviction that does not fit its placement."""
 
 from __future__ import annotations
 
@@ -34,17 +34,16 @@ Row = tuple[t.Any, str]
 
 
 def is_compared(document: t.Any) -> bool:
-    """Whether ``remarks_across`` can have anything to say about a document: its ``kind`` is the name of one that is
-    known here, or NodePool, of whatever group."""
+    """Whether ``remarks_across`` can have anything to say about a document, by the name of its ``kind``."""
     kind = document.get("kind") if isinstance(document, Mapping) else None
     return isinstance(kind, str) and (kind in KIND_OF or kind == "NodePool")
 
 
 def remarks_across(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
     """Remarks on what several documents together show, with the index of the row that each is about; ``places`` tell
-    where each row was read, as ``file:line``. Of two documents that collide the later one has the remark. Code by code,
-    each in the order of the rows: ``duplicate-object`` (within a folder), ``overridden-twice``, and
-    ``budget-for-pick-all`` and ``eviction-from-pick-fixed`` together."""
+    where each row was read, as ``file:line``. Of two documents that collide the later one has the remark. In this
+    order, each by row: ``duplicate-object`` (within a folder), ``overridden-twice``, and ``budget-for-pick-all`` and
+    ``eviction-from-pick-fixed`` together."""
     yield from _twice(rows, places)
     yield from _overridden_twice(rows, places)
     yield from _against_placements(rows)
@@ -52,7 +51,7 @@ def remarks_across(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator
 
 def _twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
     """A warning on each later document of one object in a folder, which is applied together: folders may hold an object
-    once for each environment. Only named ones of kinds that are known here count, whatever their version."""
+    once for each environment. Only named ones of known kinds count, whatever their version."""
     first: dict[tuple[str, str, str, str], int] = {}
     for index, (document, title) in enumerate(rows):
         if not is_compared(document) or "/" not in title:

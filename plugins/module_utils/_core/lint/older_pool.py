@@ -24,11 +24,9 @@ _CONSENT = (
 
 
 def as_v1(document: Mapping[str, t.Any]) -> tuple[Mapping[str, t.Any], LintProblem]:
-    """A copy of the pool as v1 has it, and the remark ``unsupported-version`` that it is to be written so.
-
-    The remark has no mended form where a part has no place in v1: a kubelet block stays in the copy, and belongs to the
-    node class. A form that changes the template asks for consent.
-    """
+    """A copy of the pool as v1 has it, and the remark ``unsupported-version`` that it is to be written so. The remark
+    has no mended form where there is a kubelet block, which stays in the copy: it has no place in v1 but in the node
+    class. A form that changes the template asks for consent."""
     moves = _moves(document)
     out = copy.deepcopy(dict(document))
     for path, value in moves.items():

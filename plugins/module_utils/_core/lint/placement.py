@@ -26,8 +26,8 @@ UNDECIDED = "number-of-clusters-missing"
 
 
 def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> t.Iterator[LintProblem]:
-    """A note ``spread-in-words`` for each spread constraint of the placement that is well-formed, as of ``in_words``;
-    those that a path of ``wrong``, the paths of problems, leads to or into are passed over."""
+    """A note ``spread-in-words`` for each spread constraint of the placement, as of ``in_words``, but for those to or
+    into which a path of ``wrong``, the paths of problems, leads."""
     rows, bad = value_at(document, CONSTRAINTS), indexes_at(wrong, CONSTRAINTS)
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         if isinstance(row, Mapping) and str(index) not in bad:
@@ -36,8 +36,8 @@ def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> 
 
 
 def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
-    """Remarks on selectors of a ClusterResourcePlacement that KubeFleet refuses (a kind of Kubernetes in a namespace,
-    error ``namespaced-selected``), or that select by its name a namespace which is never placed (warning
+    """Remarks on selectors of a ClusterResourcePlacement that KubeFleet refuses (a kind that is known to lie in a
+    namespace, error ``namespaced-selected``), or that select by its name a namespace which is never placed (warning
     ``reserved-selected``); none if one of them is for single resources of its namespace
     (``NamespaceWithResourceSelectors``)."""
     rows = field(document, "spec.resourceSelectors")
@@ -56,8 +56,8 @@ def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
 
 
 def cluster_scoped_selected(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
-    """Errors ``cluster-scoped-selected`` on selectors of a ResourcePlacement that mean kinds which lie in no namespace;
-    of kinds that Kubernetes does not have itself only KubeFleet's envelopes are known."""
+    """Errors ``cluster-scoped-selected`` on selectors of a ResourcePlacement that mean kinds which lie in no namespace,
+    as far as they are known: those of Kubernetes itself, and KubeFleet's envelopes."""
     rows = field(document, "spec.resourceSelectors")
     for index, each in enumerate(rows if isinstance(rows, list) else ()):
         group, kind = (each.get(key) if isinstance(each, Mapping) else None for key in ("group", "kind"))

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One thing that the linter says about a document, with level, field and what it is mended by, and how it is made of a
-problem, a finding or a hazard; long texts of it cut."""
+"""One thing that the linter says about a document, with level, field and what it is mended by; made of a problem, a
+finding or a hazard; long texts of it cut."""
 
 from __future__ import annotations
 
@@ -27,11 +27,9 @@ LEVELS = (ERROR, WARNING, NOTE)
 @dataclass(frozen=True, kw_only=True)
 class LintProblem:
     """One remark of the linter. ``level`` is error, warning or note; ``path`` a field path, in the object where a
-    fragment belongs, empty for the document or the file as a whole.
-
-    ``mended`` maps field paths to what should stand there (None: nothing); empty if we cannot tell. ``consent`` says
-    what applying the mended form disrupts. ``object`` is kind and name, ``line`` counts from 1 (0: not known).
-    """
+    fragment belongs, empty for the document or the file as a whole. ``mended`` maps field paths to what should stand
+    there (None: nothing); empty if we cannot tell. ``consent`` says what applying the mended form disrupts. ``object``
+    is kind and name, ``line`` counts from 1 (0: not known)."""
 
     code: str
     level: str
@@ -49,7 +47,7 @@ class LintProblem:
         return f"{self.file}:{self.line}" if self.line else self.file
 
     def as_dict(self) -> dict[str, t.Any]:
-        """All fields as plain data, empty ones too, by the names of the attributes; ``where`` is none of them."""
+        """All fields as plain data, by the names of the attributes."""
         return {**vars(self), "mended": dict(self.mended)}
 
 
@@ -62,8 +60,8 @@ def shortened(remark: LintProblem) -> LintProblem:
 
 
 def of_lint(lint: Lint) -> LintProblem:
-    """What is found in budgets or in an annotation ``do-not-disrupt``, as a remark; whose object and place it is, is
-    filled in by who reads the document."""
+    """A hazard of a NodePool, its budgets or an annotation ``do-not-disrupt``, as a remark; object, file and line are
+    left to the caller."""
     return LintProblem(
         code=lint.code,
         level=lint.level,
@@ -76,7 +74,7 @@ def of_lint(lint: Lint) -> LintProblem:
 
 def of_found(found: Found) -> LintProblem:
     """A broken rule as an error, for the document would be refused; mended, at its own path alone, where it is known
-    what was meant. Object, file and line are filled in later."""
+    what was meant. Object, file and line are left to the caller."""
     mended = {} if found.meant is None else {found.path: found.meant}
     return LintProblem(
         code=found.code, level=ERROR, message=_with_hint(found.message, found.hint), path=found.path, mended=mended
@@ -84,8 +82,7 @@ def of_found(found: Found) -> LintProblem:
 
 
 def of_problem(problem: Problem) -> LintProblem:
-    """A problem of a file as an error; its place is ``file:line``. Where no line is told it is 0, and the file is the
-    whole place."""
+    """A problem of a file as an error; its place is ``file:line``, or the file alone."""
     file, colon, number = problem.where.rpartition(":")
     line = int(number) if colon and number.isdecimal() else 0
     message = _with_hint(problem.message, problem.hint)
@@ -103,11 +100,9 @@ def of_finding(finding: Finding) -> LintProblem:
 
 
 def mended_by(finding: Finding) -> dict[str, t.Any]:
-    """What the repair of a finding writes, by field path, to be put in the order in which repairs were found. Nothing
-    for a mere warning, but for ``property-alias`` today's name.
-
-    Where the two paths are a list and its first item, the item became a list, or the list its item.
-    """
+    """What the repair of a finding writes, by field path, to be put in the order in which repairs were found; empty for
+    a mere warning, but for ``property-alias`` today's name. Where the two paths are a list and its first item, the item
+    became a list, or the list its item."""
     old, new = finding.old_path, finding.new_path
     if finding.code == "property-alias":
         return {old: ALIASES[finding.printed]}

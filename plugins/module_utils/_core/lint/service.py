@@ -22,10 +22,9 @@ _CLUSTER_ID = re.compile(
 
 
 def judge_resource(resource: ServiceResource) -> t.Iterator[LintProblem]:
-    """Remarks with paths of the document on a resource of Azure's JSON (a template, or what ``az`` prints), errors and
-    warnings of the manifest that it stands for: the service takes the fields that our kind of the same name has. Values
-    that are expressions of a template are not judged; of a member the id of its cluster is, too (``missing-field``,
-    ``wrong-type`` or ``wrong-form`` of ``clusterResourceId``)."""
+    """Remarks on a resource of Azure's JSON (a template, or what ``az`` prints), with paths of the document: errors and
+    warnings of the manifest that it stands for. Values that are expressions of a template are not judged; of a member
+    the id of its cluster is, too (``missing-field``, ``wrong-type`` or ``wrong-form`` of ``clusterResourceId``)."""
     manifest = resource.manifest()
     judged = judge(manifest)
     for each in (*map(of_found, judged.problems), *map(of_finding, judged.findings)):

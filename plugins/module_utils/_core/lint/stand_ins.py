@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What stands for a value that comes from elsewhere (``stand-in``): ``$NAME``, ``${NAME}``, ``<name>``, ``{{ name }}``;
-and lines of ``...``, by which documentation leaves something out."""
+"""Placeholders in manifests, for values that come from elsewhere (``stand-in``): ``$NAME``, ``${NAME}``, ``<name>``,
+``{{ name }}``; and lines of ``...``, by which documentation leaves something out."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ WHATEVER_IT_IS = frozenset(
 
 
 def is_stand_in(value: t.Any) -> bool:
-    """Whether a text, or a part of it, is to be replaced by its reader, such as ``<name>`` in documentation, ``$NAME``
-    or ``{{ name }}``. Texts of 1,000 characters and more are not, nor is what is no text."""
+    """Whether a text of less than 1,000 characters, or a part of it, is to be replaced by its reader: ``<name>``,
+    ``$NAME``, ``{{ name }}``."""
     return isinstance(value, str) and len(value) < 1000 and bool(_STAND_IN.search(value))
 
 
 def with_quotes(text: str) -> str:
-    """The text of a file with quotes around values that begin with ``{{`` and have ``}}``, comments behind them left
-    out; lines stay where they are, and those of a text in several lines (``|``, ``>``) as they are."""
+    """The text of a file with quotes around values that begin with ``{{`` and have ``}}``, but not around comments
+    behind them; lines stay where they are, and those of a text in several lines (``|``, ``>``) as they are."""
     if "{{" not in text:
         return text
     return "\n".join(line if inside else _quoted(line) for line, inside in _lines(text))
 
 
 def without_holes(text: str) -> tuple[str, tuple[int, ...]]:
-    """The text without indented lines that are nothing but ``...``, which stay empty, and their numbers, from 1. At the
-    beginning of a line ``...`` ends a document, and stays; so it does in a text in several lines (``|``, ``>``)."""
+    """The text with indented lines that are nothing but ``...`` made empty, and their numbers, from 1. At the beginning
+    of a line ``...`` ends a document, and stays; so it does in a text in several lines (``|``, ``>``)."""
     if "..." not in text:
         return text, ()
     lines, numbers = [], []
@@ -77,8 +77,8 @@ def _lines(text: str) -> t.Iterator[tuple[str, bool]]:
 
 
 def _column(line: str) -> int:
-    """The column, from 0, of the key in a line behind which a text in several lines begins, else of the last dash; of a
-    line without either, the one before its first sign."""
+    """The column, from 0, of the key in a line behind which a text in several lines begins, else of the last dash, else
+    before its first sign."""
     before = line[: len(line) - len(_DASHES.sub("", line, count=1))]
     if line[len(before)] not in "|>!&":
         return len(before)

@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The approved plan that a file of ``write_plan`` holds, from its parsed JSON: form and schema are checked
-(``plan-invalid``, ``plan-too-old``, ``plan-too-new``), one that was edited since its digest was made is refused
-(``plan-doctored``), and what it changes is put into lines."""
+(``plan-invalid``, ``plan-too-old``, ``plan-too-new``), and one that was edited is refused (``plan-doctored``)."""
 
 from __future__ import annotations
 
@@ -44,9 +43,8 @@ AGAIN = "plan again with write_plan, and have that approved"
 
 @dataclass(frozen=True, kw_only=True)
 class Approved:
-    """``digest`` was computed from what the file shows; ``changes`` has a line for each placement, with all its
-    clusters, kept ones too, in the order of the file: ``web: west lost, east kept``, and ``web: `` for one without
-    clusters."""
+    """``digest`` was computed from what the file shows; ``changes`` has a line for each placement with its clusters,
+    kept ones too, in the order of the file: ``web: west lost, east kept``, or ``web: `` without clusters."""
 
     digest: str
     changes: tuple[str, ...]
@@ -54,10 +52,10 @@ class Approved:
 
 def read_approved(document: t.Any, where: str) -> Approved:
     """The plan in ``document``, the parsed JSON of a file that ``write_plan`` made; ``where`` names the file in
-    problems. Whether it is approved, and for whom, is not asked here.
+    problems. Whether it is approved is not asked here.
 
-    FleetError ``plan-invalid`` with everything that has not its form (fields that no digest covers are not looked at),
-    ``plan-too-old`` (also without ``schema``) or ``plan-too-new`` for another schema, ``plan-doctored`` when the file
+    FleetError ``plan-invalid`` with everything that has not its form (but for fields that no digest covers),
+    ``plan-too-old`` (also without ``schema``) or ``plan-too-new`` for another schema, ``plan-doctored`` where the file
     shows something else than its digests stand for, or lists a placement or a cluster of one twice.
     """
     if not isinstance(document, dict) or "digest" not in document:
@@ -108,8 +106,8 @@ def _repeats(plan: t.Mapping[str, t.Any]) -> bool:
 
 
 def _wrong(value: t.Any, shape: t.Any, path: str = "") -> t.Iterator[tuple[str, str]]:
-    """Each path where the value is not of the shape (``placements[0].spec``, ``the plan`` for the whole), with what is
-    wanted there, or that it is missing. Fields of ``OPTIONAL`` may be missing, and other fields may be there too."""
+    """Each path where the value is not of the shape (``placements[0].spec``), with what is wanted there, or that it is
+    missing. Fields of ``OPTIONAL`` may be missing, and other fields may be there too."""
     if isinstance(shape, dict):
         if not isinstance(value, dict):
             yield path or "the plan", "an object is wanted"

@@ -18,10 +18,10 @@ from ..values.listed import number_of
 
 @dataclass(frozen=True, kw_only=True)
 class BrakeLimits:
-    """``max_removals`` is a number of clusters or a percentage of those that hold a placement, ``max_object_removals``
-    likewise of the objects that one cluster holds of it. A percentage is a text such as ``30%``. An ``allow_*`` lifts
-    the brake of that name; facts that are exactly ``max_facts_age`` old are fresh enough. Nothing is checked here: what
-    is no limit is the ValueError of ``removals_permitted``."""
+    """``max_removals`` is a number of clusters or a percentage (``30%``) of those that hold a placement,
+    ``max_object_removals`` likewise of the objects that one cluster holds of it. An ``allow_*`` lifts the brake of that
+    name; facts that are exactly ``max_facts_age`` old are fresh enough. What is no limit is found when a brake asks it
+    (ValueError of ``removals_permitted``)."""
 
     max_removals: int | str = "30%"
     allow_empty: bool = False
@@ -34,8 +34,8 @@ class BrakeLimits:
 @dataclass(frozen=True, kw_only=True)
 class Brake:
     """``tripped`` says that the limit is exceeded; a tripped brake stops the apply unless it is ``lifted``. ``option``
-    is what would lift one that stops it, or keep it from tripping, as it is written (``max_removals: 3``). ``message``
-    and ``option`` are there whether it has tripped or not."""
+    is what would lift it, or keep it from tripping, as it is written (``max_removals: 3``). ``message`` and ``option``
+    are there whether it has tripped or not."""
 
     name: str
     tripped: bool
@@ -49,8 +49,7 @@ class Brake:
         return self.tripped and not self.lifted
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The brake as plan files and results have it: ``name``, ``stops``, ``lifted`` and ``message``. ``tripped`` and
-        ``option`` are not in it: the refusal tells the option."""
+        """The brake as plan files and results have it: ``name``, ``stops``, ``lifted`` and ``message``."""
         return {"name": self.name, "stops": self.stops, "lifted": self.lifted, "message": self.message}
 
 
@@ -60,9 +59,7 @@ DEFAULT_OBJECT_REMOVALS = BrakeLimits().max_object_removals
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectLoss:
-    """How many of the objects that a placement holds on one cluster (``held``) would be deleted there. A cluster may
-    have two, as of ``object_losses``: one of what it is known to hold, and one with what an unfinished write was to
-    bring there."""
+    """How many of the objects that a placement holds on one cluster (``held``) would be deleted there."""
 
     cluster: str
     held: int
@@ -75,16 +72,15 @@ class ObjectLoss:
 
 
 def removals_permitted(limit: int | str, held: int) -> int:
-    """How many of ``held`` may go under ``limit``, a number, which is not cut to ``held``, or a percentage such as
-    ``30%``, rounded down; one always may, whatever the limit. ValueError for anything else, a number beyond 32 bits
-    too."""
+    """How many of ``held`` may go under ``limit``: a number as it is, or a percentage such as ``30%``, rounded down; at
+    least one. ValueError for anything else, a number beyond 32 bits too."""
     return max(1, scaled(limit, held, round_up=False))
 
 
 def removals_brake(placement: str, held: int, lost: int, limit: int | str) -> Brake:
-    """The brake ``max_removals``: ``lost`` of the ``held`` clusters lose the placement. It trips beyond what the
-    default or ``limit`` permits, the smaller of both; a ``limit`` above the default that permits the loss lifts it.
-    ValueError as of ``removals_permitted``."""
+    """The brake ``max_removals``: ``lost`` of the ``held`` clusters lose the placement. It trips beyond the smaller of
+    what the default and ``limit`` permit; a ``limit`` above the default that permits the loss lifts it. ValueError as
+    of ``removals_permitted``."""
     default, allowed = removals_permitted(DEFAULT_REMOVALS, held), removals_permitted(limit, held)
     return Brake(
         name="max_removals",
@@ -97,8 +93,8 @@ def removals_brake(placement: str, held: int, lost: int, limit: int | str) -> Br
 
 
 def empty_brake(placement: str, held: int, picked: int, allow: bool) -> Brake:
-    """The brake ``allow_empty``: trips if some clusters, as many as ``held``, hold the placement, and ``picked``, how
-    many are to hold it, those that only gain it too, is 0; ``allow`` lifts it."""
+    """The brake ``allow_empty``: trips if some clusters (``held``) hold the placement, and none is to hold it
+    (``picked``, those that only gain it too); ``allow`` lifts it."""
     return Brake(
         name="allow_empty",
         tripped=held > 0 and picked == 0,
@@ -111,9 +107,9 @@ def empty_brake(placement: str, held: int, picked: int, allow: bool) -> Brake:
 def object_removals_brake(placement: str, losses: t.Iterable[ObjectLoss], limit: int | str) -> Brake:
     """The brake ``max_object_removals``, over clusters that do not lose the placement: trips if one of them loses more
     objects than the default or ``limit`` permits; a ``limit`` above the default that permits every loss lifts it. The
-    message tells of the cluster with the greatest share (the first of several), among those that lose more than
-    ``limit`` permits if there are any, and counts the other clusters; the option permits every loss, and is 0 where
-    ``limit`` stops none. ValueError as of ``removals_permitted``."""
+    message tells of the cluster with the greatest share, among those that lose more than ``limit`` permits if there are
+    any, and counts the others; the option permits every loss, or is 0 where ``limit`` does. ValueError as of
+    ``removals_permitted``."""
     losses = list(losses)
     found = [each for each in losses if each.exceeds(DEFAULT_OBJECT_REMOVALS) or each.exceeds(limit)]
     stopped = [each for each in found if each.exceeds(limit)]
@@ -137,8 +133,8 @@ def object_removals_brake(placement: str, losses: t.Iterable[ObjectLoss], limit:
 
 
 def no_objects_brake(placement: str, held: int, selected: int, allow: bool) -> Brake:
-    """The brake ``allow_no_objects``: trips if a cluster that does not lose the placement holds objects of it, and
-    none are ``selected`` any more; ``allow`` lifts it. ``held`` is the most that one of these clusters holds."""
+    """The brake ``allow_no_objects``: trips if nothing is ``selected`` any more where a cluster that does not lose the
+    placement holds objects of it (``held``, the most that one of them holds); ``allow`` lifts it."""
     tripped = held > 0 and selected == 0
     return Brake(
         name="allow_no_objects",
@@ -150,9 +146,8 @@ def no_objects_brake(placement: str, held: int, selected: int, allow: bool) -> B
 
 
 def facts_age_brake(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
-    """The brake ``max_facts_age``: trips if the facts are older than ``limit`` at ``now``, both instants aware. It is
-    never lifted: a larger limit keeps it from tripping; ``option`` names one in seconds, a minute above the age. Facts
-    of an instant after ``now`` never trip it."""
+    """The brake ``max_facts_age``: trips if the facts are older than ``limit`` at ``now``, both instants aware. Nothing
+    lifts it, but a larger limit keeps it from tripping; ``option`` names one in seconds, a minute above the age."""
     age = now - captured_at
     return Brake(
         name="max_facts_age",
@@ -167,9 +162,9 @@ def older_source_brake(
     placement: str, revision: str, last: str, older: bool | None, allow: bool, deepen: str = ""
 ) -> Brake:
     """The brake ``allow_older``, for a Git ``revision`` that may undo newer work: it trips unless ``older`` is False,
-    which says that it descends from ``last``, the revision applied last, empty for files of no known one; None: that
-    cannot be told. ``allow`` lifts it in both cases. ``deepen`` is the command after which it can be told, empty for
-    none; the message ends with it. The message cuts revisions to 12 characters."""
+    which says that it descends from ``last``, the revision applied last (empty for files of no known one); None: that
+    cannot be told. ``allow`` lifts it. ``deepen`` is the command after which it can be told, if there is one, with
+    which the message ends."""
     of = f"{last[:12]}, applied last" if last else "what was applied last, which were files of no known revision"
     unknown = f"it cannot be told whether revision {revision[:12]} is a descendant of {of}"
     known = f"revision {revision[:12] or 'unknown'} is not a descendant of {last[:12]}, applied last"

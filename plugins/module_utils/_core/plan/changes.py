@@ -2,9 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The form in which plans tell changes of objects: each field with ``path``, ``old``, ``new`` and ``effect``, for each
-set of clusters, as JSON and as one sentence (``.spec.replicas: 2 -> 3``) that is cut to its room. Old is what was
-applied last (the record's resource snapshot), or, where members were looked at, what is there. Values of Secrets are
-never shown."""
+set of clusters, as JSON and as one sentence (``.spec.replicas: 2 -> 3``). Old is what was applied last (the record's
+resource snapshot), or, where members were looked at, what is there. Values of Secrets are masked."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ class FieldChange:
 
     def in_words(self, most: int) -> str:
         """``path: old -> new``, ``path: new is new`` where there was nothing, or ``path: old is given up: it`` and the
-        effect. Values are JSON; of one with more than ``most`` characters the rest is only counted."""
+        effect. Values are JSON, cut after ``most`` characters, of which the rest is counted."""
         if self.effect:
             return f"{self.path}: {_shown(self.old, most)} is given up: it {self.effect}"
         if self.old is None:
@@ -46,8 +45,8 @@ class FieldChange:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectChange:
-    """``action`` is NEW, CHANGED, LEFT_OUT, or UNKNOWN (it may change) where nobody can tell whether it does, or in
-    what. ``fields`` are those of a CHANGED object, empty where only its hash tells that it changes."""
+    """``action`` is NEW, CHANGED, LEFT_OUT, or UNKNOWN where nobody can tell whether it changes, or in what. ``fields``
+    are those of a CHANGED object, empty where only its hash tells that it changes."""
 
     id: ObjectId
     action: str
@@ -60,7 +59,7 @@ class ObjectChange:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterChanges:
-    """The same changes on all these ``clusters``, which are in the order of the plan, by name."""
+    """The same changes on all these ``clusters``, which are by name."""
 
     clusters: tuple[str, ...]
     objects: tuple[ObjectChange, ...]
@@ -73,7 +72,7 @@ class ClusterChanges:
 @dataclass(frozen=True, kw_only=True)
 class Earlier:
     """What a resource snapshot held: ``manifests`` in their sealed form, or only ``hashes`` of these; a manifest counts
-    before a hash, and an empty hash is no object's. Objects in neither were not held."""
+    before a hash. Objects in neither were not held."""
 
     manifests: tuple[Manifest, ...] = field(default=(), repr=False)
     hashes: t.Mapping[ObjectKey, str] = field(default_factory=dict)
@@ -81,9 +80,8 @@ class Earlier:
 
 def changes_sentence(found: t.Iterable[ClusterChanges], room: int) -> str:
     """The changed objects in the order given, each once with its fields, in at most about ``room`` characters and
-    ``MOST_TOLD`` fields; of what finds no room the fields, and the objects without any, are counted at the end, while
-    a shorter one behind it may be told. What changes alike on several sets of clusters is told once. Empty for no
-    change."""
+    ``MOST_TOLD`` fields. Fields, and objects without any, that find no room are counted at the end; a shorter one
+    behind them may be told. What changes alike on several sets of clusters is told once."""
     told: dict[str, list[str]] = {}
     for each in dict.fromkeys(_lines(found)):
         told.setdefault(each[0], []).extend(filter(None, each[1:]))
@@ -114,7 +112,7 @@ def _lines(found: t.Iterable[ClusterChanges]) -> t.Iterator[tuple[str, str]]:
 
 
 def _shown(value: t.Any, most: int) -> str:
-    """The value as JSON; beyond ``most`` characters it is cut, and the others are counted. What JSON does not have
-    becomes a text."""
+    """The value as JSON, what JSON does not have as text; beyond ``most`` characters it is cut, and the others are
+    counted."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= most else f"{text[:most]}... ({number_of(len(text) - most, 'more character')})"

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Composes one placement's plan from specs, records and facts: rows of clusters gained, kept and lost with ``cause``
 (``picked``, ``content-changed``, ``unchanged``), the objects that leave each (``prune``, ``release``, ``leftover``),
-changes since the last apply, the next policy and resource snapshot, and which brakes are asked.
+changes since the last apply, and which brakes are asked.
 
 Pure: the same inputs give the same bytes.
 """
@@ -76,9 +76,9 @@ from .waves import gap_finding, held_by_limits_findings
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedState:
-    """What the records hold of one placement. ``policy_snapshot`` is its latest, None without one. The ``resource_*``
-    are of its latest resource snapshot, empty and -1 without one; ``contents`` are the object IDs of each snapshot by
-    name, ``earlier`` what is known of these objects (manifests or hashes), by the same names."""
+    """What the records hold of one placement. ``policy_snapshot`` is its latest. The ``resource_*`` are of its latest
+    resource snapshot, empty and -1 without one; by name of the snapshot, ``contents`` are the object IDs, ``earlier``
+    what is known of these objects (manifests or hashes)."""
 
     bindings: tuple[ClusterResourceBinding, ...] = ()
     policy_snapshot: ClusterSchedulingPolicySnapshot | None = None
@@ -91,7 +91,7 @@ class RecordedState:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """The fleet as it was at ``captured_at``; ``digest`` names the snapshot file's content, empty where nobody asks for
+    """The fleet as it was at ``captured_at``; ``digest`` names the snapshot file's content, where somebody asks for
     it."""
 
     index: FleetIndex
@@ -104,7 +104,7 @@ class WantedPlacement:
     """``objects`` in hash order. ``deleting`` is empty, or why the placement ends (``deleted``, ``source-gone``).
     ``older_source``: the brake ``allow_older``, None where no revision is compared. Objects of ``prune_kinds`` are
     deleted although they may hold more than ours. ``respecified``: another spec is recorded. ``overrides`` are those
-    attached, in their order; what they make is sealed by ``sealing``, too. ``rolled_back``: the objects are those of an
+    attached, in their order; what they make is sealed by ``sealing``. ``rolled_back``: the objects are those of an
     earlier snapshot. ``empty_first`` as of ``PlacementPlan``. ``kinds``: which kinds are namespaced, beyond what
     ``objects`` tell."""
 
@@ -129,8 +129,8 @@ class WantedPlacement:
 
 @dataclass(frozen=True)
 class Contents:
-    """What every cluster is to hold: by names, as bindings have it (``named``), and as ``objects``; ``rendered`` has,
-    by cluster, those of clusters on which overrides change something."""
+    """What every cluster is to hold: by names, as bindings have it (``named``), and as ``objects``, or what is
+    ``rendered`` for it."""
 
     named: WantedContent
     objects: tuple[Rendered, ...]
@@ -144,12 +144,11 @@ class Contents:
 def compose(
     wanted: WantedPlacement, known: RecordedState, facts: Facts, now: datetime, limits: BrakeLimits
 ) -> PlacementPlan:
-    """The plan of one placement, ``wanted`` over what is ``known`` of it; nothing is written. Eligibility is judged at
-    the facts' instant, their age at ``now``, both aware. Where the placement ends nothing is scheduled: all bindings
-    become Unscheduled. Brakes that stop it are told in the plan and not raised. Findings are those of ``wanted``, of
-    the scheduling, of ``gap_finding`` and ``held_by_limits_findings``, in this order. FleetError ``too-many-objects``;
-    as of ``by_cluster`` where overrides cannot be carried out; as of ``schedule_keeping_unread``, the scheduling; as
-    of ``object_changes`` and ``gap_finding``. ValueError as of ``brakes.removals_permitted``."""
+    """The plan of one placement, ``wanted`` over what is ``known`` of it. Eligibility is judged at the facts' instant,
+    their age at ``now``, both aware. Where the placement ends nothing is scheduled: all bindings become Unscheduled.
+    Brakes that stop it are told in the plan and not raised. FleetError ``too-many-objects``, and as of ``by_cluster``,
+    ``schedule_keeping_unread``, ``object_changes`` and ``gap_finding``. ValueError as of
+    ``brakes.removals_permitted``."""
     placement = wanted.placement
     many = too_many_objects_problem(str(placement.key), [each.id for each in wanted.objects])
     if many:
@@ -209,15 +208,15 @@ def compose(
 
 
 def members_to_hold(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
-    """The clusters of the index that are to hold the placement by its bindings, whether they have it already or gain it
-    now, and not to lose it; each once, by name."""
+    """The clusters of the index that are to hold the placement by its bindings, whether they have it already or not;
+    each once, by name."""
     names = {each.spec.target_cluster for each in bindings if _is_to_hold(each)} & index.positions.keys()
     return [index.clusters[index.positions[name]] for name in sorted(names)]
 
 
 def _changes(contents: Contents, known: RecordedState, clusters: t.Iterable[ClusterPlan]) -> tuple[ClusterChanges, ...]:
-    """What changes on clusters that stay, those that hold and get the same together. Without clusters of no change, and
-    that hold nothing, all, or what is not in ``earlier``. FleetError as of ``object_changes``."""
+    """What changes on clusters that stay, those that hold and get the same together; not on those that hold nothing,
+    all, or what is not in ``earlier``. FleetError as of ``object_changes``."""
     held = {each.spec.target_cluster: each for each in known.bindings if holds_any(each)}
     groups: dict[t.Any, list[str]] = {}
     for each in clusters:
@@ -257,7 +256,7 @@ def brakes_of(
     ``max_object_removals``, ``allow_no_objects``, ``allow_empty``, ``allow_older``, in this order. Where the placement
     ends, those about objects are not asked, and ``allow_empty`` only if its manifest is gone from the source; the last
     only where ``wanted`` has it. Evacuated clusters are no removals (they were named), but count as lost for
-    ``allow_empty``. One where a write was begun counts as holding it, and all that it was to bring. ValueError as of
+    ``allow_empty``. A cluster where a write was begun counts as holding it. ValueError as of
     ``brakes.removals_permitted``."""
     name = str(wanted.placement.key)
     given = {each.spec.target_cluster for each in known.bindings if holds_any(each) or each.spec.resource_snapshot_name}
@@ -282,9 +281,9 @@ def brakes_of(
 def policy_snapshot_of(
     placement: ClusterResourcePlacement, latest: ClusterSchedulingPolicySnapshot | None
 ) -> tuple[ClusterSchedulingPolicySnapshot, bool]:
-    """The ``latest`` policy snapshot if the policy is the same but for the number of clusters, else the next one (of
-    index 0 without a latest), as in KubeFleet; and whether it is new. The next one has no number of clusters in its
-    policy, and generation 1. Nothing is written."""
+    """The ``latest`` policy snapshot if the policy is the same but for the number of clusters, else the next one, as in
+    KubeFleet; and whether it is new. The next one has no number of clusters in its policy, generation 1, and index 0
+    without a latest."""
     digest = policy_hash(encode(placement.spec.policy) if placement.spec.policy else None)
     if latest and latest.spec.policy_hash == digest:
         return latest, False
@@ -369,9 +368,8 @@ def leaving_objects(
 ) -> dict[str, t.Any]:
     """What leaves a cluster, by ``prune``, ``release`` (as of ``is_released``) and ``leftover``, and what is ``begun``;
     empty without a recorded binding ``old``, if unchanged, for one that keeps or gets a placement which only reports,
-    and for one that has left the fleet, where all stays. ``change`` and ``cause`` are those of its row, ``contents`` is
-    what one that keeps or gets it is to hold. Objects are in the order of the snapshots, without those that are still
-    wanted."""
+    and for one that has left the fleet, where all stays. ``change`` and ``cause`` are those of its row; ``contents``,
+    what one that keeps or gets it is to hold, does not leave."""
     only_reports = wanted.placement.spec.strategy.apply_strategy
     if old is None or cause in ("left-the-fleet", "unchanged"):
         return {}

@@ -55,9 +55,8 @@ def plan_digest(
 
 
 def document_digest(plan: t.Mapping[str, t.Any]) -> str:
-    """The digest of a placement's plan out of what ``PlacementPlan.as_dict`` wrote, the digest in it not looked at:
-    equal to its ``plan_digest``. KeyError or TypeError for a document of another form, FleetError ``not-json`` for a
-    text that is not Unicode."""
+    """The digest of a placement's plan from what ``PlacementPlan.as_dict`` wrote, equal to its ``plan_digest``.
+    KeyError or TypeError for a document of another form, FleetError ``not-json`` for a text that is not Unicode."""
     clusters = plan["clusters"]
     some_get = any(row["change"] != LOST for row in clusters)
     apart = [
@@ -83,15 +82,15 @@ def document_digest(plan: t.Mapping[str, t.Any]) -> str:
 
 def plans_digest(digests: t.Mapping[str, str]) -> str:
     """One digest (hex SHA-256) for the plans of several placements, from theirs by name; that of a single one is its
-    own, that of none is one of an empty map."""
+    own."""
     if len(digests) == 1:
         return next(iter(digests.values()))
     return digest_of(dict(digests))
 
 
 def contents_digest(plan: PlacementPlan, prune_kinds: t.Iterable[str] = (), *, empty_first: bool = False) -> str:
-    """The digest (hex SHA-256) of everything that any cluster is to get, whether it has it already or not, and of the
-    options by which more may be deleted (``prune_kinds``, in any order), or sooner (``empty_first``)."""
+    """The digest (hex SHA-256) of everything that clusters are to get, be it there already, and of the options by which
+    more may be deleted (``prune_kinds``, in any order), or sooner (``empty_first``)."""
     kinds = sorted(set(prune_kinds))
     options = {**({"pruneKinds": kinds} if kinds else {}), **({"emptyFirst": True} if empty_first else {})}
     return digest_of([plan.resource_hash, _rows(plan.renderings), *([options] if options else [])])
@@ -109,7 +108,7 @@ def _rows(renderings: t.Iterable[Rendering]) -> list[list[t.Any]]:
 def _hashed_rendering(
     clusters: t.Iterable[str], objects: t.Iterable[tuple[str, str]], left_out: t.Iterable[str]
 ) -> list[list[t.Any]]:
-    """One rendering as it is hashed: its clusters sorted, pairs of object and hash in the order given, and what is left
+    """One rendering as it is hashed: its clusters sorted, pairs of object and hash in their order, and what is left
     out, sorted."""
     return [sorted(clusters), [list(each) for each in objects], sorted(left_out)]
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The plan of one placement as data and as JSON of plan files: clusters with ``change``, ``cause`` and objects that
 leave, ``objects`` that are sent, ``leftOut`` clusters, ``moves`` between placements, how many are picked, whether it
-changes anything, is by staged runs or only reports."""
+changes anything."""
 
 from __future__ import annotations
 
@@ -41,16 +41,15 @@ SCHEMA = 2
 
 
 def reference(each: ObjectId) -> dict[str, str]:
-    """An object in the JSON of a plan: ``apiVersion``, and ``object`` such as ``Deployment shop/web``. Kinds of one
-    name in two groups are two objects."""
+    """An object in the JSON of a plan: ``apiVersion``, and ``object`` such as ``Deployment shop/web``."""
     return {"apiVersion": each.api_version, "object": str(each)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rendered:
     """One object as a cluster gets it: ``manifest`` is what is sent, ``sealed`` the form that may be recorded (None
-    where nobody needs it), ``hash`` is that of the sealed form, ``origin`` the envelope that it came out of, None for
-    one that was selected itself."""
+    where nobody needs it), ``hash`` is that of the sealed form, ``origin`` the envelope that it came out of, if it
+    did."""
 
     id: ObjectId
     hash: str
@@ -90,15 +89,14 @@ class Rendering:
 class ClusterPlan:
     """One cluster that has, gets or loses the placement: ``change`` is ``gained``, ``kept`` or ``lost``.
 
-    ``cause`` is the machine-readable trigger (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``,
-    ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``, ``evicted``, ``evacuated``,
-    ``left-behind``), ``reason`` the same in words. The scores are None where nothing was scored. ``decided`` says that
-    an earlier run or an eviction has recorded already that it loses the placement, be it picked again by now.
-    ``outdated`` says of one that keeps it that another content is recorded there, whatever the cause.
-
-    ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
-    label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
-    ``begun`` are the keys of all objects of a write that was begun there and is not known to have ended.
+    ``cause`` is why, as a code (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``, ``deleted``,
+    ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``, ``evicted``, ``evacuated``,
+    ``left-behind``), ``reason`` in words. The scores are None where nothing was scored. ``decided``: an earlier run or
+    an eviction has recorded already that it loses the placement, be it picked again by now. ``outdated``: it keeps the
+    placement, and another content is recorded there. ``prune`` are objects that are held there and would be deleted,
+    ``release`` those that would stay there without our label. ``leftover`` are objects that an unfinished run may have
+    put there; if they are there they are deleted too. ``begun`` are the keys of all objects of a write that was begun
+    there and is not known to have ended.
     """
 
     cluster: str
@@ -121,8 +119,8 @@ class ClusterPlan:
 
     @property
     def counted(self) -> int:
-        """How many of the objects that are deleted the brake on objects counts: ``prune``, and those of ``leftover``
-        that are ``begun``."""
+        """How many of the objects that are deleted the brake on objects counts: ``prune``, and what of ``leftover`` is
+        ``begun``."""
         return len(self.prune) + sum(each.key in self.begun for each in self.leftover)
 
     @property
@@ -133,15 +131,15 @@ class ClusterPlan:
     @property
     def decides_change(self) -> bool:
         """Whether a run has something to do for it by the records; what the member has is not looked at. True for one
-        that gains or loses the placement, also where the loss is recorded already, but of cause ``left-behind`` only
-        until it is; of one that keeps it where its content changes, its loss was recorded, or something leaves it."""
+        that gains or loses the placement, be the loss recorded already (but of cause ``left-behind`` only until it is),
+        and for one that keeps it where its content changes, its loss was recorded, or something leaves it."""
         if self.cause == LEFT_BEHIND:
             return not self.decided
         return not self.stays or self.decided or bool(self.leaving)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The cluster as plan files have it, without ``decided``, ``outdated``, ``begun``; scores, None where nothing
-        was scored, as ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``, in their order."""
+        """The cluster as plan files have it, without ``decided``, ``outdated``, ``begun``; scores as ``affinityScore``
+        and ``topologySpreadScore``; objects as of ``reference``."""
         return {
             "cluster": self.cluster,
             "change": self.change,
@@ -155,7 +153,7 @@ class ClusterPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Moves:
-    """What goes from one placement to another on a cluster: of what leaves, ``handed`` is released and never deleted;
+    """What goes from one placement to another on a cluster: of what leaves, ``handed`` is released and not deleted;
     ``takes`` are, by object, IDs of ApplySets: it may be taken over although it bears one of them. ``originals``: the
     objects were selected on this very cluster, so that all that leaves it is released."""
 
@@ -169,8 +167,8 @@ NO_MOVES = Moves()
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A cluster that is not picked, and the rule that refused it: the name of a plugin of the scheduler, ``PickFixed``
-    for a name that is not found, or of PickN ``not-enough-score`` or ``not-needed``."""
+    """A cluster that is not picked, and the ``rule`` that refused it: the name of a plugin of the scheduler,
+    ``PickFixed`` for a name that is not found, or of PickN ``not-enough-score`` or ``not-needed``."""
 
     cluster: str
     rule: str
@@ -192,12 +190,11 @@ class PlacementPlan:
     recorded. ``digest`` is what approvals are bound to, empty in plans of evictions.
 
     ``wanted`` is how many clusters the policy asks for, ``fulfilled`` whether it found them all; where nothing is
-    scheduled it is True, and ``wanted`` 0, or in a staged run how many are to hold it. ``deleting`` marks the
-    end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked for, is None, as it is in
-    plans of evictions and of staged runs. ``respecified`` says that its spec is not the recorded one, ``rebound`` that
-    a binding's is not. ``changes`` are those since the last apply, in objects that stay on clusters that stay.
-    ``rolled_back`` says that the objects are those of an earlier snapshot, ``empty_first`` that evacuated clusters do
-    not keep what they hold until others have it. ``moves`` are by cluster, where there are any.
+    scheduled it is True, and ``wanted`` 0, or in a staged run how many are to hold it. ``deleting``: the placement
+    ends. ``scheduled`` is None then, and in plans of evictions and of staged runs. ``respecified``: its spec is not the
+    recorded one, ``rebound``: a binding's is not. ``changes`` are those since the last apply, in objects that stay on
+    clusters that stay. ``rolled_back``: the objects are those of an earlier snapshot, ``empty_first``: evacuated
+    clusters do not keep what they hold until others have it. ``moves`` are by cluster.
     """
 
     placement: ClusterResourcePlacement
@@ -242,8 +239,7 @@ class PlacementPlan:
         return WantedContent(resource_snapshot=self.resource_snapshot, overrides=self.overrides)
 
     def objects_on(self, cluster: str) -> tuple[Rendered, ...]:
-        """What the cluster is to hold, in hash order as ``objects``. It is not asked whether the cluster is to hold the
-        placement: for one without overrides, or unknown, these are ``objects``."""
+        """What the cluster is to hold, in hash order, if it is to hold the placement, which is not asked."""
         return self.rendered.get(cluster, self.objects)
 
     def left_out_on(self, cluster: str) -> tuple[ObjectId, ...]:
@@ -253,19 +249,20 @@ class PlacementPlan:
 
     @property
     def picked(self) -> int:
-        """How many clusters the policy has found. Those that keep the placement only because they could not be read are
-        not counted."""
+        """How many clusters the policy has found, without those that keep the placement only because they could not be
+        read."""
         return sum(1 for each in self.clusters if each.change != LOST and each.cause != KEPT_UNREADABLE)
 
     @property
     def unread(self) -> int:
-        """How many clusters keep the placement only because they could not be read; ``picked`` does not count them."""
+        """How many clusters keep the placement only because they could not be read."""
         return sum(1 for each in self.clusters if each.change != LOST) - self.picked
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Every cluster that was looked at and does not get the placement, those that lose it among them, by name; of
-        PickFixed only those that it names. Empty where the placement ends, in an eviction and in a staged run."""
+        """Every cluster of the fleet that does not get the placement, those that lose it among them, by name; of
+        PickFixed only those that it names, in the fleet or not. Empty where the placement ends, in an eviction and in a
+        staged run."""
         staying = {each.cluster for each in self.clusters if each.change != LOST}
         return tuple(
             LeftOut(cluster=each.cluster, rule=each.rule, reason=each.reason)
@@ -275,7 +272,7 @@ class PlacementPlan:
 
     def left_out_alike(self, few: int) -> list[tuple[tuple[str, ...], str, str]]:
         """What ``left_out`` has, as names with their rule and reason: one name in each where there are at most ``few``,
-        else all names with the same rule and reason in one, in the order of the first names."""
+        else all names with the same rule and reason, in the order of the first names."""
         if len(self.left_out) <= few:
             return [((each.cluster,), each.rule, each.reason) for each in self.left_out]
         alike: dict[tuple[str, str], list[str]] = {}
@@ -286,7 +283,7 @@ class PlacementPlan:
     def objects_going(self, way: str, but: str = "") -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
         """Objects that leave clusters by one ``way`` (``prune``, ``release``, ``leftover``), each set, sorted by text,
         with all clusters that it leaves; those that leave most clusters first, then by the clusters' names. Clusters of
-        the cause ``but`` are left out, and so are those that nothing leaves."""
+        the cause ``but`` are left out."""
         rows = [each for each in self.clusters if each.cause != but]
         return _alike({each.cluster: getattr(each, way) for each in rows})
 
@@ -299,22 +296,21 @@ class PlacementPlan:
 
     @property
     def changes_first(self) -> tuple[ClusterPlan, ...]:
-        """All clusters of the plan: lost, gained and kept in this order, of the kept ones those with cause
-        ``unchanged`` last, each group by name; so that a long list can be cut at its end."""
+        """All clusters of the plan: lost, gained, kept, and those of cause ``unchanged``, each group by name; so that a
+        long list can be cut at its end."""
         order = (LOST, GAINED, KEPT)
         return tuple(
             sorted(self.clusters, key=lambda each: (order.index(each.change), each.cause == "unchanged", each.cluster))
         )
 
     def clusters_with(self, change: str) -> tuple[str, ...]:
-        """Names of the clusters with this ``change`` (``gained``, ``kept``, ``lost``), in the order of the plan. Empty
-        for any other text."""
+        """Names of the clusters with this ``change`` (``gained``, ``kept``, ``lost``), in the order of the plan."""
         return tuple(each.cluster for each in self.clusters if each.change == change)
 
     @property
     def is_by_staged_runs(self) -> bool:
-        """Whether its clusters are changed by staged update runs alone (KubeFleet's strategy type External). Not so
-        where the placement ends, which is no update."""
+        """Whether its clusters are changed by staged update runs alone (KubeFleet's strategy type External); False
+        where the placement ends."""
         return self.placement.spec.strategy.type == "External" and not self.deleting
 
     @property
@@ -325,10 +321,10 @@ class PlacementPlan:
 
     @property
     def decides_change(self) -> bool:
-        """Whether the plan differs from what is recorded, members not looked at; one of a placement that ends always
-        does. A new policy snapshot, or a binding of another spec (``rebound``), alone does not count. Where staged runs
-        change the clusters (``is_by_staged_runs``), both do, as a new resource snapshot or spec does, and what the runs
-        will do does not."""
+        """Whether the plan differs from what is recorded, members not looked at; one of a placement that ends does. A
+        new policy snapshot, or a binding of another spec (``rebound``), alone does not count. Where staged runs change
+        the clusters (``is_by_staged_runs``), these two count, as a new resource snapshot or spec does, and what the
+        runs will do does not."""
         if self.is_by_staged_runs:
             return self.resource_snapshot_new or self.policy_snapshot_new or self.respecified or self.rebound
         return (
@@ -340,7 +336,7 @@ class PlacementPlan:
 
     def decides_change_beside(self, away: t.Container[str]) -> bool:
         """As ``decides_change``; but where the records have all of it already, what is only to be done on clusters that
-        are ``away`` is no change: it was one when it was decided."""
+        are ``away`` is no change."""
         news = self.resource_snapshot_new or self.respecified or self.deleting or self.rebound or self.is_by_staged_runs
         if news:
             return self.decides_change
@@ -349,8 +345,7 @@ class PlacementPlan:
     def as_dict(self) -> dict[str, t.Any]:
         """Plain data in a fixed order, so that equal plans are equal bytes: ``objects`` in hash order, ``clusters`` and
         ``leftOut`` by name; ``spec`` is a digest, ``emptyFirst`` is there only where it is true; of the brakes those
-        that have tripped, lifted ones too. No instants, but in a tripped brake and in findings
-        (``counted-as-recorded``); bindings, ``moves`` and the names of overrides are not in it."""
+        that have tripped, lifted ones too. Instants are in brakes and findings alone."""
         return {
             "placement": self.name,
             "spec": digest_of(encode(self.placement.spec)),
@@ -372,8 +367,8 @@ class PlacementPlan:
 
 
 def _alike(found: t.Mapping[str, tuple[ObjectId, ...]]) -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
-    """Each set of objects, sorted by their text, with the clusters that have it in the order given; sets of most
-    clusters first, then by the names of clusters. Clusters without objects are left out."""
+    """Each set of objects, sorted by their text, with the clusters that have it; sets of most clusters first, then by
+    the names of clusters. Clusters without objects are left out."""
     sets: dict[tuple[ObjectId, ...], list[str]] = {}
     for cluster, objects in found.items():
         if objects:

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a look at members, which writes nothing, comes to: clusters where something drifted or is due, who was not
-looked at and why; as one sentence, as the sentence that nothing has drifted, and with hints."""
+looked at and why; as a sentence, also that nothing has drifted, and with hints."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ class Looked:
     @property
     def sentence(self) -> str:
         """Where something drifted, where something is due, and who was not looked at and why, in one line; empty where
-        there is nothing to tell. After ``MOST_REASONS`` different reasons others are counted, and only the
-        clusters named. At most 6 clusters are named in a place, and others counted; a reason is cut at about 300
-        characters."""
+        there is nothing to tell. ``MOST_REASONS`` different reasons are told, each cut at about 300 characters, and at
+        most 6 clusters named in a place; others are counted."""
         parts = [f"{_clusters(self.drifted)} drifted ({listed(self.drifted)})"] if self.drifted else []
         if self.due:
             parts.append(f"something is due on {_clusters(self.due)} ({listed(self.due)})")
@@ -52,15 +51,15 @@ class Looked:
 
     @property
     def all_clear(self) -> str:
-        """A sentence that nothing has drifted and nothing is due; empty where something is to be told, or nothing was
-        looked at."""
+        """That nothing has drifted and nothing is due; empty where there is something to tell, or nothing was looked
+        at."""
         where = f"{self.seen} cluster{'' if self.seen == 1 else 's'}"
         return "" if self.sentence or not self.seen else f"nothing has drifted, and nothing is due, on {where}"
 
     @property
     def hints(self) -> list[str]:
-        """How those that were not looked at come into reach again, a line for each hint, with the clusters that it is
-        for, at most 6 of them named; what has no hint is left out."""
+        """How those that were not looked at come into reach again: a line for each hint, with the clusters that it is
+        for, at most 6 of them named."""
         ways: dict[str, list[str]] = {}
         for name, problem in self.unseen.items():
             if problem.hint:
@@ -68,14 +67,14 @@ class Looked:
         return [f"{listed(names)}: {hint}" for hint, names in ways.items()]
 
     def message(self, problems: t.Iterable[Problem] = ()) -> str:
-        """Lines: the sentence, then the hints, then those of ``problems`` that are not among the reasons in ``unseen``;
-        empty if there is nothing of these."""
+        """Lines: the sentence, then the hints, then those of ``problems`` that are not among the reasons in
+        ``unseen``."""
         told = {(each.code, each.message) for each in self.unseen.values()}
         others = [str(each) for each in problems if (each.code, each.message) not in told]
         return "\n".join(filter(None, [self.sentence, *self.hints, *others]))
 
     def _alike(self) -> dict[tuple[str, str], list[str]]:
-        """The clusters that could not be looked at, by code and reason; the reason is in one line, cut at about 300
+        """The clusters that could not be looked at, by code and reason, in one line that is cut at about 300
         characters."""
         found: dict[tuple[str, str], list[str]] = {}
         for name, problem in self.unseen.items():
@@ -86,9 +85,9 @@ class Looked:
 def looked_at(
     outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]], expected: t.Container[tuple[str, str]] = ()
 ) -> Looked:
-    """What ``outcomes``, by placement and cluster, say. An error of a (placement, cluster) in ``expected`` is left out,
-    since nobody expects that it can be looked at. A cluster that could be looked at for one placement and not for
-    another counts as seen, and is told as unseen, with the first error."""
+    """What ``outcomes``, by placement and cluster, say. An error of a (placement, cluster) in ``expected`` is left out.
+    A cluster that could be looked at for one placement and not for another counts as seen, and is among ``unseen`` too,
+    with the first error."""
     drifted: set[str] = set()
     due: set[str] = set()
     unseen: dict[str, Problem] = {}

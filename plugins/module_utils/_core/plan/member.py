@@ -5,7 +5,7 @@
 release), and why not (``NotTakenOver``, ``FailedToTakeOver``, ``FoundDrifts``, ``NotGoneYet``); what is never deleted,
 and deletions that no plan named (``NotPlanned``).
 
-The rules are those of KubeFleet's work applier: takeover, drift, availability of a newer manifest over drift.
+The rules are those of KubeFleet's work applier: takeover, drift, and that a newer manifest is applied over drift.
 """
 
 from __future__ import annotations
@@ -46,17 +46,16 @@ Live = t.Mapping[ObjectKey, t.Mapping[str, t.Any]]
 @dataclass(frozen=True, kw_only=True)
 class Deletable:
     """What may be deleted on a member: what the plan ``named``, of which ``counted`` objects, and what its ApplySet
-    holds beyond that, as long as all of it is at most ``limit``, a number or a percentage, of what it holds; nothing
-    beyond if that is None."""
+    holds beyond that, as long as all of it is at most ``limit``, a number or a percentage of what it holds; without a
+    limit nothing beyond."""
 
     named: frozenset[ObjectKey]
     counted: int = 0
     limit: int | str | None = None
 
     def permits(self, others: int, held: int) -> bool:
-        """Whether so many ``others``, which the plan did not name, may be deleted as well, of the ``held`` objects; one
-        always may where there is a limit and nothing is counted. False without a limit. ValueError as of
-        ``removals_permitted``."""
+        """Whether so many ``others``, which the plan did not name, may be deleted as well, of the ``held`` objects.
+        ValueError as of ``removals_permitted``."""
         return self.limit is not None and self.counted + others <= removals_permitted(self.limit, held)
 
 
@@ -65,10 +64,10 @@ class MemberStep:
     """One object's step. ``action`` is one of ``WRITES``, or unchanged, refused or differs; ``reason`` says why it is
     refused or differs: upstream's manifest reason (``NotTakenOver``, ``FoundDrifts``), or ours (``NotPlanned``,
     ``NotGoneYet``); empty for one that differs as it is missing or was only added to. ``manifest`` is None, and
-    ``hash`` empty, for what leaves. ``drifts`` are fields that others changed, removed or added, ``diffs`` those in
-    which a takeover or a report found other values. ``missing`` says that an object which was applied, or is reported
-    on, is not there. ``changes`` are the fields that an update or a takeover changes or gives up, where they were asked
-    for."""
+    ``hash`` empty, for what the placement does not want any more. ``drifts`` are fields that others changed, removed or
+    added, ``diffs`` those in which a takeover or a report found other values. ``missing``: an object that was applied,
+    or is reported on, is not there. ``changes`` are the fields that an update or a takeover changes or gives up, where
+    they were asked for."""
 
     id: ObjectId
     action: str
@@ -83,18 +82,18 @@ class MemberStep:
 
     @property
     def drifted(self) -> bool:
-        """Whether somebody else changed, deleted or, where that counts, added to what was applied; also if an object
-        that is only reported on is not there."""
+        """Whether somebody else changed, deleted or, where that counts, added to what was applied, or an object that is
+        only reported on is not there."""
         return bool(self.drifts) or self.missing
 
     def applied_over(self, live: t.Mapping[str, t.Any] | None) -> t.Mapping[str, t.Any] | None:
-        """The manifest as it is applied over what is ``live`` (None if nothing is there), without what the annotation
-        ``gitops.fleet/ignore`` leaves to others; None for what leaves. ValueError as of ``without_left_alone``."""
+        """The manifest as it is applied over what is ``live``, without what the annotation ``gitops.fleet/ignore``
+        leaves to others; None without a manifest. ValueError as of ``without_left_alone``."""
         return None if self.manifest is None else without_left_alone(self.manifest, live, MANAGER)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The step as results have it: ``object`` (``Deployment shop/web``) and ``action``, and of ``reason`` with
-        ``message``, ``missing``, ``drifts``, ``diffs`` and ``changes`` what there is; no message without a reason."""
+        """The step as results have it: ``object`` (``Deployment shop/web``) and ``action``, and what there is of
+        ``reason`` with ``message``, ``missing``, ``drifts``, ``diffs`` and ``changes``."""
         row: dict[str, t.Any] = {"object": str(self.id), "action": self.action}
         if self.reason:
             row |= {"reason": self.reason, "message": self.message}
@@ -126,8 +125,8 @@ def _in_our_namespace(each: ObjectId) -> bool:
 
 
 def abandons(placement: ClusterResourcePlacement, deleting: bool) -> bool:
-    """Whether everything that leaves is released (``deleteStrategy: Abandon`` of KubeFleet, which is about the
-    placement's end: False unless ``deleting``)."""
+    """Whether everything that leaves is released (``deleteStrategy: Abandon`` of KubeFleet); False unless the placement
+    ends (``deleting``)."""
     strategy = placement.spec.strategy.delete_strategy
     return deleting and strategy is not None and strategy.propagation_policy == "Abandon"
 
@@ -145,17 +144,16 @@ def decide_member(
     shows: bool = False,
 ) -> tuple[MemberStep, ...]:
     """The steps for each object on one member, in the order in which they are carried out: applies by wave and in a
-    wave by identity, then removals in reverse. Nothing is read or written; an ``ignore`` annotation that is no good
-    refuses its object (``FailedToApply``).
+    wave by identity, then removals in reverse. An ``ignore`` annotation that is no good refuses its object
+    (``FailedToApply``).
 
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member, and they have
-    passed ``check_managed_fields``; ``recorded`` None is an empty inventory. ``strategy`` is how the placement is
-    applied: what becomes of drift and of objects that others hold. What leaves is released or deleted as
-    ``is_released`` says, by ``prune_kinds`` and ``abandon``, and as of ``moves``; what has an owner there is always
-    released. Removals are among the steps of a placement that only reports, too: its caller takes them out. With
-    ``shows`` updates and takeovers tell what they change. ``applyset`` is the ID of the placement's
-    ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more, or where it is the very
-    object (by its uid) that is wanted under another name of its place.
+    passed ``check_managed_fields``; ``recorded`` None is an empty inventory. ``strategy`` says what becomes of drift
+    and of objects that others hold. What leaves is released or deleted by ``is_released`` (``prune_kinds``,
+    ``abandon``) and ``moves``; what has an owner there is released. Removals are among the steps of a placement that
+    only reports, too: its caller takes them out. With ``shows`` updates and takeovers tell what they change.
+    ``applyset`` is the ID of the placement's ApplySet: what leaves gets no step where it is gone, or does not bear that
+    ID any more, or is the very object (by its uid) that is wanted under another name of its place.
     """
     held = {each.id.key: each for each in recorded.inventory} if recorded else {}
     wanted = {each.id.key for each in desired}
@@ -183,9 +181,9 @@ def _uid(live: t.Mapping[str, t.Any] | None) -> str:
 def with_unplanned_refused(
     steps: t.Sequence[MemberStep], deletable: Deletable | None, held: int
 ) -> tuple[MemberStep, ...]:
-    """The steps, in which deletions that no plan showed are REFUSED (``NotPlanned``), all or none of them, releases
-    never: the records know nothing of what another run wrote. ``deletable`` None permits all; ``held`` counts the
-    ApplySet's objects. ValueError as of ``removals_permitted``."""
+    """The steps, in which deletions that no plan showed are REFUSED (``NotPlanned``), all or none of them: the records
+    know nothing of what another run wrote. ``deletable`` None permits all; ``held`` counts the ApplySet's objects.
+    ValueError as of ``removals_permitted``."""
     if deletable is None:
         return tuple(steps)
     others = {step.id for step in steps if step.action == PRUNE and step.id.key not in deletable.named}
@@ -210,11 +208,10 @@ def _applied(
     strategy: ApplyStrategy,
     moves: Moves,
 ) -> MemberStep:
-    """The step for a ``wanted`` object; ``held`` and ``live`` are what the inventory and the member have of it, if
-    anything. Refused in any case: what would be in our namespaces, and an ``ignore`` annotation that is no good. Else
-    only reported on (ReportDiff), created, refused while it is being deleted, taken over where it does not bear the
-    ``applyset``, left alone where all of it is ignored, updated where the inventory has another hash, or judged by its
-    drift."""
+    """The step for a ``wanted`` object; ``held`` and ``live`` are what the inventory and the member have of it. Refused
+    in any case: what would be in our namespaces, and an ``ignore`` annotation that is no good. Else only reported on
+    (ReportDiff), created, refused while it is being deleted, taken over where it does not bear the ``applyset``, left
+    alone where all of it is ignored, updated where the inventory has another hash, or judged by its drift."""
     manifest = with_part_of_label(wanted.manifest, applyset)
 
     def step(action: str, **details: t.Any) -> MemberStep:
@@ -302,9 +299,9 @@ def _taken_over(
 def _removed(
     leaving: ObjectId, live: t.Mapping[str, t.Any] | None, applyset: str, prune_kinds: t.Container[str], abandon: bool
 ) -> MemberStep | None:
-    """The step for an object of the inventory that is not wanted any more, RELEASE or PRUNE; None where it is gone or
-    does not bear the ID ``applyset``. What has an owner there is left to that owner, as KubeFleet leaves it, also where
-    its kind may be deleted: claims that a StatefulSet of the member has taken for its own hold its data."""
+    """The step for an object that is not wanted any more, RELEASE or PRUNE; None where it is gone or does not bear the
+    ID ``applyset``. What has an owner there is left to that owner, as KubeFleet leaves it, also where its kind may be
+    deleted: claims that a StatefulSet of the member has taken for its own hold its data."""
     if live is None or not _ours(live, applyset):
         return None
     owned = bool(live["metadata"].get("ownerReferences"))

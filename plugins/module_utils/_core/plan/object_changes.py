@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds which objects are new or changed, and in which fields, between what is wanted and what was applied last, or is
-live, fields that are given up among them; values of Secrets masked."""
+"""The diff of a plan: which objects are new or changed, and in which fields, against what was applied last or is live,
+fields that are given up among them; values of Secrets masked."""
 
 from __future__ import annotations
 
@@ -23,18 +23,17 @@ MOST_FIELDS = 100
 
 def object_changes(objects: t.Iterable[Rendered], earlier: Earlier) -> tuple[ObjectChange, ...]:
     """The objects that were not held before or are another now (changed, or perhaps so), in their order: by fields
-    where ``earlier`` has the manifest, by its hash alone else (an equal one is no change, also where it does not cover
-    values of a Secret); UNKNOWN where contents cannot be compared, as where such values were left out. What leaves is
-    in the plan itself. FleetError as of ``identify`` for a manifest of ``earlier``."""
+    where ``earlier`` has the manifest, else by its hash alone; UNKNOWN where contents cannot be compared, as where
+    values of a Secret were left out. FleetError as of ``identify`` for a manifest of ``earlier``."""
     manifests = {identify(each).key: each for each in earlier.manifests}
     found = (_change(each, manifests.get(each.id.key), earlier.hashes.get(each.id.key)) for each in objects)
     return tuple(each for each in found if each is not None)
 
 
 def manifest_changes(new: Manifest, old: Manifest, each: ObjectId) -> tuple[FieldChange, ...]:
-    """What differs between two manifests of ours in their sealed form, of the object ``each``, status and finalizers
-    that are gone altogether apart, at most ``MOST_FIELDS``; reserved labels and annotations that are gone come last.
-    Values of Secrets are masked, labels apart; where their content came from is not compared."""
+    """What differs between two manifests of ours in their sealed form, of the object ``each``, at most ``MOST_FIELDS``;
+    reserved labels and annotations that are gone come last. Status and finalizers that are gone are not told, nor is
+    where the content of Secrets came from. Values of Secrets are masked, labels apart."""
     new, old = without_source(new), without_source(old)
     rows = [(one.path, one.live, one.desired) for one in differences(new, old, MOST_FIELDS, full=True)]
     for part, of in (("labels", labels_of), ("annotations", annotations_of)):
@@ -56,8 +55,8 @@ def live_changes(desired: Manifest, live: Manifest, manager: str, each: ObjectId
 def _told(
     rows: t.Iterable[tuple[str, t.Any, t.Any]], each: ObjectId, secret: bool, managers: t.Mapping[str, tuple[str, ...]]
 ) -> tuple[FieldChange, ...]:
-    """Rows of path, old and new value as changes, with the effect of giving the field up where there is no new one; in
-    a Secret all values but labels are masked. ``managers`` are, by path, those who own a field too."""
+    """Rows of path, old and new value as changes, with the effect of giving the field up where there is no new one;
+    values of Secrets masked. ``managers`` are, by path, those who own a field too."""
     found = []
     for path, old, new in rows:
         effect = becomes(each, path, managers.get(path, ())) if new is None else ""

@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What became of a plan on one member: which objects were written, failed, drifted, were not removed, whether all was
-applied or the member did not answer; as data (``steps``, ``unchanged``, ``failures``, ``error``, ``written``,
-``doubtful``)."""
+applied or the member did not answer; as data (``steps``, ``failures``, ``error``, ``written``, ``doubtful``)."""
 
 from __future__ import annotations
 
@@ -37,15 +36,15 @@ class ObjectFailure:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberOutcome:
-    """``error`` is set when the member as a whole could not be read or written; then ``steps`` is empty, and
-    ``written`` names the objects that were written before, and ``doubtful`` one of which that is not known. Without
-    one, ``failures`` are the objects that were refused (not by an apply that only reports), could not be written, or
-    would not be by a dry run, or are not gone.
+    """``error`` is set when the member as a whole could not be read or written; then ``steps`` is empty, ``written``
+    names the objects that were written before, and ``doubtful`` one of which that is not known. Without one,
+    ``failures`` are the objects that were refused (not by an apply that only reports), could not be written, or would
+    not be by a dry run, or are not gone.
 
-    ``availability`` holds upstream's availability reason of each object that is there, ``lacks`` in words what those
-    that are not available lack, both None where nothing was judged, as with an ``error``; ``statuses`` the status of
-    each object where it is to be mirrored. ``done`` says that the steps were carried out, or an apply found nothing
-    due; otherwise they are what would be done. Steps are in the order in which they are carried out.
+    ``availability`` holds upstream's availability reason of each wanted object that is there, ``lacks`` in words what
+    those that are not available lack, both None where nothing was judged, as with an ``error``; ``statuses`` are those
+    to be mirrored. ``done``: the steps were carried out, or an apply found nothing due; otherwise they are what would
+    be done. Steps are in the order in which they are carried out.
     """
 
     cluster: str
@@ -61,20 +60,19 @@ class MemberOutcome:
 
     @property
     def changes(self) -> tuple[MemberStep, ...]:
-        """The steps that write something or would, those that failed among them, in the order in which they are carried
-        out."""
+        """The steps that write something or would, those that failed among them, in their order."""
         return tuple(each for each in self.steps if each.action not in (UNCHANGED, REFUSED, DIFFERS))
 
     @property
     def drifted(self) -> tuple[MemberStep, ...]:
-        """The steps on objects that somebody else changed, deleted or added to, and on those that are only reported on
-        and missing."""
+        """The steps on objects that others changed, deleted or added to, and on those that are only reported on and
+        missing."""
         return tuple(each for each in self.steps if each.drifted)
 
     @property
     def wrote(self) -> tuple[ObjectId, ...]:
-        """The objects that were written, released or removed, whether the member as a whole failed afterwards or not,
-        with an ``error`` in the order of the writes, else of the steps; none of what would be done."""
+        """The objects that were written, released or removed, also before an ``error``, in the order of the writes or
+        the steps; none of what would be done."""
         failed = {each.id for each in self.failures}
         return self.written or tuple(each.id for each in self.changes if self.done and each.id not in failed)
 
@@ -86,15 +84,14 @@ class MemberOutcome:
 
     @property
     def unremoved(self) -> tuple[ObjectId, ...]:
-        """What should have been deleted or released on the member and failed to: it is still there, in the order of the
-        steps. Deletions that were refused (``NotPlanned``) are not among it."""
+        """What should have been deleted or released on the member and failed to. Deletions that were refused
+        (``NotPlanned``) are not among it."""
         failed = {each.id for each in self.failures}
         return tuple(each.id for each in self.steps if each.id in failed and each.action in (PRUNE, RELEASE))
 
     @property
     def applied(self) -> bool:
-        """Whether everything that was to be done was done; an object that was refused counts as failed. False after a
-        mere look."""
+        """Whether everything that was to be done was done, nothing refused. False after a mere look."""
         return self.done and self.error is None and not self.failures
 
     @property
@@ -110,8 +107,7 @@ class MemberOutcome:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The outcome as results have it: ``steps`` that are more than unchanged, ``unchanged`` (the number of the
-        others), ``failures`` if any; with an ``error`` that too, and ``written`` and ``doubtful`` (empty if nothing
-        is). Nothing else is in it: no cluster, no availability."""
+        others), ``failures`` if any; with an ``error`` that too, with ``written`` and ``doubtful``."""
         row: dict[str, t.Any] = {"steps": [each.as_dict() for each in self.steps if each.action != UNCHANGED]}
         row["unchanged"] = sum(1 for each in self.steps if each.action == UNCHANGED)
         if self.failures:

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """How far a placement is: on how many of its clusters all of it is applied, and on how many it is available, which
-clusters keep the old version, and whether something is still waited for; in numbers and as a sentence."""
+clusters keep the old version, and whether something is still waited for."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .outcome import MemberOutcome
 @dataclass(frozen=True, kw_only=True)
 class Reached:
     """Numbers of clusters: those that are to hold the placement, those that hold all of it now, and those of them where
-    everything is available. ``waiting`` are the objects that are not, by cluster. ``replacing`` says that a new version
-    takes the place of an old one; ``keeping`` are clusters that were looked at and where nothing of the new one was
-    written yet."""
+    everything is available. ``waiting`` are the objects that are not, by cluster. ``replacing``: a new version takes
+    the place of an old one; ``keeping`` are clusters that were looked at and where nothing of the new one was written
+    yet."""
 
     clusters: int
     applied: int
@@ -32,8 +32,7 @@ class Reached:
 
     @property
     def sentence(self) -> str:
-        """How far it is, in numbers, and how many clusters keep an old version that is replaced. That something new is
-        not available yet is no outage where the old one is."""
+        """How far it is, in numbers, and how many clusters keep an old version that is replaced."""
         if not self.replacing:
             clusters = number_of(self.clusters, "cluster")
             return f"applied on {self.applied:,} of {clusters}, {self.available:,} of {self.clusters:,} available"
@@ -63,9 +62,8 @@ class Reached:
 
 def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Reached | None:
     """How far the clusters are that are to hold the placement, by what was seen of them; None where nobody has looked,
-    or nothing is to be applied (ReportDiff), or no cluster is to hold it. One that could not be looked at counts as one
-    that does not hold it; an object whose availability cannot be told counts as available. Clusters are in the order of
-    the plan, by name, objects of ``waiting`` sorted."""
+    nothing is to be applied (ReportDiff), or no cluster is to hold it. One that could not be looked at counts as one
+    that does not hold it; an object whose availability cannot be told counts as available."""
     staying = [each.cluster for each in plan.clusters if each.change != LOST]
     if plan.reports_only or not staying or not outcomes:
         return None
@@ -88,8 +86,8 @@ def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Rea
 
 
 def waits_for_availability(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> bool:
-    """Whether something is not available yet on a cluster where all is applied, which a rollout that waits to the end
-    stays for. False for a plan whose clusters staged runs change, and where ``reached`` has None."""
+    """Whether something is not available yet on a cluster where all is applied; a rollout that waits to the end stays
+    for that. False where staged runs change the clusters, and where ``reached`` has None."""
     far = None if plan.is_by_staged_runs else reached(plan, outcomes)
     return far is not None and bool(far.waiting)
 

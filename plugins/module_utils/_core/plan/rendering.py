@@ -68,8 +68,8 @@ class Sealing:
 
 @dataclass(frozen=True, kw_only=True)
 class ByCluster:
-    """By name of the cluster: ``overrides`` that act on it, and what is ``rendered`` for it. Clusters on which none
-    act are left out, in ``rendered`` also those for which they change nothing."""
+    """By name of the cluster: ``overrides`` that act on it, and what is ``rendered`` for it. Clusters on which none act
+    are in neither, those for which they change nothing not in ``rendered``."""
 
     overrides: OverridesByCluster = field(default_factory=dict)
     rendered: t.Mapping[str, Contents] = field(default_factory=dict)
@@ -86,9 +86,8 @@ class _Trouble:
 
 def as_placed(manifest: Manifest, sealing: Sealing, origin: Origin | None = None) -> Rendered:
     """A manifest as members get it: cleaned, and sealed and hashed for the records; ``origin`` is the envelope that it
-    came out of, None for one that was selected itself. The ``manifest`` given is left alone. Without a key its hash
-    does not cover what Secrets hold. FleetError ``object-too-large``, and ``unnamed-object`` and ``not-json`` as of
-    ``identify`` and ``object_hash``."""
+    came out of, if it did. Without a key its hash does not cover what Secrets hold. FleetError ``object-too-large``,
+    and ``unnamed-object`` and ``not-json`` as of ``identify`` and ``object_hash``."""
     clean = cleaned(manifest)
     large = _too_large(identify(clean), clean)
     if large:
@@ -103,11 +102,11 @@ def by_cluster(
     """What ``overrides`` (the attached ones in their order) make of the objects on each of the clusters, sealed as of
     ``as_placed``.
 
-    Clusters on which the same rules act, with no variable in them, are rendered once. FleetError with everything that
-    cannot be done, each with cluster, object and place in the override: the problems of ``overridden``,
-    ``override-identity``, ``malformed-metadata``, ``bad-ignore``, ``object-too-large``, ``stops-cluster``, and
-    ``never-placed``. After the first ``TOLD`` clusters of one problem the others are named together. FleetError as of
-    ``patched``, ``canonical_json`` and ``identify`` (where an override takes the name away) comes at once, alone.
+    FleetError with everything that cannot be done, each with cluster, object and place in the override: the problems of
+    ``overridden``, ``override-identity``, ``malformed-metadata``, ``bad-ignore``, ``object-too-large``,
+    ``stops-cluster``, and ``never-placed``. Of one problem the first ``TOLD`` clusters are told in full, the others
+    together. FleetErrors of ``patched``, ``canonical_json`` and ``identify`` (where an override takes the name away)
+    come at once, alone.
     """
     if not overrides:
         return ByCluster()
@@ -153,8 +152,8 @@ class _Overriding:
         self._secret = {name for each in objects if is_secret(each.manifest) for name in self._on[each.id]}
 
     def names(self, rules: t.Iterable[Acting], cluster: MemberCluster) -> Overrides:
-        """The names by which a binding tells what the rules do on the cluster (``effect_name``), in their order; those
-        of ResourceOverrides with their namespace. FleetError as of ``effect_name``."""
+        """The names by which a binding tells what the rules do on the cluster, in their order. FleetError as of
+        ``effect_name``."""
         wide, namespaced = [], []
         for each in rules:
             name = effect_name(each, cluster, title(each.override) in self._secret, self._sealing.key)
@@ -165,8 +164,8 @@ class _Overriding:
         return Overrides(cluster=tuple(wide), namespaced=tuple(namespaced))
 
     def contents(self, rules: t.Sequence[Acting], cluster: MemberCluster) -> tuple[Contents, list[_Trouble]]:
-        """What the cluster gets, in the order of the objects, and what cannot be done, of which nothing is in it. An
-        object that nothing is done to is the same one. FleetError as of ``by_cluster`` for what comes at once."""
+        """What the cluster gets, in the order of the objects, and what cannot be done. An object that nothing is done
+        to is the same one. FleetError as of ``by_cluster`` for what comes at once."""
         out, troubles = [], []
         for each in self._objects:
             mine = [one.override for one in rules if title(one.override) in self._on[each.id]]
@@ -187,17 +186,16 @@ class _Overriding:
 
 
 def _not_allowed(was: Rendered, manifest: Manifest, cluster: MemberCluster) -> tuple[Problem, ...]:
-    """Why the object cannot be placed once it is overridden, as it could not be selected so either; empty if it can.
-    Where its metadata are malformed, nothing else is looked at. FleetError as of ``identify`` and
-    ``canonical_json``."""
+    """Why the object cannot be placed once it is overridden, as it could not be selected so either. Where its metadata
+    are malformed, nothing else is looked at. FleetError as of ``identify`` and ``canonical_json``."""
     found = [*_malformed(was.id, manifest)] or [*_unplaceable(was.id, manifest)]
     on = f"with its overrides for {cluster.name}"
     return tuple(replace(each, message=f"{each.message}, {on}", where=str(was.id)) for each in found)
 
 
 def _malformed(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
-    """A Problem ``bad-ignore`` if the ``ignore`` annotation is no good, and ``malformed-metadata`` for labels and for
-    annotations that map anything else than texts to texts or null, as where objects are selected."""
+    """``bad-ignore`` if the ``ignore`` annotation is no good, and ``malformed-metadata`` for labels and for annotations
+    that map anything else than texts to texts or null, as where objects are selected."""
     yield from bad_ignores([(each, manifest)])
     for key in ("labels", "annotations"):
         if not _are_texts(metadata_of(manifest).get(key) or {}):
@@ -205,8 +203,8 @@ def _malformed(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
 
 
 def _unplaceable(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
-    """``override-identity`` alone if it is another object now; else ``never-placed``, ``stops-cluster`` and
-    ``object-too-large``, those that hold; the size is that of the cleaned one, in which a Secret's texts are base64.
+    """``override-identity`` alone if it is another object now; else those of ``never-placed``, ``stops-cluster`` and
+    ``object-too-large`` that hold; the size is that of the cleaned one, in which a Secret's texts are base64.
     FleetError as of ``identify`` and ``canonical_json``."""
     if identify(manifest) != each:
         yield Problem("override-identity", f"{each} is another object")
@@ -230,8 +228,7 @@ def _too_large(each: ObjectId, manifest: Manifest) -> Problem | None:
 
 
 def _are_texts(value: t.Any) -> bool:
-    """Whether the value is a map of texts to texts, or to null, which is left out when it is written; or an empty
-    one."""
+    """Whether the value is a map of texts to texts, or to null, which is left out when it is written."""
     return isinstance(value, t.Mapping) and all(
         isinstance(key, str) and isinstance(text, (str, type(None))) for key, text in value.items()
     )
@@ -253,9 +250,8 @@ def _told(troubles: t.Iterable[_Trouble]) -> t.Iterator[Problem]:
 
 
 def renderings(objects: Contents, rendered: t.Mapping[str, Contents]) -> tuple[Rendering, ...]:
-    """How what clusters get differs from ``objects``; clusters that get the same together, in order of their first
-    name. In each, objects are in the order of ``objects``. ``rendered`` is by cluster, and has those alone that get
-    something else."""
+    """How what clusters get (``rendered``, by cluster, of those alone that get something else) differs from
+    ``objects``; clusters that get the same together, in order of their first name."""
     groups: dict[tuple[t.Any, ...], list[str]] = {}
     for cluster, contents in sorted(rendered.items()):
         groups.setdefault(tuple((each.id, each.hash) for each in contents), []).append(cluster)
@@ -263,8 +259,7 @@ def renderings(objects: Contents, rendered: t.Mapping[str, Contents]) -> tuple[R
 
 
 def _rendering(objects: Contents, contents: Contents, clusters: tuple[str, ...]) -> Rendering:
-    """What these clusters get where it is not the very object of ``objects``, what is left out, and the changes, those
-    of what is left out last."""
+    """What these clusters get where it is not the very object of ``objects``, what is left out, and the changes."""
     there = {each.id: each for each in contents}
     other = tuple(there[each.id] for each in objects if each.id in there and there[each.id] is not each)
     left_out = tuple(each.id for each in objects if each.id not in there)
@@ -282,11 +277,8 @@ def _change(new: Rendered, old: Rendered) -> ObjectChange:
 
 def shown_on(plan: PlacementPlan, cluster: str) -> dict[str, t.Any]:
     """What the cluster gets, object by object as it is sent, and what not; values of Secrets are left out. Whether it
-    is to hold the placement at all, or is in the fleet, is not asked.
-
-    Plain data: ``placement``, ``cluster``, ``overrides`` (names of their effects), ``objects`` (as plan files have
-    them, with ``overridden`` and ``manifest``) and ``leftOut``.
-    """
+    is to hold the placement is not asked. Plain data: ``placement``, ``cluster``, ``overrides`` (names of their
+    effects), ``objects`` (as plan files have them, with ``overridden`` and ``manifest``) and ``leftOut``."""
     names = plan.content.of(cluster).overrides
     base = {each.id: each for each in plan.objects}
     return {

@@ -44,10 +44,9 @@ def staged_plan(
 ) -> PlacementPlan:
     """What becomes of every recorded cluster when all stages are done; ``snapshot`` is the name of the one they get,
     ``policy`` the recorded policy snapshot. Nothing is scheduled anew, and no ``changes`` are compared: the bindings
-    say who is picked, and who loses it. ``hubs`` are clusters on which objects were selected: all that leaves these is
-    released, as of ``handed_over``. Facts count as captured at ``now``, so that their brake never trips; others that
-    stop the run are told in the plan and not raised. FleetError as of ``by_cluster`` where overrides cannot be carried
-    out. ValueError as of ``brakes_of``. Nothing is written."""
+    say who is picked, and who loses it. All that leaves ``hubs`` is released, as of ``handed_over``. Facts count as
+    captured at ``now``, so that their brake does not trip; others that stop the run are told in the plan and not
+    raised. FleetError as of ``by_cluster``, ValueError as of ``brakes_of``."""
     placement = wanted.placement
     staying = members_to_hold(known.bindings, index) if wanted.overrides else []
     made = by_cluster(wanted.objects, wanted.overrides, staying, wanted.sealing)

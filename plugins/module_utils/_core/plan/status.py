@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Status after a run, by KubeFleet's conditions (Scheduled, RolloutStarted, Overridden, WorkSynchronized, Applied,
-Available, DiffReported, with reasons and messages): of a placement and each of its clusters (``placementStatuses``), of
-a binding, of a policy snapshot."""
+Available, DiffReported): of a placement and each of its clusters (``placementStatuses``), of a binding, of a policy
+snapshot."""
 
 from __future__ import annotations
 
@@ -103,14 +103,14 @@ def placement_status(
     not_begun: t.Mapping[str, NotBegun] | None = None,
 ) -> PlacementStatus:
     """Status of a placement after a run, with a row for each cluster that is to hold it, then rows without a name that
-    say why others are left out, at most one for each that is wanted and not found, and ``MOST_UNFILLED`` in all;
-    trimmed as of ``trimmed``. Of the conditions of the rollout none comes after the first that is not True, and
-    without a cluster that is to hold it there is none; none of another type is taken over from ``previous``
-    (``with_synced`` adds ``StatusSynced``). Transition times change only where a status changes.
+    say why others are left out, at most one for each that is wanted and not found, and ``MOST_UNFILLED`` in all; cut as
+    of ``trimmed``. Of the conditions of the rollout none comes after the first that is not True, and without a cluster
+    that is to hold it there is none; none of another type is taken over from ``previous``. Transition times change only
+    where a status changes.
 
-    ``outcomes`` are by cluster; one that has none is Unknown. ``previous`` may have been written by an older release of
-    KubeFleet. ``generation`` is the placement's. ``not_begun`` are clusters to which the rollout has not come yet, by
-    name, whose ``outcomes`` do not count. No cluster is asked, and nothing is written.
+    ``outcomes`` are by cluster; one that has none is Unknown. ``previous`` may be of an older release of KubeFleet.
+    ``generation`` is the placement's. ``not_begun`` are clusters to which the rollout has not come yet, whose
+    ``outcomes`` do not count.
     """
     previous = with_todays_conditions(previous)
     rules = (*RULES[:3], DIFF_RULE) if plan.reports_only else RULES
@@ -144,11 +144,11 @@ def placement_status(
 def binding_status(
     plan: PlacementPlan, held: RolloutBinding, outcome: MemberOutcome, now: datetime, *, anew: bool
 ) -> BindingStatus:
-    """Status of a binding after its cluster was looked at, trimmed as of ``trimmed_binding``: conditions by
-    ``outcome``, an error of which leaves Applied or DiffReported Unknown, and objects that failed, drifted or differ.
-    Of Applied, Available and DiffReported those that ``outcome`` does not make go; conditions of other types stay, and
-    come first. ``anew`` says that its content was written just now, so that no condition of the cluster dates from
-    before; those of failed objects, and since when others drift or differ, may."""
+    """Status of a binding after its cluster was looked at, cut as of ``trimmed_binding``: conditions by ``outcome``, an
+    error of which leaves Applied or DiffReported Unknown, and objects that failed, drifted or differ. Of Applied,
+    Available and DiffReported those that ``outcome`` does not make go; conditions of other types stay, and come first.
+    ``anew``: its content was written just now, so that the conditions made here are of ``now``; since when objects
+    failed, drifted or differ is kept."""
     old, generation, origins = held.binding.status, held.binding.metadata.generation, origins_of(plan)
     rows = (*_rendered_rows(held.content.overrides), *_outcome_rows(plan, outcome))
     told = {*(row[0] for row in rows), *JUDGED}
@@ -177,7 +177,7 @@ def policy_snapshot_status(
     plan: PlacementPlan, previous: PolicySnapshotStatus, generation: int, now: datetime
 ) -> PolicySnapshotStatus:
     """Status of the placement's policy snapshot: what was decided for clusters, as many as KubeFleet lists, and the one
-    condition Scheduled. ``generation`` is the placement's; ``previous`` stays where nothing was decided."""
+    condition Scheduled. ``generation`` is the placement's; ``previous`` stays where nothing was scheduled."""
     if plan.scheduled is None:
         return previous
     row = _scheduled_words(plan)
@@ -192,8 +192,7 @@ def policy_snapshot_status(
 def _not_begun_status(
     cluster: ClusterPlan, waits: NotBegun, old: PerClusterPlacementStatus | None, generation: int, now: datetime
 ) -> PerClusterPlacementStatus:
-    """The row of a cluster to which the rollout has not come: Scheduled, RolloutStarted False with why, and the index
-    of the snapshot that it holds."""
+    """The row of a cluster to which the rollout has not come."""
     rows = (_scheduled_row(cluster), ("RolloutStarted", "False", "RolloutNotStartedYet", waits.reason))
     olds = old.conditions if old else ()
     return PerClusterPlacementStatus(
@@ -362,8 +361,8 @@ def _unfilled(
     now: datetime,
 ) -> tuple[PerClusterPlacementStatus, ...]:
     """Rows without a name, one for each cluster that is wanted and not found, ``MOST_UNFILLED`` at most. Each tells why
-    one cluster was left out, and no two the same, so that there are no more rows than such clusters; those first by
-    name are told. ``old`` is a row without a name as it was recorded last, which tells since when this is so."""
+    another cluster was left out, the first by name. ``old`` is a row without a name as it was recorded last, which
+    tells since when this is so."""
     missing = plan.wanted - plan.picked
     if missing <= 0:
         return ()

@@ -38,8 +38,7 @@ def origins_of(plan: PlacementPlan) -> Origins:
 
 
 def selected_resources(objects: t.Iterable[Rendered]) -> tuple[ResourceIdentifier, ...]:
-    """What the selectors of a placement picked, for its status, in the order of ``objects``: an envelope once, for all
-    that came out of it."""
+    """What the selectors of a placement picked, for its status: an envelope once, for all that came out of it."""
     return tuple(dict.fromkeys(map(_selected, objects)))
 
 
@@ -53,9 +52,9 @@ def _selected(each: Rendered) -> ResourceIdentifier:
 def failed_placements(
     outcome: MemberOutcome, old: PerClusterPlacementStatus | None, origins: Origins, generation: int, now: datetime
 ) -> tuple[FailedPlacement, ...]:
-    """What could not be applied or is not gone, at most ``DETAILS`` objects in the order of the failures; ``origins``
-    as of ``origins_of``, ``generation`` that of the placement or binding. What had failed in ``old`` keeps the
-    transition time of its condition. Empty with an error of ``outcome``, whatever ``old`` has."""
+    """What could not be applied or is not gone, at most ``DETAILS`` objects in the order of the failures;
+    ``generation`` is that of the placement or binding. What had failed in ``old`` keeps the transition time of its
+    condition."""
     before = {_place(each): each.condition for each in (old.failed_placements if old else ())}
     return tuple(
         FailedPlacement(
@@ -73,7 +72,7 @@ def drifted_placements(
 ) -> tuple[DriftedPlacement, ...]:
     """Drift that stands after the run, without what was repaired; at most ``DETAILS`` objects, the first in the order
     of the steps, and as many fields of each. The first observation is that in ``old``, else ``now``. An object that is
-    only missing is not among them. Empty with an error of ``outcome``, whatever ``old`` has."""
+    only missing is not among them. Empty with an error of ``outcome``."""
     first = {_place(each): each.first_drifted_observed_time for each in (old.drifted_placements if old else ())}
     rows = []
     for step in _standing(outcome):
@@ -97,7 +96,7 @@ def diffed_placements(
 ) -> tuple[DiffedPlacement, ...]:
     """Differences that a takeover or a report found; at most ``DETAILS`` objects, and as many fields of each. The first
     observation is that in ``old``, else ``now``. A missing object has the single path ``/``. Empty with an error of
-    ``outcome``, whatever ``old`` has."""
+    ``outcome``."""
     first = {_place(each): each.first_diffed_observed_time for each in (old.diffed_placements if old else ())}
     rows = []
     for step in outcome.steps:

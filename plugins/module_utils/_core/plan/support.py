@@ -13,8 +13,8 @@ from .reported.mirror import mirror_obstacle, wants_mirror
 
 def limitations(placement: ClusterResourcePlacement, *, on_hub: bool, from_hub: bool) -> tuple[Problem, ...]:
     """A Problem ``limited`` for mirroring of status and for a namespace to report status in, if the placement asks for
-    it and it cannot be done, as docs/compatibility.md lists them; empty if all can. ``on_hub`` says that the records
-    are kept there, and not in a file, ``from_hub`` that the resources are those on the hub."""
+    it and it cannot be done (docs/compatibility.md). ``on_hub``: the records are kept there, and not in a file,
+    ``from_hub``: the resources are those on the hub."""
     about, found = f"{placement.kind}/{placement.key} spec", []
     why = mirror_obstacle(placement, from_hub) if wants_mirror(placement) else ""
     if why:

@@ -32,9 +32,9 @@ _FOR_WORDS = 200
 
 
 def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime) -> PlacementStatus:
-    """The status in at most ``LIMIT`` bytes of JSON: the very same if it fits, else with the condition StatusTrimmed
-    that says what was left out; this has the transition time of that in ``previous``, or ``now`` without one;
-    ``generation`` is that of the placement.
+    """The status in at most ``LIMIT`` bytes of JSON: the very same if it fits, else with the condition StatusTrimmed,
+    which says what was left out, and keeps the transition time that it has in ``previous``. ``generation`` is that of
+    the placement.
 
     First the details of what failed, drifted or differs go, then selected objects beyond the first thousand, then the
     rows of clusters that are as they should be, from the end, then other rows. Conditions of the placement stay.
@@ -67,7 +67,7 @@ def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int,
 
 def trimmed_binding(status: BindingStatus) -> BindingStatus:
     """The status with fewer details of objects, until it has an eighth of ``LIMIT`` at most, or no details are left;
-    its conditions stay, and none says so."""
+    its conditions stay."""
     if not (status.failed_placements or status.drifted_placements or status.diffed_placements):
         return status
     for most in _DETAILS:
@@ -79,7 +79,7 @@ def trimmed_binding(status: BindingStatus) -> BindingStatus:
 
 def _with_less(told: Told, most: tuple[int, int, int]) -> Told:
     """The status or row with at most so many characters of a value, fields of an object and objects in each list as
-    ``most`` says, in this order."""
+    ``most`` says."""
     characters, fields, objects = most
 
     def cut(details: tuple[PatchDetail, ...]) -> tuple[PatchDetail, ...]:
@@ -112,7 +112,7 @@ def _shortened(text: str, most: int) -> str:
 
 def _fitting(rows: tuple[PerClusterPlacementStatus, ...], room: int) -> tuple[PerClusterPlacementStatus, ...]:
     """As many rows as fit into ``room`` bytes, in their order. Those with a condition that is not True are taken before
-    the others, each group from its beginning, and the first that does not fit ends it."""
+    the others, each group from its beginning, up to the first that does not fit."""
     well = [all(each.status == "True" for each in row.conditions) for row in rows]
     chosen = set()
     for position in sorted(range(len(rows)), key=lambda each: (well[each], each)):

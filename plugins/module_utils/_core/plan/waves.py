@@ -44,9 +44,9 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     fleet, and evacuated ones that could not be read; others that could not are among them, as they change once they
     answer.
 
-    As the rolling update decides: clusters that lose the placement and then those that change spend what may be
-    unavailable, in the order of their bindings; clusters that gain it spend the surge. Evacuated clusters wait for
-    those that take their places. FleetError as of ``limits``.
+    As in the rolling update, clusters that lose the placement and then those that change spend what may be unavailable,
+    in the order of their bindings; clusters that gain it spend the surge. Evacuated clusters wait for those that take
+    their places. FleetError as of ``limits``.
     """
     rows = [each for each in plan.clusters if each.cause not in _NOT_BEGUN]
     kept = sum(1 for each in rows if each.change == KEPT)
@@ -84,7 +84,7 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
 @dataclass(frozen=True)
 class _EmptiedHomes:
     """Evacuated clusters in the order of their bindings, of which ``homes`` names those that take their places, and how
-    many of the others stay because the placement is ``short`` of clusters; as ``rollout.rolling.new_home`` decides."""
+    many of the others stay because the placement is ``short`` of clusters; as ``kept_for_homes`` decides."""
 
     names: tuple[str, ...]
     homes: t.Mapping[str, str]
@@ -112,9 +112,9 @@ class _EmptiedHomes:
 
 
 def clusters_reached_at_once(plan: PlacementPlan) -> int:
-    """How many clusters a placement that was never applied reaches in its only wave; 0 if that is a single cluster or
-    there are more waves, if a snapshot of it is recorded already, if it is being deleted, and if staged runs carry it.
-    As in KubeFleet, a first rollout has nothing to keep available. FleetError as of ``waves``."""
+    """How many clusters a placement that was never applied reaches in its only wave, at least two: as in KubeFleet, a
+    first rollout has nothing to keep available. 0 if there are other waves or fewer clusters, a snapshot of it is
+    recorded already, it is being deleted, or staged runs carry it. FleetError as of ``waves``."""
     first = plan.resource_snapshot_new and snapshot_index(plan.resource_snapshot) == 0
     if not first or plan.deleting or plan.is_by_staged_runs:
         return 0
@@ -123,8 +123,8 @@ def clusters_reached_at_once(plan: PlacementPlan) -> int:
 
 
 def gap_finding(plan: PlacementPlan) -> tuple[Problem, ...]:
-    """The finding ``moves-with-a-gap``: the placement goes to other clusters, and by its waves all that have it lose it
-    before one of these has it. Empty where a cluster keeps it, be it unread, or what it has stays, where it ends, and
+    """The finding ``moves-with-a-gap``: the placement goes to other clusters, and by its waves all from which something
+    is deleted lose it before one of these has it. Empty where a cluster keeps it, be it unread, where it ends, and
     where staged runs carry it, which clean last. FleetError as of ``waves``."""
     coming = plan.clusters_with(GAINED)
     losing = [each.cluster for each in plan.clusters if each.change == LOST and each.prune]
@@ -198,10 +198,10 @@ def _by_binding(plan: PlacementPlan, rows: t.Iterable[ClusterPlan]) -> list[Clus
 
 
 def counted_as_recorded_findings(plan: PlacementPlan, silent: t.Container[str]) -> tuple[Problem, ...]:
-    """A finding ``counted-as-recorded`` for each ``silent`` cluster that keeps the placement, in the order of the
-    bindings, as ``maxUnavailable`` takes it for available: the last apply has recorded it so (KubeFleet's rule), and
-    nobody knows whether it is; none for one where a write was begun and did not end. Empty where nothing is taken away
-    or changed on another cluster, where the placement ends, and where staged runs carry it."""
+    """A finding ``counted-as-recorded`` for each ``silent`` cluster that keeps the placement and was recorded as
+    available last, in the order of the bindings: ``maxUnavailable`` counts it so (KubeFleet's rule). None for one where
+    a write was begun and did not end, where nothing is taken away or changed on another cluster, where the placement
+    ends, and where staged runs carry it."""
     if plan.deleting or plan.is_by_staged_runs:
         return ()
     changing = [each for each in plan.clusters if each.change == LOST or each.outdated]

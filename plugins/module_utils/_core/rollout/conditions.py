@@ -18,20 +18,20 @@ TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 
 
 def current(conditions: Conditions, kind: str, generation: int) -> Condition | None:
-    """The first condition of the type, if it speaks of this generation; None where it is missing or of another one."""
+    """The first condition of the type, if it speaks of this generation; else None."""
     found = find_condition(conditions, kind)
     return found if found and found.observed_generation == generation else None
 
 
 def status_is(conditions: Conditions, kind: str, generation: int, status: str) -> bool:
-    """Whether the condition of the type speaks of this generation and has this status; False without one."""
+    """Whether the first condition of the type speaks of this generation and has this status; False without one."""
     found = current(conditions, kind, generation)
     return found is not None and found.status == status
 
 
 def set_condition(conditions: Conditions, kind: str, row: Row, generation: int, now: datetime) -> Conditions:
-    """The conditions with this one set, in the place of the first of its type (further ones of it stay), or last; its
-    time stays that of the first of its type if the status does, else it is ``now``."""
+    """The conditions with this one set, in the place of the first of its type, or last; its time stays that of the
+    first if the status does, else it is ``now``."""
     old = find_condition(conditions, kind)
     new = next_condition(old, kind, row, now, generation)
     if old is None:

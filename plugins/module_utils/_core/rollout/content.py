@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a cluster holds, or is to hold, of a placement: a resource snapshot with names of override snapshots; and a
-binding as rollouts look at it, with name, cluster, state and content."""
+binding as rollouts look at it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..schema.meta import NamespacedName
 
 @dataclass(frozen=True, kw_only=True)
 class Overrides:
-    """Names by which bindings tell overrides, in the order in which they apply: of ClusterResourceOverrides
+    """Names of the overrides that a binding carries, in the order in which they apply: of ClusterResourceOverrides
     (``cluster``), and of ResourceOverrides. Ours are of effects (``effect_name``), KubeFleet's of override
     snapshots."""
 
@@ -30,8 +30,8 @@ OverridesByCluster = t.Mapping[str, Overrides]
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """What a cluster holds, or is to hold: ``resource_snapshot`` is the name of the snapshot's first part, empty where
-    nothing is held."""
+    """What a cluster holds, or is to hold: ``resource_snapshot`` is the name of the snapshot's first part, empty for
+    nothing."""
 
     resource_snapshot: str = ""
     overrides: Overrides = NO_OVERRIDES
@@ -65,7 +65,7 @@ class RolloutBinding:
 
     @property
     def content(self) -> Content:
-        """What its spec names, whether the cluster has all of it yet or not."""
+        """What its spec names, whether the cluster has it yet or not."""
         spec = self.binding.spec
         overrides = Overrides(
             cluster=spec.cluster_resource_override_snapshots, namespaced=spec.resource_override_snapshots
@@ -81,11 +81,11 @@ class WantedContent:
     overrides: OverridesByCluster
 
     def of(self, cluster: str) -> Content:
-        """What this cluster is to hold: the snapshot of all, with the overrides that act there, if any."""
+        """What this cluster is to hold, with the overrides that act there, if any."""
         overrides = self.overrides.get(cluster, NO_OVERRIDES)
         return Content(resource_snapshot=self.resource_snapshot, overrides=overrides)
 
 
 def sorted_by_name(held: t.Iterable[RolloutBinding]) -> list[RolloutBinding]:
-    """Bindings by name: since a name begins with placement and cluster, in practice by cluster."""
+    """The bindings by name."""
     return sorted(held, key=lambda each: each.name)

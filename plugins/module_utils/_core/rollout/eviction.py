@@ -42,9 +42,9 @@ Bindings = t.Sequence[ClusterResourceBinding]
 
 @dataclass(frozen=True, kw_only=True)
 class Arithmetic:
-    """A budget with its numbers: of ``total`` bindings, under maxUnavailable those that are missing among them,
-    ``available`` are available, and ``allowed`` more may go; ``limit`` is maxUnavailable or minAvailable as a number, 0
-    where neither is set; of both it is maxUnavailable."""
+    """A budget with its numbers: of ``total`` bindings ``available`` are available, and ``allowed`` more may go; under
+    maxUnavailable the total has those that are missing too, but for upstream. ``limit`` is maxUnavailable, or else
+    minAvailable, as a number; 0 where neither is set."""
 
     available: int
     total: int
@@ -54,9 +54,8 @@ class Arithmetic:
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionVerdict:
-    """``yes``: the eviction can be judged (``valid``), or is permitted. ``why`` is a code for programs: ``valid``,
-    ``budget``, or a key of ``INVALID`` or ``OUTCOMES``; ``message`` says it to people. ``arithmetic`` is there where a
-    budget decided."""
+    """``yes``: the eviction can be judged, or is permitted. ``why`` is a code: ``valid``, ``budget``, or a key of
+    ``INVALID`` or ``OUTCOMES``; ``message`` says it to people. ``arithmetic`` is there where a budget decided."""
 
     yes: bool
     why: str
@@ -66,11 +65,9 @@ class EvictionVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Evicted:
-    """The eviction with its conditions, and the one binding to delete, None also where that is being deleted already.
-
-    ``valid`` and ``executed`` are this attempt's verdicts; both are None for an eviction that is over already,
-    ``executed`` also for an invalid one. The binding must be deleted in the version that was judged.
-    """
+    """The eviction with its conditions, and the binding to delete, in the version that was judged; None also where that
+    is being deleted already. ``valid`` and ``executed`` are this attempt's verdicts; both are None for an eviction that
+    is over already, ``executed`` also for an invalid one."""
 
     eviction: ClusterResourcePlacementEviction
     deleted: ClusterResourceBinding | None = None
@@ -110,13 +107,12 @@ def judged_eviction(
     upstream: bool = False,
 ) -> Evicted:
     """The eviction once it is judged, and the binding that is to be deleted, if any; ``bindings`` are all of the
-    placement, ``placement`` and ``budget`` None where there is none. It is tried once, whatever comes of it: one that
-    is over comes back as it is, and one that was begun has been executed where its binding is gone, but is invalid
-    where its placement is, ends by now or has become PickFixed.
+    placement. It is tried once: one that is over comes back as it is, and one that was begun has been executed where
+    its binding is gone, but is invalid where its placement is gone, ends by now or has become PickFixed.
 
     Where the budget has to decide, FleetError ``not-a-count`` for its limit, ``number-of-clusters-missing`` for PickN
-    without a number. ``upstream`` brings back KubeFleet's arithmetic, which takes what is no count for 0, and its wider
-    idea of a failed placement; one that was begun is invalid there (``no-binding``) where its binding is gone.
+    without a number. Upstream takes what is no count for 0, has a wider idea of a failed placement, and takes one that
+    was begun for invalid (``no-binding``) where its binding is gone.
     """
     if is_over(eviction):
         return Evicted(eviction=eviction)
@@ -157,7 +153,7 @@ def eviction_verdict(
 ) -> EvictionVerdict:
     """Whether ``binding`` may go, which must be among ``bindings``. The first of these decides: ``already-deleting``
     (yes), ``nothing-placed`` (no), ``placement-failed`` (yes; also where differences are only reported), ``no-budget``
-    (yes; none, or one of another name than the placement's), ``misconfigured-budget`` (no), ``budget`` (by
+    (yes; also with one of another name than the placement's), ``misconfigured-budget`` (no), ``budget`` (by
     ``arithmetic``). FleetError as of ``judged_eviction``."""
     if binding.metadata.deletion_timestamp is not None:
         return _verdict("already-deleting")
@@ -186,12 +182,12 @@ def arithmetic(
     *,
     upstream: bool = False,
 ) -> Arithmetic:
-    """How many more bindings the budget lets go, never less than 0; 0 where it sets no limit, and by maxUnavailable if
-    it sets both. Percentages are of the clusters asked for (of none for PickAll), and round up. Bindings of any state
-    count. FleetError as of ``judged_eviction``.
+    """How many more bindings the budget lets go, at least 0, by maxUnavailable if it sets both limits; 0 if it sets
+    none. Percentages are of the clusters asked for (of none for PickAll), and round up. Bindings of any state count.
+    FleetError as of ``judged_eviction``.
 
-    A cluster that the policy asks for and that has no binding is unavailable: nothing picks another one before the next
-    apply. Upstream's scheduler does at once, so that for it a missing binding does not count.
+    Under maxUnavailable a cluster that is asked for and has no binding is unavailable, as nothing picks another one
+    before the next apply. Upstream's scheduler does at once, so that for it a missing binding does not count.
     """
     total = len(bindings)
     if not upstream and budget.spec.max_unavailable is not None:
@@ -215,8 +211,8 @@ def _number(
     value: int | str,
     upstream: bool,
 ) -> int:
-    """A limit as a number; a percentage is of the clusters asked for (0 for PickAll) and rounds up. FleetError as of
-    ``judged_eviction``; upstream takes what is no number for 0."""
+    """A limit as a number, percentages as of ``arithmetic``; upstream takes what is no number for 0. FleetError as of
+    ``judged_eviction``."""
     try:
         return scaled(value, target_count(placement, 0), round_up=True)
     except ValueError as error:
@@ -228,8 +224,8 @@ def _number(
 def _invalid(
     eviction: ClusterResourcePlacementEviction, placement: ClusterResourcePlacement | None, here: Bindings
 ) -> str:
-    """The key of ``INVALID`` for the first thing that keeps the eviction from being judged; empty if nothing does.
-    ``here`` are the bindings on its cluster."""
+    """The key of ``INVALID`` for what keeps the eviction from being judged; empty for nothing. ``here`` are the
+    bindings on its cluster."""
     if placement is None or placement.name != eviction.spec.placement_name:
         return "placement-not-found"
     if placement.metadata.deletion_timestamp is not None:

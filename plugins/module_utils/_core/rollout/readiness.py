@@ -34,8 +34,7 @@ NOT_TRACKABLE = UPSTREAM_NOT_TRACKABLE | {"SomeManifestsAreNotAvailabilityTracka
 
 @dataclass(frozen=True)
 class BindingReadiness:
-    """``at`` is the instant at which time alone makes a cluster ready that is not; None if only an event can, or it is
-    ready."""
+    """``at`` is when time alone will make a cluster ready that is not; None if only an event can, or it is ready."""
 
     ready: bool
     at: datetime | None = None
@@ -44,13 +43,11 @@ class BindingReadiness:
 def readiness(
     binding: ClusterResourceBinding, period: timedelta, now: datetime, *, applied_only: bool, upstream: bool
 ) -> BindingReadiness:
-    """Whether the cluster of a binding is ready: it has reported its difference, or its objects are available.
-
-    Where the availability of an object cannot be known, ``period`` must have passed since that was found, which counts
-    as long ago where the condition has no time. With ``applied_only``, which upstream does not have, it is also enough
-    that all is applied and ``period`` has passed since, available or not; whichever comes first counts. Upstream wants
-    the period to be exceeded (``at`` is when it is reached), and does not wait where some objects can be judged.
-    """
+    """Whether the cluster of a binding is ready: it has reported its difference, or its objects are available. Where
+    the availability of an object cannot be known, ``period`` must have passed since that was found, which counts as
+    long ago where the condition has no time. With ``applied_only``, a rule of ours, it is also enough that all is
+    applied and ``period`` has passed since. Upstream wants the period to be exceeded (``at`` is when it is reached),
+    and does not wait where some objects can be judged."""
     generation, conditions = binding.metadata.generation, binding.status.conditions
     if status_is(conditions, DIFF_REPORTED, generation, TRUE):
         return BindingReadiness(True)
@@ -70,9 +67,9 @@ def readiness(
 
 
 def failed_condition(binding: ClusterResourceBinding, *, upstream: bool) -> Condition | None:
-    """The first condition (of Overridden, WorkSynchronized, Applied, Available) that says that the binding's present
-    generation has failed on its cluster, None if none does. ``upstream`` also takes clusters that are merely in the
-    middle of it for failed."""
+    """The first condition (of Overridden, WorkSynchronized, Applied, Available) by which the binding's present
+    generation has failed on its cluster; None without one. For ``upstream`` clusters in the middle of it have failed
+    too."""
     pending = PLACEMENT_PENDING if upstream else PENDING
     for kind in CAN_FAIL:
         found = current(binding.status.conditions, kind, binding.metadata.generation)
@@ -87,8 +84,7 @@ def reports_difference(binding: ClusterResourceBinding) -> bool:
 
 
 def known_unavailable(binding: ClusterResourceBinding) -> bool:
-    """Whether the present generation of a binding is known not to be available; one of which nothing is known is
-    not."""
+    """Whether Available is False for the present generation of a binding."""
     return status_is(binding.status.conditions, AVAILABLE, binding.metadata.generation, FALSE)
 
 

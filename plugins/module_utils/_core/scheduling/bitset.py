@@ -13,8 +13,7 @@ _AS_FLAGS = bytes.maketrans(b"01", b"\x00\x01")
 
 
 def of(positions: t.Sequence[int], size: int) -> int:
-    """The set that holds exactly ``positions``, in any order and as often as they come, each from 0 and below ``size``;
-    0 without any."""
+    """The set of these ``positions``, from 0 and below ``size``, in any order."""
     if len(positions) == 1:
         return 1 << positions[0]
     octets = bytearray(size // 8 + 1)
@@ -24,8 +23,8 @@ def of(positions: t.Sequence[int], size: int) -> int:
 
 
 def flags(bits: int, size: int) -> bytes:
-    """One byte, 0 or 1, for each of ``size`` positions in ascending order, which have to be enough for ``bits``; the
-    form in which C loops such as ``compress`` read a set. Empty for size 0."""
+    """One byte, 0 or 1, for each of ``size`` positions in ascending order: the form in which C loops such as
+    ``compress`` read a set. ``size`` has to be enough for ``bits``."""
     return f"{bits:0{size}b}"[::-1].encode("ascii").translate(_AS_FLAGS) if size else b""
 
 
@@ -36,5 +35,5 @@ def positions(bits: int) -> list[int]:
 
 
 def has(bits: int, position: int) -> bool:
-    """Whether the member at ``position``, counted from 0, is in the set."""
+    """Whether the member at ``position`` is in the set."""
     return bits >> position & 1 == 1

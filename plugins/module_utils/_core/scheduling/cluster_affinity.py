@@ -33,7 +33,7 @@ NAMES_SHOWN = 5
 @dataclass(frozen=True)
 class Requirement:
     """One property requirement, judged for all clusters: ``bits`` meet it, a bit set by position. ``problem`` says why
-    it cannot be judged for any, ``field`` where in the placement that is. ``column`` None: no such property can be
+    it cannot be judged, ``field`` where in the placement that is; ``column`` is None where the property cannot be
     looked up."""
 
     wanted: PropertyRequirement
@@ -55,8 +55,8 @@ class Term:
 
 @dataclass(frozen=True)
 class ClusterAffinityFilter:
-    """Terms are alternatives; no term at all refuses nobody. ``passing`` are the clusters that match one of them, as a
-    bit set by position; ``findings`` are what could not be judged."""
+    """The required terms, of which one is enough; without any, every cluster passes. ``passing`` is a bit set by
+    position; ``findings`` are what could not be judged."""
 
     index: FleetIndex
     terms: tuple[Term, ...]
@@ -66,9 +66,9 @@ class ClusterAffinityFilter:
 
     @classmethod
     def of(cls, index: FleetIndex, terms: tuple[ClusterSelectorTerm, ...], *, upstream: bool) -> ClusterAffinityFilter:
-        """The filter, judged for all clusters. What cannot be judged does not match and is a finding,
-        ``malformed-requirement`` or ``malformed-property``, if a cluster is left of which it decides, in the order of
-        the terms, each once; with ``upstream`` all findings are a FleetError, as is a label selector that is none."""
+        """The filter, judged for all clusters. What cannot be judged does not match, and is a finding
+        (``malformed-requirement``, ``malformed-property``) if it decides about a cluster that no earlier term matches.
+        With ``upstream`` findings are a FleetError, and a label selector that is none is one too."""
         judged = tuple(_judge(index, number, term, upstream) for number, term in enumerate(terms))
         matched, findings = 0, []
         for number, term in enumerate(judged):
@@ -86,16 +86,16 @@ class ClusterAffinityFilter:
         return cls(index, judged, matched if terms else index.everyone, tuple(dict.fromkeys(findings)))
 
     def refusal(self, position: int) -> ClusterBlocker | None:
-        """One refusal, ``no-term-matches``, whose parts are what the cluster lacks first of each term; None if it
-        matches one of them."""
+        """The refusal ``no-term-matches``, with what the cluster lacks first of each term as parts; None if it
+        passes."""
         if bitset.has(self.passing, position):
             return None
         parts = tuple(next(_mismatches(self.index, *each, position)) for each in enumerate(self.terms, 1))
         return ClusterBlocker(NAME, "no-term-matches", parts=parts)
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
-        """One refusal, ``no-term-matches``, whose parts are all that the cluster lacks, term by term; nothing if it
-        matches one of them."""
+        """The refusal ``no-term-matches``, with all that the cluster lacks, term by term, as parts; nothing if it
+        passes."""
         if bitset.has(self.passing, position):
             return
         parts = (part for each in enumerate(self.terms, 1) for part in _mismatches(self.index, *each, position))
@@ -103,8 +103,7 @@ class ClusterAffinityFilter:
 
 
 def _judge(index: FleetIndex, number: int, term: ClusterSelectorTerm, upstream: bool) -> Term:
-    """One term, at ``number`` from 0, with the clusters that meet its label selector, each requirement, and all of
-    it."""
+    """One term, at ``number`` from 0, judged for all clusters."""
     labelled = bits = index.selected(term.label_selector)
     expressions = term.property_selector.match_expressions if term.property_selector else ()
     requirements = tuple(
@@ -117,8 +116,8 @@ def _judge(index: FleetIndex, number: int, term: ClusterSelectorTerm, upstream: 
 
 
 def _requirement(index: FleetIndex, wanted: PropertyRequirement, field: str, upstream: bool) -> Requirement:
-    """One property requirement with the clusters that meet it; none, and a ``problem``, where name, number of values,
-    value or operator are no good. ``field`` is the path of the requirement."""
+    """One property requirement with the clusters that meet it; with a ``problem`` where name, values or operator are no
+    good. ``field`` is its path."""
     problem = property_name_problem(wanted.name, upstream=upstream)
     if problem:
         return Requirement(wanted, None, 0, problem, f"{field}.name")
@@ -145,8 +144,8 @@ def _quantity(text: str) -> Quantity | None:
 
 
 def _findings(index: FleetIndex, requirement: Requirement, reached: int) -> list[Problem]:
-    """What could not be judged, for the clusters that were ``reached``: one finding at most. A missing property is no
-    such thing, nor is a bad requirement that only meets clusters without the property."""
+    """At most one finding: what could not be judged for the clusters that were ``reached``. A missing property is
+    none."""
     column = requirement.column
     if requirement.problem:
         met = reached & column.reported if column else reached
@@ -155,8 +154,8 @@ def _findings(index: FleetIndex, requirement: Requirement, reached: int) -> list
 
 
 def malformed_values(index: FleetIndex, column: PropertyColumn, among: int) -> list[Problem]:
-    """At most one finding, ``malformed-property``: the clusters of ``among`` (a bit set by position) whose value of a
-    property is no quantity."""
+    """At most one finding, ``malformed-property``, about the clusters of ``among`` (a bit set by position) whose value
+    is no quantity."""
     bad = bitset.positions(column.malformed & among)
     if not bad:
         return []
@@ -172,8 +171,8 @@ def malformed_values(index: FleetIndex, column: PropertyColumn, among: int) -> l
 
 
 def _mismatches(index: FleetIndex, number: int, term: Term, position: int) -> t.Iterator[ClusterBlocker]:
-    """The parts of a term, at ``number`` from 1, that the cluster does not meet, in the order in which upstream asks:
-    labels one by one, then properties."""
+    """What the cluster does not meet of a term, at ``number`` from 1, in upstream's order: labels one by one, then
+    properties."""
     if term.label_selector and not bitset.has(term.labelled, position):
         yield from _label_mismatches(index, number, term.label_selector, position)
     for one in term.requirements:
@@ -202,8 +201,7 @@ def _property_mismatch(number: int, failed: Requirement, position: int) -> Clust
 def _label_mismatches(
     index: FleetIndex, number: int, selector: LabelSelector, position: int
 ) -> t.Iterator[ClusterBlocker]:
-    """A ``label-mismatch`` for each label and each expression of the selector that the cluster does not meet, in their
-    order."""
+    """A ``label-mismatch`` for each label and each expression of the selector that the cluster does not meet."""
     singles = [(key, f"{key}={value}", LabelSelector({key: value})) for key, value in selector.match_labels.items()]
     singles += [(one.key, _expression(one), LabelSelector({}, (one,))) for one in selector.match_expressions]
     labels = index.clusters[position].metadata.labels

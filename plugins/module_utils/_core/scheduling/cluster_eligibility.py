@@ -45,22 +45,21 @@ class ClusterEligibility:
 
 
 def eligible(index: FleetIndex) -> int:
-    """The clusters that may get something at the index's instant, as a bit set by position (no fault as of ``faults``);
-    worked out once for an index."""
+    """The clusters without ``faults`` at the index's instant, as a bit set by position; worked out once for an
+    index."""
     return index.where_cached(NAME, lambda cluster: first_fault(cluster, index.now) is None)
 
 
 def first_fault(cluster: MemberCluster, now: datetime) -> ClusterBlocker | None:
-    """Why a cluster is not eligible at ``now``, aware: the first of its faults; None if it has none."""
+    """The first of the ``faults`` of a cluster at ``now``, aware; None if it has none."""
     return next(faults(cluster, now), None)
 
 
 def faults(cluster: MemberCluster, now: datetime) -> t.Iterator[ClusterBlocker]:
-    """All that makes a cluster not eligible at ``now``, aware, in upstream's order: ``leaving``, ``evacuated`` and
-    ``record-missing`` (rules of ours), ``agent-not-online`` where no member agent has reported, which ends the list,
-    ``heartbeat-missing`` or ``heartbeat-too-old`` (over 5 minutes), ``agent-not-joined``, ``health-unknown``,
-    ``unhealthy`` (nobody knows since when) or ``unhealthy-too-long`` (over 5 minutes). Less is no fault, nor
-    is an instant after ``now``."""
+    """All that makes a cluster not eligible at ``now``, aware, in upstream's order: ``leaving``; ``evacuated`` and
+    ``record-missing``, which are rules of ours; ``agent-not-online`` where no member agent has reported, which ends the
+    list; ``heartbeat-missing`` or ``heartbeat-too-old`` (over 5 minutes); ``agent-not-joined``; ``health-unknown``,
+    ``unhealthy`` (nobody knows since when) or ``unhealthy-too-long`` (over 5 minutes)."""
     if cluster.metadata.deletion_timestamp is not None:
         yield ClusterBlocker(NAME, "leaving")
     if is_evacuated(cluster):
@@ -83,8 +82,8 @@ def faults(cluster: MemberCluster, now: datetime) -> t.Iterator[ClusterBlocker]:
 
 
 def _unhealthy(healthy: Condition | None, now: datetime) -> t.Iterator[ClusterBlocker]:
-    """The one fault of a health that is not known, or that has not been True for over 5 minutes, or since nobody knows
-    when; nothing for any other."""
+    """The one fault of a health that is not known, or has not been True for over 5 minutes, or since nobody knows
+    when."""
     if healthy is None:
         yield ClusterBlocker(NAME, "health-unknown")
     elif healthy.status != "True":

@@ -39,11 +39,10 @@ KEEPS = "{} keeps the placement until its policy is edited; by these scores it w
 @dataclass(frozen=True, kw_only=True)
 class Contest:
     """``known`` says where the scores are from: ``decided`` now, ``recorded``, or of a decision made afresh (``now``).
-    ``rival`` is the best cluster that was not picked, empty where none was left; ``rule`` is what decided between the
-    two: spread, affinity, name or held, empty where today's scores would not let it win again, or there is no rival.
-    ``terms`` are pairs, of the cluster and its rival (None without one in the fleet), in the order of the preferred
-    terms, by today's facts. With ``lost`` the cluster is the one that was not picked, the ``rival`` holds the
-    placement, and an empty ``rule`` says that today's scores would not let the rival win again."""
+    ``rival`` is the best cluster that was not picked, or one that by these scores would be picked before; empty without
+    one. ``rule`` is what decided: spread, affinity, name or held; empty without a rival, and where by these scores the
+    loser would win. ``terms`` are pairs of the cluster and its rival (None if that is not in the fleet), by preferred
+    term and today's facts. With ``lost`` the cluster was not picked, and the ``rival`` holds the placement."""
 
     cluster: str
     known: str
@@ -57,8 +56,8 @@ class Contest:
     @property
     def lines(self) -> tuple[str, ...]:
         """The contest in sentences: both scores and where they are from, or that no other is left; what decided, if
-        that is known; one for each preferred term; and, of a recorded contest, that today's facts give another
-        affinity, if they do."""
+        that is known; one for each preferred term; and, of a recorded contest, that its affinity is another today, if
+        it is."""
         has = f"it has {_words(self.score)}"
         if self.lost and self.rival_score is not None:
             holds = "is picked" if self.known == DECIDED else "holds the placement"
@@ -82,9 +81,9 @@ class Contest:
         return lines
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data without the cluster and ``lost``: ``known``, ``score``, ``rival``, ``rivalScore`` and
-        ``decidedBy`` (the rule), None where there is none; scores with ``spread`` and ``affinity``, 0 for what was not
-        scored. Of ``terms`` only the rival's, as ``rivalTerms``."""
+        """Plain data: ``known``, ``score``, ``rival``, ``rivalScore`` and ``decidedBy`` (the rule), None where there is
+        none; scores as ``spread`` and ``affinity``, 0 for what was not scored; ``rivalTerms``, the rival's half of
+        ``terms``."""
         return {
             "known": self.known,
             "score": _plain(self.score),
@@ -98,7 +97,7 @@ class Contest:
 @dataclass(frozen=True)
 class Contests:
     """The contests of one placement by its scheduling ``outcome``; ``recorded`` are the decisions of its policy
-    snapshot. Whoever was not picked is compared with holders ``among`` these names, with all if none of them is one."""
+    snapshot. Losers are compared with holders ``among`` these names rather than with others."""
 
     outcome: Scheduled
     recorded: tuple[ClusterDecision, ...] = ()
@@ -106,15 +105,15 @@ class Contests:
 
     @cached_property
     def afresh(self) -> Scheduled:
-        """The placement as it would be decided now if no cluster held it; without KubeFleet's accidents. FleetError as
-        of ``schedule``."""
+        """The placement as it would be decided now if no cluster held it. FleetError as of ``schedule``."""
         asked = self.outcome.asked
         return schedule(asked.placement, asked.snapshot, asked.index, ())
 
     def of(self, cluster: str) -> Contest | None:
-        """The contest that gave the placement to the cluster; None for one that does not hold it, for other policies
-        than PickN, and where no contest was recorded and it would be refused today. Of a cluster that keeps it unread
-        only what was recorded, without terms; None if nothing was. FleetError as of ``schedule``."""
+        """The contest that gave the placement to the cluster: as it is decided now, else as recorded, else as it would
+        be decided afresh. None for one that does not hold it, for other policies than PickN, and where none was
+        recorded and it would be refused today. Of a cluster that keeps it unread only what was recorded. FleetError as
+        of ``schedule``."""
         asked, holder = self.outcome.asked, self.outcome.holders.get(cluster)
         if asked.policy.placement_type != PICK_N:
             return None
@@ -127,9 +126,9 @@ class Contests:
         return self._recorded(cluster) or self._contest_now(cluster)
 
     def lost(self, cluster: str) -> Contest | None:
-        """The contest by which the placement went to another cluster: the last that was picked, or the holder of the
-        lowest score that beats it. None for a cluster that has it, is refused or is not in the fleet, for other
-        policies than PickN, and where no two scores are of one decision. FleetError as of ``schedule``."""
+        """The contest by which the placement went to another cluster. None for a cluster that has it, is refused or is
+        not in the fleet, for other policies than PickN, and where there are no two scores to compare. FleetError as of
+        ``schedule``."""
         outcome, at = self.outcome, self.outcome.asked.index.positions.get(cluster)
         if outcome.asked.policy.placement_type != PICK_N or at is None or cluster in outcome.staying:
             return None
@@ -170,8 +169,7 @@ class Contests:
         return None
 
     def _lost_recorded(self, cluster: str) -> Contest | None:
-        """By the score that the policy snapshot has of the cluster, or its binding where it loses the placement now;
-        None without it, and where no holder's beats it."""
+        """By the recorded score of the cluster; None without one, and where no holder's beats it."""
         score = self._score_before(cluster)
         if score is None:
             return None
@@ -183,15 +181,14 @@ class Contests:
         return self._lost_to(cluster, RECORDED, score, *min(beating, key=lambda each: (_rank(each[1]), each[0])))
 
     def _score_before(self, cluster: str) -> ClusterScore | None:
-        """The recorded score of one that was not picked, or by which one that loses the placement now was; None without
-        one."""
+        """The recorded score of one that was not picked, or by which one that loses the placement now was."""
         dropped = {each.binding for each in self.outcome.changes if each.what == DROPPED and each.cluster == cluster}
         lost = [each.spec.cluster_decision for each in self.outcome.bindings if each.name in dropped]
         return next((each.cluster_score for each in (*lost, *self.recorded) if each.cluster_name == cluster), None)
 
     def _lost_now(self, cluster: str) -> Contest | None:
-        """By a decision without any holder, against a holder that this would not pick; None where that refuses all of
-        them, or picks neither them nor the cluster."""
+        """By a decision without any holder, against a holder that this would not pick; None where it refuses all of
+        them, or does not pick the cluster."""
         anew = self.afresh
         at = anew.asked.index.positions
         mine = anew.holders[cluster].spec.cluster_decision.cluster_score if cluster in anew.holders else None
@@ -201,8 +198,7 @@ class Contests:
         return self._lost_to(cluster, NOW, mine, *found) if mine and found else None
 
     def _lost_to(self, cluster: str, known: str, score: ClusterScore, rival: str, theirs: ClusterScore) -> Contest:
-        """The contest that the cluster lost to the ``rival``, which is taken first of equal scores if it held the
-        placement before."""
+        """The contest that the cluster lost to the ``rival``."""
         change = next((each.what for each in self.outcome.changes if each.cluster == rival), "")
         held = known != DECIDED or change == REBASED
         return Contest(
@@ -229,7 +225,7 @@ class Contests:
 
     def _contest_now(self, cluster: str) -> Contest | None:
         """By a decision without any holder; of a cluster that this would not pick, against the last that it picks. None
-        where the cluster is refused there, or nobody is picked."""
+        where it refuses the cluster."""
         anew = self.afresh
         winner = anew.holders.get(cluster)
         if winner and (score := winner.spec.cluster_decision.cluster_score):
@@ -250,8 +246,8 @@ class Contests:
         held: bool,
         loses: bool = False,
     ) -> Contest:
-        """The contest with the ``best`` other cluster, if any; ``held`` says that the cluster held the placement
-        before, ``loses`` that the other would be picked first."""
+        """The contest with the ``best`` other cluster, if any; ``held``: the cluster held the placement before,
+        ``loses``: the other would be picked first."""
         rival, other = best or ("", None)
         rule = "" if loses or other is None else _rule(cluster, score, rival, other, held)
         return Contest(
@@ -265,8 +261,7 @@ class Contests:
         )
 
     def _terms(self, cluster: str, rival: str) -> tuple[tuple[TermScore, TermScore | None], ...]:
-        """Each preferred term's part in the score of the cluster and, if it is in the fleet, of its rival, by today's
-        facts; empty for a cluster that is not there or could not be read."""
+        """The ``terms`` of a contest; empty for a cluster that is not in the fleet or could not be read."""
         asked = self.outcome.asked
         at = asked.index.positions
         if cluster not in at or cluster in self.outcome.unread:
@@ -283,8 +278,8 @@ def _best_left(outcome: Scheduled, picked: str) -> tuple[str, ClusterScore] | No
 
 
 def _left(outcome: Scheduled, picked: str, most: int) -> t.Sequence[tuple[str, ClusterScore]]:
-    """The candidates that were not picked at all, best first, at most so many, with their scores as the cycle saw them
-    that picked this cluster; empty where that cycle allowed none of them, or no cycle picked it."""
+    """The candidates that were not picked at all, best first, at most ``most``, with their scores in the cycle that
+    picked this cluster; empty where no cycle did."""
     look, held = outcome.ending.look, outcome.ending.held_before.get(picked)
     if look is None or look.ranking is None or held is None:
         return ()
@@ -301,8 +296,7 @@ def _seen_by(outcome: Scheduled, rivals: t.Container[str]) -> t.Sequence[tuple[s
 
 
 def _rule(cluster: str, score: ClusterScore, rival: str, other: ClusterScore, held: bool) -> str:
-    """What decided for the cluster: SPREAD, AFFINITY, then HELD or NAME for equal scores; empty where the rival's score
-    is better."""
+    """What decided for the cluster: SPREAD, AFFINITY, then HELD or NAME; empty where the rival's score is better."""
     mine, theirs = _rank(score), _rank(other)
     if mine[0] != theirs[0]:
         return SPREAD if mine[0] > theirs[0] else ""
@@ -329,8 +323,7 @@ def _plain(score: ClusterScore) -> dict[str, int]:
 
 
 def _term_line(cluster: str, own: TermScore, rival: str, other: TermScore | None) -> str:
-    """What a term gives the cluster and its rival, if that is known, as a sentence, with the fleet's extremes where
-    they differ."""
+    """What a term gives the cluster and its rival, as a sentence, with the fleet's extremes where they differ."""
     about = f", {own.property} {own.sort_order}" if own.property else ", labels"
     parts = [_gets(cluster, own), *([_gets(rival, other)] if other else [])]
     span = ""

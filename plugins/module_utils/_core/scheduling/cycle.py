@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Scheduling of one placement (KubeFleet scheduler framework): bindings before -> bindings after, and why; which
-clusters hold it, who is left out by which rule, which holders would not be picked afresh, whether the policy is
-fulfilled."""
+clusters hold it, who is left out by which rule, which holders would not be picked afresh."""
 
 from __future__ import annotations
 
@@ -49,14 +48,13 @@ NOTHING = PickResult(selected=[], count=0, wanted=0, fulfilled=False, written=Fa
 class Scheduled:
     """The outcome for one placement.
 
-    ``bindings`` are all bindings afterwards, by name; ``changes`` what was done to them, marks of new homes apart.
-    ``decisions`` are the limited list that KubeFleet puts into a policy snapshot, in its order, none with an ``error``;
-    ``left_out`` is the full list of clusters not picked. ``count`` of ``wanted`` clusters hold the placement, of
-    PickFixed those that are named and can be placed; ``fulfilled`` says that these are enough. ``cycles`` is how many
-    there were, ``ending`` how the last one ended. ``written`` is False where upstream leaves the status alone.
-    ``error`` is upstream's failure of the cycle and occurs only with ``upstream=True``; what was changed before stays.
-    ``unread`` are the clusters that keep the placement beside those, as they could not be read, each with what that is
-    (``unreadable.schedule_keeping_unread``); ``schedule`` itself keeps none.
+    ``bindings`` are all bindings afterwards but those of ``unread``, by name; ``changes`` what was done to them, marks
+    of new homes apart. ``decisions`` are the limited list that KubeFleet puts into a policy snapshot, none with an
+    ``error``; ``left_out`` is the full list of clusters not picked. ``count`` of ``wanted`` clusters hold the
+    placement, of PickFixed those that are named and can be placed; ``fulfilled``: these are enough. ``cycles`` is how
+    many there were, ``ending`` how the last one ended. ``written`` is False where upstream leaves the status alone.
+    ``error`` is upstream's failure of the cycle; what was changed before stays. ``unread`` are the clusters that keep
+    the placement because they could not be read, each with why.
     """
 
     asked: SchedulingRequest = field(repr=False)
@@ -81,7 +79,7 @@ class Scheduled:
     @cached_property
     def holders(self) -> t.Mapping[str, ClusterResourceBinding]:
         """Bindings that are Scheduled or Bound under the current policy and not being deleted, by cluster; of several
-        for one cluster the last by name."""
+        the last by name."""
         snapshot = self.asked.snapshot.name
         return {
             each.spec.target_cluster: each
@@ -98,8 +96,8 @@ class Scheduled:
 
     @cached_property
     def left_out(self) -> tuple[PickDecision, ...]:
-        """Every cluster that was looked at and not picked, by name, with the rule that refused it; of PickFixed only
-        those that it names."""
+        """Every cluster of the fleet that does not have the placement afterwards, by name, with why; of PickFixed only
+        those that it names, in the fleet or not."""
         if self.asked.policy.placement_type == PICK_FIXED:
             unplaced = [each for each in self.ending.unplaced if each.cluster not in self.staying]
             return tuple(sorted(unplaced, key=lambda each: each.cluster))
@@ -108,8 +106,8 @@ class Scheduled:
 
     @cached_property
     def holders_refused_today(self) -> t.Mapping[str, ClusterBlocker]:
-        """Holders that today's filters refuse, by name, with the first refusal: they stay, and the next edit of the
-        policy removes them. Empty for PickFixed, of which no filters are asked."""
+        """Holders that today's filters refuse, by name, with the first refusal: a changed policy would not pick them.
+        Empty for PickFixed, which asks no filters."""
         asked = self.asked
         if asked.policy.placement_type == PICK_FIXED:
             return {}
@@ -123,10 +121,9 @@ class Scheduled:
         return found
 
     def why_not_picked(self, position: int) -> PickDecision:
-        """Why the cluster at a position, which holds nothing, was not picked, for PickAll and PickN only (of PickFixed
-        ``left_out`` tells it). The outcome is ``filtered`` where a filter or a spread constraint refuses it, else
-        ``scored``: others had a better or an equal score, or the refusal ``not-needed`` says that N clusters hold the
-        placement already."""
+        """Why a cluster that does not have the placement was not picked, for PickAll and PickN (``left_out`` tells it
+        of PickFixed). The outcome is ``filtered`` where a filter or a spread constraint refuses it, else ``scored``:
+        others had a better or an equal score, or N clusters hold the placement already (refusal ``not-needed``)."""
         name = self.asked.index.names[position]
         score = self._left_scores.get(name)
         if score:
@@ -138,7 +135,7 @@ class Scheduled:
 
     @cached_property
     def look(self) -> CycleView:
-        """What the last cycle saw, or would have seen where none was needed."""
+        """What the last cycle saw; the filters alone where it asked none."""
         if self.ending.look:
             return self.ending.look
         asked = SchedulingRequest(self.asked.placement, self.asked.snapshot, self.asked.index)
@@ -151,8 +148,7 @@ class Scheduled:
 
     @cached_property
     def _left_scores(self) -> t.Mapping[str, ClusterScore]:
-        """The scores of the candidates that the last cycle left and spread allows, by name; empty where nothing was
-        scored."""
+        """The scores of the candidates that the last cycle left and spread allows, by name."""
         ranking = self.look.ranking
         return dict(ranking.best_left(self.look.spread, ranking.size)) if ranking else {}
 
@@ -167,10 +163,9 @@ def schedule(
     """Decide where ``placement`` goes; pure, the same inputs give the same result.
 
     The policy is that of the placement; ``policy_snapshot`` names it, and bindings made for another snapshot are
-    obsolete; ``bindings`` are all of the placement, in any order; ``index`` has the members, and the instant at which
-    they are judged. ``upstream`` brings back all that KubeFleet does by accident. FleetError ``missing-field`` if PickN
-    names no number; with ``upstream`` none is raised: what a cycle fails of first, that or another, is the ``error`` of
-    what is returned.
+    obsolete; ``bindings`` are all of the placement; ``index`` has the members, and the instant at which they are
+    judged. FleetError ``missing-field`` if PickN names no number. ``upstream`` brings back all that KubeFleet does by
+    accident; then what a cycle fails of is not raised, but the ``error`` of the outcome.
     """
     asked = SchedulingRequest(placement, policy_snapshot, index, upstream)
     before = tuple(bindings)
@@ -217,8 +212,8 @@ def _settled_in(
 
 
 def _pick(asked: SchedulingRequest, book: Bindings) -> PickResult:
-    """Picks by the type of the placement, and changes the bindings in ``book``; PickAll for any but PickFixed and
-    PickN. FleetError and CycleFailed as of ``pick_all``, ``pick_fixed`` and ``pick_n``."""
+    """Picks by the type of the placement, and changes ``book``. FleetError and CycleFailed as of ``pick_all``,
+    ``pick_fixed`` and ``pick_n``."""
     if asked.policy.placement_type == PICK_FIXED:
         return pick_fixed(asked, book)
     if asked.policy.placement_type == PICK_N:

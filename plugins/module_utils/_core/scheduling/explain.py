@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Why one cluster is picked or not (``explain``), with every number that led there, or each cluster of the fleet in a
-sentence: read from the scheduling itself, or of a placement that is being deleted (``explain_end``); and which cluster
-cannot be explained (``unknown-cluster``)."""
+sentence: read from the scheduling itself, or of a placement that is being deleted (``explain_end``);
+``unknown-cluster``."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Explanation:
     """One cluster's answer. ``picked``: it has the placement afterwards, also where it only keeps it unread.
     ``changes`` are what scheduling does to its bindings, as of ``BindingChange``, in order: an old one that is being
     deleted is released, and the cluster picked anew. ``would_refuse`` is why a cluster that holds the placement would
-    not be picked afresh. ``blockers`` are all that stands against the cluster, in the order in which upstream judges:
-    ``refusal`` and ``would_refuse`` say only what upstream says, which stops at the first. ``score`` is None where
-    nothing was scored; ``terms`` and ``spread`` are of PickN alone, ``findings`` of the whole scheduling."""
+    not be picked afresh. Upstream stops at the first reason, as ``refusal`` and ``would_refuse`` do; ``blockers`` are
+    all of them, in upstream's order. ``score`` is None where nothing was scored; ``terms`` and ``spread`` are of PickN
+    alone, ``findings`` of the whole scheduling."""
 
     placement: str
     cluster: str
@@ -53,9 +53,8 @@ class Explanation:
         return _last(self.changes)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data, in camelCase, with ``change`` beside ``changes``; ``score`` as ``affinityScore`` and
-        ``topologySpreadScore``, None without one; ``refusal`` and ``wouldRefuse`` are None where there is none.
-        ``terms`` are the preferred terms, ``spread`` the counts before the last pick."""
+        """Plain data, in camelCase; ``score`` as ``affinityScore`` and ``topologySpreadScore``, None without one.
+        ``spread`` are the counts with which the last cycle began, or those of now where none was needed."""
         score = self.score
         return {
             "placement": self.placement,
@@ -77,9 +76,9 @@ class Explanation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """An explanation as one sentence; the fields mean what they mean there. ``change`` is what the cluster ends with:
-    the last of several (``created``, ``rebased``, ``restored``, ``unscheduled``, ``finalizer-removed``), but that an
-    old binding is released only where nothing else is changed; empty for none."""
+    """An explanation as one sentence; the fields mean what they mean there. ``change`` is the last of its changes
+    (``created``, ``rebased``, ``restored``, ``unscheduled``), or ``finalizer-removed`` where there is no other; empty
+    for none."""
 
     cluster: str
     picked: bool
@@ -88,8 +87,8 @@ class Verdict:
 
 
 def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
-    """Why a cluster was picked or not by a scheduling that was done already; FleetError ``unknown-cluster`` if
-    neither the fleet nor the policy knows it, nor a binding that is Unscheduled or holds the placement."""
+    """Why a cluster was picked or not by a scheduling that was done already. FleetError ``unknown-cluster`` if neither
+    the fleet nor the policy knows it, nor a binding that is Unscheduled or holds the placement."""
     asked, position = outcome.asked, outcome.asked.index.positions.get(cluster)
     changes = tuple(each.what for each in outcome.changes if each.cluster == cluster)
     holder = outcome.holders.get(cluster)
@@ -123,8 +122,8 @@ def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
 def explain_end(
     placement: ClusterResourcePlacement, holders: t.Container[str], index: FleetIndex, cluster: str
 ) -> Explanation:
-    """The answer of a placement that is being deleted, which is not scheduled any more: no cluster has it afterwards.
-    ``holders`` are the clusters with a binding. FleetError ``unknown-cluster`` as of ``explain_outcome``."""
+    """The answer of a placement that is being deleted: no cluster has it afterwards. ``holders`` are the clusters with
+    a binding. FleetError ``unknown-cluster`` for one that is neither in the fleet nor among these."""
     holds = cluster in holders
     if not holds and cluster not in index.positions:
         raise _unknown_cluster(cluster, index)
@@ -150,8 +149,7 @@ def verdicts(outcome: Scheduled) -> t.Iterator[Verdict]:
 
 
 def _decision(outcome: Scheduled, cluster: str, position: int | None) -> PickDecision:
-    """Why a cluster holds nothing. FleetError ``unknown-cluster``, with names like it, for one that neither the fleet
-    nor the policy nor an Unscheduled binding knows."""
+    """Why a cluster holds nothing. FleetError ``unknown-cluster`` as of ``explain_outcome``."""
     if outcome.asked.policy.placement_type == PICK_FIXED:
         found = next((each for each in outcome.left_out if each.cluster == cluster), None)
         if found:
@@ -211,8 +209,7 @@ def _sentence(
     would_refuse: ClusterBlocker | None,
     blockers: tuple[ClusterBlocker, ...],
 ) -> str:
-    """Why the cluster is picked or not, loses or keeps the placement, in words, and what else stands against it; before
-    it that its old binding is released, which is what comes first."""
+    """Why the cluster is picked or not, loses or keeps the placement, in words, and what else stands against it."""
     change = _last(changes)
     if RELEASED in changes:
         further = [each for each in changes if each != RELEASED]

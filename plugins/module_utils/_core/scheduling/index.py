@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The fleet as bit sets, made once for all placements: who carries a label, matches a label selector, has a taint or a
-property beyond a threshold, is leaving or evacuated; clusters grouped by label values (topology)."""
+"""The fleet as bit sets, shared by placements: who carries a label, matches a label selector, has a taint or a property
+beyond a threshold, is leaving or evacuated; clusters grouped by label values (topology)."""
 
 from __future__ import annotations
 
@@ -32,23 +32,18 @@ class LabelColumn:
 
 @dataclass(frozen=True)
 class Topology:
-    """Clusters grouped by their values of some label keys; None stands for a key that a cluster lacks.
-
-    ``group_of`` is by position and gives the number of the group. ``domains`` hold, for each key, the value of every
-    group.
-    """
+    """Clusters grouped by their values of some label keys; None stands for a key that a cluster lacks. ``group_of`` is
+    by position and gives the number of the group. ``domains`` hold, for each key, the value of every group; nothing for
+    a fleet without clusters."""
 
     group_of: tuple[int, ...]
     domains: tuple[tuple[str | None, ...], ...]
 
 
 class FleetIndex:
-    """Built once for each state of the fleet and shared by all placements.
-
-    Positions follow cluster names in ascending order. ``now`` is the instant at which eligibility is judged: that of
-    the facts, not the wall clock. ``everyone``, ``leaving`` and ``evacuated`` are bit sets by position. Columns are
-    made at first use; making one twice at once is harmless.
-    """
+    """The clusters of a fleet as bit sets. Positions follow cluster names in ascending order. ``now`` is the instant at
+    which eligibility is judged. ``everyone``, ``leaving`` and ``evacuated`` are bit sets by position. Columns are made
+    at first use; making one twice at once is harmless."""
 
     def __init__(self, clusters: t.Iterable[MemberCluster], now: datetime) -> None:
         self.clusters: tuple[MemberCluster, ...] = tuple(sorted(clusters, key=lambda cluster: cluster.metadata.name))
@@ -66,8 +61,7 @@ class FleetIndex:
         self._topologies: dict[tuple[str, ...], Topology] = {}
 
     def label(self, key: str) -> LabelColumn:
-        """Who carries the label key, and with which value, as bit sets by position; a key that nobody carries has
-        none."""
+        """Who carries the label key, and with which value, as bit sets by position."""
         column = self._labels.get(key)
         if column is None:
             values = self._sets(cluster.metadata.labels.get(key) for cluster in self.clusters)
@@ -77,8 +71,8 @@ class FleetIndex:
         return column
 
     def column(self, name: str, *, upstream: bool = False) -> PropertyColumn:
-        """A property of all clusters, by either of its names, with ``upstream`` by this one alone. ``name`` must be one
-        that can be looked up (``properties.property_name_problem``). KeyError as of ``path_of``."""
+        """A property of all clusters, under its older or its newer name, with ``upstream`` under this one alone.
+        ``name`` must be one that can be looked up (``property_name_problem``)."""
         column = self._properties.get((name, upstream))
         if column is None:
             column = property_column(self.clusters, name, alias=not upstream)
@@ -86,7 +80,7 @@ class FleetIndex:
         return column
 
     def where_cached(self, question: t.Hashable, holds: t.Callable[[MemberCluster], bool]) -> int:
-        """The clusters of which something holds, as a bit set. It is cached by ``question``, which must tell all that
+        """The clusters of which something holds, as a bit set, cached by ``question``, which must tell all that
         ``holds`` depends on but the cluster."""
         bits = self._known.get(question)
         if bits is None:
@@ -95,7 +89,7 @@ class FleetIndex:
 
     def topology(self, keys: tuple[str, ...]) -> Topology:
         """The clusters grouped by their values of these label keys, groups numbered in the order of the clusters;
-        without keys all are one group. Of a fleet without clusters there is none."""
+        without keys all are one group."""
         found = self._topologies.get(keys)
         if found is None:
             numbers: dict[tuple[str | None, ...], int] = {}
@@ -107,8 +101,7 @@ class FleetIndex:
         return found
 
     def selected(self, selector: LabelSelector | None) -> int:
-        """Clusters that match a valid selector, as a bit set by position (what is wrong in one is not told); None
-        matches all, as an empty one does."""
+        """Clusters that match a valid selector, as a bit set by position; None matches all, as an empty one does."""
         bits = self.everyone
         if selector is None:
             return bits

@@ -21,8 +21,7 @@ TRACKED_NAMESPACES = 200
 
 @dataclass(frozen=True)
 class NamespaceAffinity:
-    """The filter over a fleet, ``upstream`` as of ``namespace_refusal``. ``namespace`` is empty for a cluster-scoped
-    placement, which may go anywhere."""
+    """The filter over a fleet. ``namespace`` is empty for a cluster-scoped placement, which may go anywhere."""
 
     index: FleetIndex
     namespace: str
@@ -55,12 +54,9 @@ class NamespaceAffinity:
 
 def namespace_refusal(cluster: MemberCluster, namespace: str, *, upstream: bool) -> ClusterBlocker | None:
     """Why a namespaced placement cannot be on the cluster: ``namespace-missing``, or ``namespaces-unknown`` where it
-    collects namespaces and has told none yet; None if it can be.
-
-    Members that do not collect namespaces (no condition ``NamespaceCollectionSucceeded``, of whatever status) pass.
-    Where as many are told as the reporting limit allows, one that is not among them passes; with ``upstream`` it is
-    missing.
-    """
+    collects namespaces and has told none yet; None if it can be. Members that do not collect them (no condition
+    ``NamespaceCollectionSucceeded``) pass. Where as many are told as KubeFleet reports at most, one that is not among
+    them passes; with ``upstream`` it is missing."""
     if find_condition(cluster.status.conditions, "NamespaceCollectionSucceeded") is None:
         return None
     known = cluster.status.namespaces

@@ -40,7 +40,7 @@ FIELD = "spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDu
 class PreferredTerm:
     """One preference, numbered from 0, read against the index: clusters in ``labelled``, a bit set by position, match
     its label selector; ``column`` is None without a usable sorter. ``wrong_labels`` says what is wrong with the
-    selector where upstream is asked for, else it is empty."""
+    selector, for upstream alone."""
 
     number: int
     weight: int
@@ -57,8 +57,8 @@ class TermScore:
 
     ``code`` says why the score is not the plain share of the weight: ``label-mismatch``, ``property-missing``,
     ``property-malformed``, ``sorter-malformed``, ``no-spread`` (one value only in the fleet), or ``full-weight``.
-    ``observed``, ``minimum`` and ``maximum`` are texts as clusters report them, the latter two of the whole fleet; None
-    where nobody does. ``minimum_cluster`` and ``maximum_cluster`` are the first clusters by name with that value.
+    ``observed`` is what the cluster reports, ``minimum`` and ``maximum`` what the fleet does, as of
+    ``properties.observed``, or None. ``minimum_cluster`` and ``maximum_cluster`` are the first by name with that value.
     """
 
     term: int
@@ -75,8 +75,8 @@ class TermScore:
     fraction: float | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data; of a term without a sorter the first four fields alone. ``exact`` is the score before it is
-        rounded, None where ``fraction`` is."""
+        """Plain data; of a term without a sorter ``term``, ``weight``, ``score`` and ``code`` alone. ``exact`` is the
+        score before it is rounded."""
         out: dict[str, t.Any] = {"term": self.term, "weight": self.weight, "score": self.score, "code": self.code}
         if not self.property:
             return out
@@ -106,8 +106,8 @@ class PreferredAffinity:
         cls, index: FleetIndex, preferences: tuple[PreferredClusterSelector, ...], *, upstream: bool
     ) -> PreferredAffinity:
         """Read the terms. A sorter whose property cannot be looked up (``malformed-sorter``), and a malformed value
-        anywhere in the fleet (``malformed-property``), is a finding; with ``upstream`` all findings are a FleetError,
-        and there are none in a fleet without clusters."""
+        anywhere in the fleet (``malformed-property``), is a finding; with ``upstream`` findings are a FleetError, and a
+        fleet without clusters has none."""
         terms, findings = [], []
         for number, preferred in enumerate(preferences):
             sorter, column = preferred.preference.property_sorter, None
@@ -129,9 +129,9 @@ class PreferredAffinity:
         return cls(index, tuple(terms), tuple(dict.fromkeys(findings)))
 
     def deciding_nothing(self, candidates: int) -> tuple[Problem, ...]:
-        """Sorters (``property-unreported``) whose property none of the ``candidates``, a bit set by position, reports,
-        or none of those that match the term's labels, if any do: they give all of them 0. Empty where there are no
-        candidates; a term without weight, or whose property cannot be looked up, is passed over."""
+        """Sorters (``property-unreported``) that give all ``candidates``, a bit set by position, 0, as none of them
+        reports the property, or none of those that match the term's labels, if any do. A term without weight, or whose
+        property cannot be looked up, is passed over."""
         found = []
         for term in self.terms:
             asked = candidates & term.labelled or candidates
@@ -140,9 +140,9 @@ class PreferredAffinity:
         return tuple(found)
 
     def prices_unknown(self, candidates: int) -> tuple[Problem, ...]:
-        """Sorters by price (``price-unknown``) for which some of the ``candidates``, a bit set by position, have one
-        and others do not: these get 0, like the worst of the fleet. A term without weight is passed over; where none
-        has a price that is for ``deciding_nothing``."""
+        """Sorters by price (``price-unknown``) for which some of the ``candidates`` (a bit set by position) that match
+        the term's labels report one and others do not: these get 0, like the worst of the fleet. A term without weight
+        is passed over."""
         found = []
         for term in self.terms:
             if not (term.weight and term.sorter and term.column and term.sorter.name in UNITS):
@@ -155,9 +155,9 @@ class PreferredAffinity:
         return tuple(found)
 
     def check_extremes(self, candidates: int) -> None:
-        """FleetError where upstream refuses to score ``candidates``: ``malformed-requirement`` for a label selector
-        that is none, ``sorter-out-of-range`` if spelling puts a value beyond the extremes, or an extreme is too large,
-        ``malformed-sorter`` for a sort order that there is not."""
+        """FleetError where upstream refuses to score ``candidates``, a bit set by position: ``malformed-requirement``
+        for a label selector that is none, ``sorter-out-of-range`` if spelling puts a value beyond the extremes, or an
+        extreme is too large, ``malformed-sorter`` for an unknown sort order."""
         for term in self.terms:
             if term.weight and candidates and term.wrong_labels:
                 raise FleetError("malformed-requirement", term.wrong_labels, f"{FIELD}[{term.number}].preference")
@@ -174,7 +174,7 @@ class PreferredAffinity:
 
     def totals(self, flags: bytes, count: int) -> list[int]:
         """The summed score of each of the ``count`` candidates in ``flags`` (see ``bitset.flags``), in order of
-        position; a term without weight, or whose sorter cannot be looked up, gives all of them 0."""
+        position."""
         totals = [0] * count
         for term in self.terms:
             if not term.weight or (term.sorter and not term.column):
@@ -228,8 +228,7 @@ class PreferredAffinity:
 
 
 def _code(column: PropertyColumn, position: int, matched: bool) -> str:
-    """Why the share of a sorter's term is 0: ``label-mismatch``, ``property-missing``, ``property-malformed`` or
-    ``no-spread``; empty where it is worked out."""
+    """Why the share of a sorter's term is 0, as of ``TermScore.code``; empty where it is worked out."""
     if not matched:
         return "label-mismatch"
     if not bitset.has(column.reported, position):
@@ -263,8 +262,7 @@ def _unpriced(
 
 
 def _unreported(number: int, name: str, of_some: bool) -> Problem:
-    """The finding ``property-unreported``, of clusters with the term's labels alone if ``of_some``; its hint for a
-    price is a price list."""
+    """The finding ``property-unreported``, of clusters with the term's labels alone if ``of_some``."""
     whom = "eligible cluster with its labels" if of_some else "eligible cluster"
     return Problem(
         "property-unreported",

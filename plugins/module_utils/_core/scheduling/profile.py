@@ -19,25 +19,25 @@ from .taint_toleration import TaintToleration
 
 
 class Filter(t.Protocol):
-    """What all filters have; positions are those of the index. All three agree: a cluster passes, is not refused, and
-    has no blockers, or none of that."""
+    """What all filters have; positions are those of the index. A cluster in ``passing`` has neither a ``refusal`` nor
+    ``blockers``; any other has both."""
 
     @property
     def passing(self) -> int:
         """The clusters that pass, as a bit set by position."""
 
     def refusal(self, position: int) -> ClusterBlocker | None:
-        """Why the cluster at a position does not pass, the one that upstream gives: the first, or one with a part for
-        each alternative; None if it passes."""
+        """Why the cluster at a position does not pass, as upstream gives it: the first reason, or one with a part for
+        each alternative."""
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
-        """All that the filter has against the cluster at a position, in upstream's order; nothing if it passes."""
+        """All that the filter has against the cluster at a position, in upstream's order."""
 
 
 @dataclass(frozen=True)
 class Profile:
     """Filters that do not depend on who holds the placement; same placement and topology spread come after them.
-    ``passing`` are the clusters that all of them pass, as a bit set by position; ``findings`` are those of affinity."""
+    ``passing`` are the clusters that all pass, as a bit set by position; ``findings`` are those of affinity."""
 
     filters: tuple[Filter, ...]
     passing: int

@@ -22,7 +22,8 @@ BLOCK = 64
 
 
 def property_name_problem(name: str, *, upstream: bool = False) -> str:
-    """Why ``name`` cannot be looked up, or an empty text. Upstream also refuses a second dash in a resource name."""
+    """Why ``name`` cannot be looked up; empty if it can. ``upstream`` also refuses a second dash in the name of a
+    resource."""
     if not name.startswith(RESOURCE_PREFIX):
         return ""
     parts = name.removeprefix(RESOURCE_PREFIX).split("-")
@@ -34,8 +35,8 @@ def property_name_problem(name: str, *, upstream: bool = False) -> str:
 
 
 def path_of(name: str) -> str:
-    """The field of a MemberCluster that holds the property, for messages. KeyError for a resource of another capacity
-    than total, allocatable and available."""
+    """The field of a MemberCluster that holds the property, for messages. ``name`` must be one that can be looked
+    up."""
     if not name.startswith(RESOURCE_PREFIX):
         return f"status.properties[{name}].value"
     capacity, _dash, resource = name.removeprefix(RESOURCE_PREFIX).partition("-")
@@ -43,12 +44,9 @@ def path_of(name: str) -> str:
 
 
 def observed(cluster: MemberCluster, name: str) -> str | None:
-    """The text that a cluster reports, None if it does not report the property under this very name. KeyError as of
-    ``path_of``.
-
-    An amount of ``resourceUsage`` that is a quantity comes in canonical form, as API servers store it: the float of a
-    sorter depends on the spelling. Others come as they are written.
-    """
+    """The text that a cluster reports, None if it does not report the property under this very name, which must be one
+    that can be looked up (``property_name_problem``). An amount of ``resourceUsage`` that is a quantity comes in
+    canonical form, as API servers store it: the float of a sorter depends on the spelling."""
     if not name.startswith(RESOURCE_PREFIX):
         found = cluster.status.properties.get(name)
         return found.value if found else None
@@ -63,14 +61,11 @@ def observed(cluster: MemberCluster, name: str) -> str | None:
 
 @dataclass(frozen=True)
 class PropertyColumn:
-    """One property of all clusters.
-
-    ``texts`` and ``floats`` are by position, None if not reported and 0 without a quantity, ``reported`` and
-    ``malformed`` (no quantity) bit sets by position.
-    ``ranked`` are the positions with a quantity by value, then by name; ``nanos`` their exact values, in 10^-9, in that
-    order. ``lowest`` and ``highest`` are the first clusters, by name, with the extreme value (-1 if nobody has one).
-    ``first_blocks[i]`` is the set of the first ``i * BLOCK`` of ``ranked``. ``scores`` caches for ``property_sorter``.
-    """
+    """One property of all clusters. ``texts`` (None if not reported) and ``floats`` (0 without a quantity) are by
+    position, ``reported`` and ``malformed`` (no quantity) bit sets by position. ``ranked`` are the positions with a
+    quantity by value, then by name; ``nanos`` their exact values, in 10^-9, in that order. ``lowest`` and ``highest``
+    are the first clusters, by name, with the extreme value (-1 if nobody has one). ``first_blocks[i]`` is the set of
+    the first ``i * BLOCK`` of ``ranked``. ``scores`` caches for ``property_sorter``."""
 
     name: str
     texts: tuple[str | None, ...]
@@ -96,15 +91,14 @@ class PropertyColumn:
 
     def meeting(self, operator: str, wanted: int) -> int:
         """Clusters whose value stands in that relation (a key of ``COMPARISONS``) to ``wanted``, in nano units, as a
-        bit set by position; one without a quantity stands in none, not even ``Ne``. KeyError for an unknown
-        relation."""
+        bit set by position; one without a quantity stands in none, not even ``Ne``."""
         return COMPARISONS[operator](
             self, bisect.bisect_left(self.nanos, wanted), bisect.bisect_right(self.nanos, wanted)
         )
 
     def first(self, count: int) -> int:
         """The clusters with the ``count`` smallest values, equal ones by name, as a bit set by position; there must be
-        so many values."""
+        so many."""
         block = count // BLOCK
         bits = self.first_blocks[block]
         for position in self.ranked[block * BLOCK : count]:
@@ -125,8 +119,8 @@ COMPARISONS: t.Mapping[str, t.Callable[[PropertyColumn, int, int], int]] = {
 
 def property_column(clusters: t.Sequence[MemberCluster], name: str, *, alias: bool) -> PropertyColumn:
     """Read one property of ``clusters``, which are in name order; ``alias`` takes the property's other name where a
-    cluster does not report this one; a malformed value counts as reported.
-    KeyError as of ``path_of``."""
+    cluster does not report this one; a malformed value counts as reported. ``name`` must be one that can be looked
+    up."""
     other = OTHER_NAMES.get(name) if alias else None
     texts: list[str | None] = []
     floats: list[float] = []

@@ -25,12 +25,10 @@ def rounded(value: float) -> int:
 
 
 def fraction(column: PropertyColumn, position: int, sort_order: str) -> float:
-    """The share of the weight in [0, 1] of a cluster with a value, in a column with at least two different values; 0 if
-    these are one as floats, or beyond the same bound (1e300 on either side of zero).
-
-    Descending gives the highest value all of the weight and the lowest nothing, Ascending, or any other text, the other
-    way round. Lowest and highest are those of the whole fleet, clusters that cannot be picked included.
-    """
+    """The share of the weight in [0, 1] of a cluster with a value: with Descending all of it for the highest value of
+    the whole fleet and nothing for the lowest, with any other sort order the other way round. There must be two
+    different values; 0 if lowest and highest are one as floats, or beyond the same bound (1e300 on either side of
+    zero)."""
     low, high, value = (_bounded(column.floats[each]) for each in (column.lowest, column.highest, position))
     if low == high:
         return 0.0
@@ -40,14 +38,13 @@ def fraction(column: PropertyColumn, position: int, sort_order: str) -> float:
 
 
 def _bounded(value: float) -> float:
-    """The number, cut at ``FARTHEST`` on both sides: differences of larger ones, such as a member's ``1e400``, would be
-    no numbers any more."""
+    """The number, cut at ``FARTHEST`` on both sides, as differences of larger ones would be no numbers any more."""
     return min(max(value, -FARTHEST), FARTHEST)
 
 
 def scores(column: PropertyColumn, sorter: PropertySorter, weight: int) -> tuple[int, ...]:
-    """The score of every cluster by position, its ``fraction`` of the weight, ``rounded``, cached in the column: 0
-    without a value, negative for a negative weight, and 0 for all if there are not two different values."""
+    """The score of every cluster by position, its ``fraction`` of the weight, ``rounded``: 0 without a value, and for
+    all if there are not two different values. Cached in the column."""
     key = (sorter.sort_order, weight)
     found = column.scores.get(key)
     if found is None:
@@ -57,7 +54,7 @@ def scores(column: PropertyColumn, sorter: PropertySorter, weight: int) -> tuple
 
 def beyond_extremes(column: PropertyColumn) -> list[int]:
     """Positions of the values that upstream gives up on, by value: those whose float lies outside of the extremes'
-    floats, as one of an equal value with another spelling may, and all if an extreme is too large for a float."""
+    floats, as an equal value with another spelling may, and all if an extreme is too large for a float."""
     if not column.nanos:
         return []
     low, high = column.floats[column.lowest], column.floats[column.highest]
@@ -67,8 +64,7 @@ def beyond_extremes(column: PropertyColumn) -> list[int]:
 
 
 def _scores(column: PropertyColumn, sort_order: str, weight: int) -> tuple[int, ...]:
-    """The rounded score of every cluster by position: 0 without a value, and 0 for all if there are not two different
-    values."""
+    """As ``scores``, not cached."""
     values = [0] * len(column.texts)
     if column.spread_out:
         for position in column.ranked:

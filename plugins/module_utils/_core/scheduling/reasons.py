@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Why a cluster is picked, is not picked, or keeps the placement unread: a code with its numbers, and the one place
-where codes become sentences (``not-enough-score``, ``equal-score``, ``not-needed``, ``not-named``, and those of all
+where codes become sentences (``not-enough-score``, ``equal-score``, ``not-needed``, ``not-named``, those of all
 filters)."""
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ Details = t.Mapping[str, t.Any]
 @dataclass(frozen=True)
 class ClusterBlocker:
     """``rule`` is the plugin or policy that refused the cluster; ``details`` hold the values that ``code`` speaks of.
-
-    Several findings of one rule (the terms of an affinity, of which none matched) stand in ``parts``.
-    """
+    ``parts`` are several findings of one rule, such as the terms of an affinity, of which none matched."""
 
     rule: str
     code: str
@@ -33,14 +31,13 @@ class ClusterBlocker:
 
     @property
     def sentence(self) -> str:
-        """The reason in words, without a full stop, about a cluster that is called "it". KeyError for a code that is
-        not in ``SENTENCES``, or without its details."""
+        """The reason in words, without a full stop, about a cluster that is called "it". KeyError for a code without a
+        sentence in ``SENTENCES``, or without the details that this names."""
         text = SENTENCES[self.code].format(**self.details)
         return text + ": " + "; ".join(part.sentence for part in self.parts) if self.parts else text
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data: ``rule``, ``code`` and the details beside them, which win over these two; ``parts`` as ``terms``,
-        if there are any."""
+        """Plain data: ``rule``, ``code`` and the details beside them; ``parts`` as ``terms``, if there are any."""
         out: dict[str, t.Any] = {"rule": self.rule, "code": self.code, **self.details}
         if self.parts:
             out["terms"] = [part.as_dict() for part in self.parts]
@@ -48,8 +45,7 @@ class ClusterBlocker:
 
 
 def keeps_unread(why: ClusterBlocker) -> str:
-    """What is said after the name of a cluster that keeps the placement because it could not be read, and ``why`` it
-    could not."""
+    """What is said after the name of a cluster that keeps the placement unread, and ``why``."""
     return f"keeps the placement under its former policy, as {why.sentence}"
 
 

@@ -35,7 +35,7 @@ class SchedulingRequest:
 
     @cached_property
     def policy(self) -> PlacementPolicy:
-        """That of the placement, not of the snapshot; PickAll where it has none."""
+        """The policy of the placement, not of the snapshot; PickAll where it has none."""
         return self.placement.spec.policy or PlacementPolicy()
 
     @property
@@ -45,13 +45,13 @@ class SchedulingRequest:
 
     @property
     def required(self) -> tuple[ClusterSelectorTerm, ...]:
-        """The required terms, alternatives; none if every cluster will do."""
+        """The required terms, alternatives; empty if every cluster will do."""
         required = self._affinity.required
         return required.cluster_selector_terms if required else ()
 
     @property
     def preferred(self) -> tuple[PreferredClusterSelector, ...]:
-        """The preferred terms, in their order; none if nothing is preferred."""
+        """The preferred terms, in their order."""
         return self._affinity.preferred
 
     @property

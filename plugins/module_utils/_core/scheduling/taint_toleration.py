@@ -19,7 +19,8 @@ NAME = "TaintToleration"
 
 @dataclass(frozen=True)
 class TaintToleration:
-    """The filter over a fleet; clusters in ``passing`` have no taint that is not tolerated."""
+    """The filter over a fleet; ``passing`` are the clusters whose taints are all tolerated, as a bit set by
+    position."""
 
     index: FleetIndex
     tolerations: tuple[Toleration, ...]
@@ -40,8 +41,8 @@ class TaintToleration:
         return next(self.blockers(position), None)
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
-        """Each taint of the cluster at a position that is not tolerated (``taint-not-tolerated``), in the cluster's
-        order."""
+        """Each taint of the cluster at a position that is not tolerated (``taint-not-tolerated``), in its order
+        there."""
         for taint in untolerated(self.index.clusters[position].taints, self.tolerations):
             text = f"{taint.key}={taint.value}" if taint.value else taint.key
             yield ClusterBlocker(NAME, "taint-not-tolerated", {"taint": f"{text}:{taint.effect}"})

@@ -23,7 +23,7 @@ FORBIDDEN = REFUSED // 2
 @dataclass(frozen=True)
 class DomainCensus:
     """How many clusters hold the placement, by domain, and the smallest, second smallest and largest of these numbers.
-    A domain counts if any cluster of the fleet carries it."""
+    A domain counts if any cluster of the fleet is in it."""
 
     counts: t.Mapping[str, int]
     smallest: int
@@ -32,7 +32,8 @@ class DomainCensus:
 
     @classmethod
     def of(cls, counts: t.Mapping[str, int]) -> DomainCensus:
-        """The census of these numbers by domain; without any domain all three are 0, of one domain it is its number."""
+        """The census of these numbers by domain; without any domain all three are 0, of one domain they are its
+        number."""
         ordered = sorted(counts.values())
         if not ordered:
             return cls(counts, 0, 0, 0)
@@ -40,11 +41,8 @@ class DomainCensus:
 
     def effect(self, count: int, max_skew: int) -> tuple[int, bool]:
         """What one more cluster in a domain of ``count`` does to the skew (1, 0 or -1), and whether that violates
-        ``max_skew``.
-
-        As upstream has it, a skew beyond ``max_skew`` + 1 counts as violated even where the cluster would lessen it,
-        and one more in the only domain there is adds to it.
-        """
+        ``max_skew``. As upstream has it, a skew beyond ``max_skew`` + 1 counts as violated even where the cluster would
+        lessen it, and one more in the only domain there is adds to it."""
         if self.largest == self.smallest:
             change = 1
         elif count == self.smallest != self.second:
@@ -56,8 +54,8 @@ class DomainCensus:
 
 @dataclass(frozen=True, kw_only=True)
 class DomainCount:
-    """How a cluster's domain stands under one constraint: ``count`` clusters in it hold the placement, ``smallest`` to
-    ``largest`` in all domains. ``domain`` is None if it lacks the key."""
+    """How a cluster's domain (None if it lacks the key) stands under one constraint: ``count`` clusters in it hold the
+    placement, ``smallest`` to ``largest`` in all domains."""
 
     topology_key: str
     domain: str | None
@@ -82,12 +80,9 @@ class DomainCount:
 
 @dataclass(frozen=True)
 class TopologySpread:
-    """The constraints over one set of holders.
-
-    ``worth`` is the score that each constraint gives a domain, REFUSED where it forbids it. ``scores`` are the sums for
-    the groups of ``topology``, whose clusters share all domains (0 for the only one where there are no constraints); at
-    most FORBIDDEN where any constraint forbids.
-    """
+    """The constraints over one set of holders. ``worth`` is the score that each constraint gives a domain, REFUSED
+    where it forbids it. ``scores`` are the sums for the groups of ``topology``, whose clusters share all domains; at
+    most FORBIDDEN where any constraint forbids."""
 
     constraints: tuple[TopologySpreadConstraint, ...]
     topology: Topology
@@ -124,16 +119,15 @@ class TopologySpread:
                 yield ClusterBlocker(NAME, "skew-too-large", one.as_dict())
 
     def domains(self, position: int) -> tuple[DomainCount, ...]:
-        """The cluster's domain under each constraint, in their order, with the numbers by now: those before it is
-        picked, or, of one that holds the placement already, with it."""
+        """The cluster's domain under each constraint, in their order, with the numbers of these holders (the cluster
+        counts if it is one)."""
         group = self.topology.group_of[position]
         rows = zip(self.constraints, self.censuses, self.topology.domains, strict=True)
         return tuple(_domain_count(constraint, census, values[group]) for constraint, census, values in rows)
 
 
 def _worth(constraint: TopologySpreadConstraint, census: DomainCensus) -> dict[str | None, int]:
-    """The score of one more cluster in each domain, REFUSED where that is forbidden; 0 under None, for a cluster
-    without the key is neither good nor bad."""
+    """The score of one more cluster in each domain, REFUSED where that is forbidden; 0 under None, without the key."""
     worth: dict[str | None, int] = {None: 0}
     violation = REFUSED if constraint.when_unsatisfiable == "DoNotSchedule" else -PENALTY
     by_count = {}

@@ -2,12 +2,12 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Scheduling as plans do it: holders that could not be read (out of reach), or whose MemberCluster is missing, keep the
-placement under a changed policy until they can be (``kept-unreadable``); holders that would not be picked today
+placement under a changed policy (``kept-unreadable``); holders that would not be picked today
 (``would-not-be-picked``); which faults make a cluster one out of reach.
 
-KubeFleet's scheduler drops them when the policy changes, as its filter ClusterEligibility refuses them. Ours keeps
-them beside the clusters that the policy asks for, never instead of one that could be read, and has them judged when
-they are read again.
+KubeFleet's scheduler drops them when the policy changes, as its filter ClusterEligibility refuses them. Ours keeps them
+beside the clusters that the policy asks for, not instead of one that could be read, and has them judged when they are
+read again.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ UNREAD = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Decided:
-    """``scheduled`` is without the bindings that are kept unread, and names their clusters; ``bindings`` are all of
-    them, by name."""
+    """``scheduled`` is without the bindings that are kept unread, and names their clusters; ``bindings`` are all, by
+    name."""
 
     scheduled: Scheduled
     bindings: tuple[ClusterResourceBinding, ...]
@@ -58,10 +58,9 @@ def schedule_keeping_unread(
     bindings: tuple[ClusterResourceBinding, ...],
 ) -> Decided:
     """What ``schedule`` decides, but that holders keep the placement which a changed policy would drop only because
-    they could not be read (finding ``kept-unreadable``); such a one is no new home of an evacuated cluster any more
-    once another is. Holders that filters refuse today for more than not having been read are the finding
-    ``would-not-be-picked``. Findings are those of ``schedule``, then these, in this order. FleetError as of
-    ``schedule``."""
+    they could not be read, or their MemberCluster is missing (finding ``kept-unreadable``); such a one is no new home
+    of an evacuated cluster any more once another is. Holders that filters refuse today for more than that are the
+    finding ``would-not-be-picked``. FleetError as of ``schedule``."""
     asked = SchedulingRequest(placement, policy, index)
     kept = _kept(asked, bindings)
     names = {each.name for each in kept}
@@ -101,16 +100,16 @@ def _kept(asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]
 
 
 def out_of_reach(index: FleetIndex, cluster: str) -> bool:
-    """Whether ``faults`` has against the cluster that it is not heard of, or not known to be healthy, whatever else
-    speaks against it. One that is not in the fleet is not out of reach."""
+    """Whether the cluster is not heard of, or not known to be healthy, by its ``faults``; False for one that is not in
+    the fleet."""
     position = index.positions.get(cluster)
     found = () if position is None else cluster_eligibility.faults(index.clusters[position], index.now)
     return any(each.code in UNREAD for each in found)
 
 
 def _unread(index: FleetIndex, cluster: str) -> bool:
-    """Whether the cluster is in the fleet and not eligible, for nothing but not having been read, itself or the record
-    of its labels."""
+    """Whether the cluster is in the fleet and not eligible for nothing but not having been read, itself or its
+    record."""
     position = index.positions.get(cluster)
     if position is None or cluster_eligibility.eligible(index) >> position & 1:
         return False
@@ -119,8 +118,8 @@ def _unread(index: FleetIndex, cluster: str) -> bool:
 
 
 def _refused(profile: Profile, index: FleetIndex, position: int) -> ClusterBlocker | None:
-    """The first refusal of a filter that is not about having been read; None without one, and where no filter can
-    judge, as the labels are not known. Of ClusterEligibility only the first fault counts."""
+    """The first refusal of a filter that is not about having been read; None without one, and where labels are not
+    known. Of ClusterEligibility only the first fault counts."""
     if lacks_record(index.clusters[position]):
         return None
     for each in profile.filters:
@@ -139,8 +138,7 @@ def _why_unread(cluster: str, index: FleetIndex) -> ClusterBlocker:
 
 
 def _not_afresh_findings(outcome: Scheduled, where: str) -> t.Iterator[Problem]:
-    """The findings ``would-not-be-picked``: holders that stay though a filter refuses them today, for more than not
-    having been read, until the policy is edited."""
+    """The findings ``would-not-be-picked``: holders that a filter refuses today, for more than not having been read."""
     for cluster in outcome.holders_refused_today:
         index = outcome.asked.index
         refusal = _refused(outcome.look.profile, index, index.positions[cluster])

@@ -20,10 +20,10 @@ HOLDING_UP = (MAX_UNAVAILABLE, MAX_SURGE, NOT_READY, FAILED)
 
 @dataclass(frozen=True, kw_only=True)
 class WaysOn:
-    """``back`` are names of placements whose new version holds its own rollout up, in the order of the plans;
-    ``with_secrets`` says that Secrets are among what they place, which a roll back reads again from Git. ``staged``
-    says that clusters wait for a staged run, ``runs`` which these are, as far as that is known; ``late`` that something
-    was applied and is not available yet, though nobody waits for it."""
+    """``back`` are names of placements whose new version holds its own rollout up; ``with_secrets``: Secrets are among
+    what they place, which a roll back reads again from Git. ``staged``: clusters wait for a staged run, ``runs`` are
+    these, as far as they are known; ``late``: something was applied and is not available yet, though nobody waits for
+    it."""
 
     back: tuple[str, ...] = ()
     with_secrets: bool = False
@@ -38,8 +38,8 @@ def ways_on(
     waits: t.Mapping[str, t.Iterable[BindingWait]],
 ) -> WaysOn:
     """The ways on after ``plans`` were written: by what was seen of the members, ``outcomes`` by placement and cluster,
-    and by the bindings that wait, ``waits`` by placement; a placement that nobody waits for is not in ``waits``.
-    ``runs`` is left empty, for the caller to fill."""
+    and by the bindings that wait, ``waits`` by placement, without those that nobody waits for. ``runs`` is left to the
+    caller."""
     stuck = [each for each in plans if _is_stuck(each, outcomes.get(each.name, {}), waits.get(each.name, ()))]
     return WaysOn(
         back=tuple(each.name for each in stuck),
@@ -50,8 +50,8 @@ def ways_on(
 
 
 def left_to_a_run(plans: t.Iterable[PlacementPlan]) -> list[PlacementPlan]:
-    """Those of the plans whose clusters wait for a staged run, in their order: of strategy External, with any cluster
-    that does not just stay as it is."""
+    """Those of the plans whose clusters wait for a staged run: of strategy External, not ending, with any cluster that
+    does not just stay as it is."""
     return [each for each in plans if each.is_by_staged_runs and not all(row.stays for row in each.clusters)]
 
 

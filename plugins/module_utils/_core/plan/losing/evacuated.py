@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The ``reason`` told of an evacuated cluster that loses a placement: which cluster takes its place, its new home, and
-whether what it holds goes only once that has it, or before (``empty_first``)."""
+whether what it holds goes only once that has it, or in any case (``empty_first``)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from ..document import EVACUATED, ClusterPlan
 def with_new_homes_told(
     rows: tuple[ClusterPlan, ...], after: t.Iterable[ClusterResourceBinding], empty_first: bool
 ) -> tuple[ClusterPlan, ...]:
-    """The ``rows`` of a plan; the ``reason`` of those of cause ``evacuated`` tells which cluster takes their place, as
-    the marks on ``after`` say, the bindings that scheduling leaves, and that they are emptied before it has what they
-    hold (``empty_first``) or only then. Where no cluster does, and in rows of other causes, ``left-behind`` too, the
-    reason stays."""
+    """The ``rows`` of a plan; the ``reason`` of those of cause ``evacuated`` tells which cluster takes their place, by
+    the marks on ``after``, the bindings that scheduling leaves, and that they are emptied whether it has what they hold
+    or not (``empty_first``), or only then. Where none does, and in rows of other causes, the reason stays."""
     if not any(each.cause == EVACUATED for each in rows):
         return rows
     homes = {replaced_cluster_of(each): each.spec.target_cluster for each in after if each.spec.state != UNSCHEDULED}

@@ -37,12 +37,11 @@ def handed_over(
     plans: t.Sequence[PlacementPlan], braked: Braked, hubs: t.Mapping[str, t.Container[str]] | None = None
 ) -> list[PlacementPlan]:
     """The plans of one run, in their order: what one of them would delete, or release, on a cluster where another is to
-    hold it (the first of several), is released there, and may be taken over from it; whoever is carried out first, it
-    is never deleted. ``hubs`` are, by placement, clusters on which its objects were selected: all that leaves these is
-    released. Where that turns a deletion into a release, the plan gets a finding ``handed-over`` for each placement
-    that takes, ``originals-stay`` for each hub, brakes as ``braked`` asks them anew over its new rows (what that raises
-    goes through), and a new digest; where all of it was to be released anyway, ``moves`` alone, and nothing is told.
-    Plans that this has been done to come out as they are."""
+    hold it (the first of several), is released there, and may be taken over from it, whoever is carried out first.
+    ``hubs`` are, by placement, clusters on which its objects were selected: all that leaves these is released. Where
+    that turns a deletion into a release, the plan gets a finding ``handed-over`` for each placement that takes,
+    ``originals-stay`` for each hub, a new digest, and brakes as ``braked`` asks them anew over its new rows (what that
+    raises goes through); where all of it was to be released anyway, ``moves`` alone."""
     leaving: _Givers = {}
     for plan in plans if len(plans) > 1 else ():
         for row in plan.clusters:

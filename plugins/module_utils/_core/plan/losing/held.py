@@ -31,15 +31,15 @@ def held_objects(contents: SnapshotContents, binding: ClusterResourceBinding) ->
 
 
 def begun_objects(contents: SnapshotContents, binding: ClusterResourceBinding) -> tuple[ObjectId, ...]:
-    """The objects of the snapshot that is being written there, where its write was begun and is not known to have
-    ended: they count as held. What overrides leave out of them is not known, and counts too."""
+    """The objects of the snapshot whose write was begun there and is not known to have ended: they count as held, also
+    what overrides leave out of them, as that is not known."""
     return contents.get(binding.spec.resource_snapshot_name, ()) if HELD_BEFORE in binding.metadata.annotations else ()
 
 
 def left_over(contents: SnapshotContents, binding: ClusterResourceBinding) -> dict[ObjectKey, ObjectId]:
     """What runs that did not end may have put there: the contents of snapshots newer than the one that is held, of all
     where none is, and, where a write was begun, that of the snapshot which it was to bring, and what was left out of
-    the one held. Objects that are held as well are among it; newer snapshots come in the order of ``contents``."""
+    the one held. Objects that are held as well are among it."""
     had, begun = binding.held_snapshot, begun_objects(contents, binding)
     newest = snapshot_index(had) if had else -1
     marked = HELD_BEFORE in binding.metadata.annotations
@@ -52,9 +52,8 @@ def object_losses(
     contents: SnapshotContents, bindings: t.Iterable[ClusterResourceBinding], clusters: t.Iterable[ClusterPlan]
 ) -> list[ObjectLoss]:
     """In the order of ``clusters``, how much each loses that keeps or gets the placement and has a binding already: of
-    what it is known to hold, and, where a write was begun, also of that and the write's objects together, so that a
-    write cut short permits no more (a second one for that cluster). Of several bindings of a cluster one that holds
-    something counts."""
+    what it is known to hold, and, where a write was begun, a second one of that and the write's objects together, so
+    that a write cut short permits no more. Of several bindings of a cluster one that holds something counts."""
     before = {each.spec.target_cluster: each for each in sorted(bindings, key=holds_any)}
     found = []
     for each in clusters:

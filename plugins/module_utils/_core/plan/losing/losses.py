@@ -26,18 +26,17 @@ NOT_AGAIN = "an eviction or an earlier run has decided that, and it is not picke
 
 
 def loss_reason(cause: str, decided: bool) -> str:
-    """The cause, a key of ``LOSSES`` (else KeyError), in words; ``decided``: an earlier run or an eviction has
-    recorded already that the cluster loses the placement, which ``policy-changed`` and ``scaled-down`` then say in its
-    place."""
+    """The cause, a key of ``LOSSES``, in words; ``decided``: an earlier run or an eviction has recorded already that
+    the cluster loses the placement, which is told in place of ``policy-changed`` and ``scaled-down``."""
     return NOT_AGAIN if decided and cause in ("policy-changed", "scaled-down") else LOSSES[cause]
 
 
 def loss_cause(binding: ClusterResourceBinding, index: FleetIndex, policy: str, deleting: str) -> str:
-    """A key of ``LOSSES`` for a binding that is to go, also if an earlier run decided that; the first that holds, in
-    this order: ``left-the-fleet`` for a cluster that is not in the index; ``deleting``, the cause where the placement
-    itself ends, else empty; ``left-the-fleet`` for one that is leaving; of a binding with the mark of an evacuation
-    ``left-behind`` where the cluster is ``out_of_reach``, else ``evacuated``; ``scaled-down`` where it was picked under
-    ``policy``, the name of today's policy snapshot; ``policy-changed``."""
+    """A key of ``LOSSES`` for a binding that is to go; the first that holds, in this order: ``left-the-fleet`` for a
+    cluster that is not in the index; ``deleting``, the cause where the placement itself ends, else empty;
+    ``left-the-fleet`` for one that is leaving; with the mark of an evacuation ``left-behind`` where the cluster is
+    ``out_of_reach``, else ``evacuated``; ``scaled-down`` where it was picked under ``policy``, the name of today's
+    policy snapshot; ``policy-changed``."""
     position = index.positions.get(binding.spec.target_cluster)
     if position is None:
         return "left-the-fleet"

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``reportBackStrategy: Mirror`` of KubeFleet: whether it is asked for, why it is not possible, and to which objects on
-the hub the member's status is copied, and to which kinds never."""
+"""``reportBackStrategy: Mirror`` of KubeFleet: whether it is asked for, why it is not possible, to which objects on the
+hub the member's status is copied, and to which kinds never."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def wants_mirror(placement: ClusterResourcePlacement) -> bool:
 
 
 def mirror_obstacle(placement: ClusterResourcePlacement, from_hub: bool) -> str:
-    """Why nothing could be mirrored, whether it is asked for (``wants_mirror``) or not; empty where it can.
-    ``from_hub`` says that the resources are those on the hub."""
+    """Why the status could not be mirrored, be it asked for or not; empty where it can. ``from_hub`` says that the
+    resources are those on the hub."""
     strategy = placement.spec.strategy.report_back_strategy
     if strategy is None or strategy.destination != "OriginalResource":
         return WORK_API
@@ -63,8 +63,8 @@ def _of_one_cluster(placement: ClusterResourcePlacement) -> bool:
 
 
 def mirrored_objects(plan: PlacementPlan) -> t.Iterator[ObjectId]:
-    """The objects on the hub that get the status, in the order of the plan, whether mirroring is asked for or not: not
-    what came out of an envelope, for that is not there, nor kinds of ``HUBS_OWN``."""
+    """The objects on the hub that get the status, be it asked for or not: not what came out of an envelope, for that is
+    not there, nor kinds of ``HUBS_OWN``."""
     for each in plan.objects:
         if each.origin is None and (each.id.group, each.id.kind) not in HUBS_OWN:
             yield each.id

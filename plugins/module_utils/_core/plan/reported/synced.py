@@ -16,9 +16,9 @@ from ...schema.meta import find_condition, next_condition
 def with_synced(
     status: PlacementStatus, previous: PlacementStatus, namespace: str, failed: str, generation: int, now: datetime
 ) -> PlacementStatus:
-    """``status`` with the condition ``StatusSynced`` at its end, True unless ``failed``, empty for no failure, says why
-    it could not be written into the ``namespace``; its transition time is ``now`` only if its status is not that in
-    ``previous``. ``generation`` is that of the placement. Nothing is written here."""
+    """``status`` with the condition ``StatusSynced`` at its end: True, or False where ``failed`` says why it could not
+    be written into the ``namespace``. Its transition time is ``now``, but where ``previous`` has it with the same
+    status. ``generation`` is that of the placement."""
     if failed:
         row = ("False", "StatusSyncFailed", f"the status could not be written into namespace {namespace}: {failed}")
     else:

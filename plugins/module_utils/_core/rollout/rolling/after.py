@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Bindings as they are once a step of a rollout is carried out (bound, RolloutStarted set, held back, to be deleted,
-with another apply strategy, in a new generation): what executors write, and what a forecast assumes."""
+with another apply strategy): what executors write, and what a forecast assumes."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ NOT_YET = (FALSE, "RolloutNotStartedYet", "the rollout strategy holds the wanted
 def bound(
     held: RolloutBinding, content: Content, apply_strategy: ApplyStrategy | None, now: datetime
 ) -> RolloutBinding:
-    """The binding, Bound to ``content`` with this apply strategy (None: with none, whatever it had), in a new
-    generation if that changes it; RolloutStarted begins anew."""
+    """The binding, Bound to ``content`` with this apply strategy (None: without any), in a new generation if that
+    changes it; RolloutStarted begins anew."""
     spec = replace(
         held.binding.spec,
         state=BOUND,
@@ -51,27 +51,24 @@ def started_anew(held: RolloutBinding, now: datetime) -> RolloutBinding:
 
 
 def with_started(held: RolloutBinding, now: datetime) -> RolloutBinding:
-    """The binding with RolloutStarted True at its present generation, since ``now`` unless it was True before, at
-    whatever generation."""
+    """The binding with RolloutStarted True at its present generation, since ``now`` unless it was True before."""
     return replace(held, binding=_with_condition(held.binding, STARTED, now))
 
 
 def held_back(held: RolloutBinding, now: datetime) -> RolloutBinding:
-    """The binding that was not begun yet, with RolloutStarted False, which says so, since ``now`` unless it was so
-    before, at whatever generation."""
+    """The binding with RolloutStarted False, as the wanted content waits, since ``now`` unless it was False before."""
     return replace(held, binding=_with_condition(held.binding, NOT_YET, now))
 
 
 def marked_for_deletion(held: RolloutBinding, now: datetime) -> RolloutBinding:
-    """The binding, to be deleted since ``now`` or before; it is gone once its cluster is cleaned."""
+    """The binding, to be deleted since ``now`` or before; it stays until its cluster is cleaned."""
     metadata = held.binding.metadata
     gone = replace(metadata, deletion_timestamp=metadata.deletion_timestamp or now)
     return replace(held, binding=replace(held.binding, metadata=gone))
 
 
 def with_apply_strategy(held: RolloutBinding, apply_strategy: ApplyStrategy) -> RolloutBinding:
-    """The binding with this apply strategy, by which its resources are applied on the cluster from now on, in a new
-    generation if that changes it; its conditions stay as they are."""
+    """The binding with this apply strategy, in a new generation if that changes it; its conditions stay as they are."""
     spec = replace(held.binding.spec, apply_strategy=apply_strategy)
     return replace(held, binding=_respecified(held.binding, spec))
 

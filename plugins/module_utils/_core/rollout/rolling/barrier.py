@@ -20,7 +20,7 @@ CLEANING_UP, TWO_BINDINGS = "cleaning-up", "two-bindings"
 class Barrier:
     """What bindings that share a cluster hold back: ``blocked`` gives the reason by cluster (``cleaning-up``,
     ``two-bindings``), ``findings`` are live bindings after the first of a cluster. ``error`` is what stops upstream's
-    whole rollout, None for nothing."""
+    whole rollout."""
 
     blocked: t.Mapping[str, str]
     findings: tuple[Problem, ...]
@@ -28,11 +28,11 @@ class Barrier:
 
 
 def barrier(bindings: t.Sequence[RolloutBinding]) -> Barrier:
-    """What several bindings on a cluster hold back: it waits while a former binding is being removed (``cleaning-up``)
-    or two live ones are there (``two-bindings``, a finding for each after the first, in the order of ``bindings``;
-    where both are so, this is the reason). Unscheduled ones that are not being deleted are live, too. What is blocked
-    may still be removed (``decide``). The error is the first finding, else that one that is or was Bound stands beside
-    one that is being removed."""
+    """What several bindings on a cluster hold back: it is blocked while a former binding is being removed
+    (``cleaning-up``), or two live ones are there (``two-bindings``, with a finding for each after the first), which
+    counts before the other. Unscheduled ones that are not being deleted are live, too. What is blocked may still be
+    removed. The error is the first finding, else that a binding that is or was Bound stands beside one that is being
+    removed."""
     leaving = {each.cluster for each in bindings if each.deleting}
     live: dict[str, RolloutBinding] = {}
     blocked: dict[str, str] = {}
@@ -52,8 +52,8 @@ def barrier(bindings: t.Sequence[RolloutBinding]) -> Barrier:
 
 
 def _bound_beside_leaving(each: RolloutBinding, leaving: t.Container[str]) -> Problem | None:
-    """The problem of a binding that is Bound, or was and is Unscheduled, while a former one of its cluster is being
-    removed: nothing is bound meanwhile. None for others."""
+    """The problem of a binding that is Bound, or Unscheduled and was Bound, while a former one of its cluster is being
+    removed."""
     before = each.binding.metadata.annotations.get(PREVIOUS_STATE, "")
     was_bound = each.state == BOUND or (each.state == UNSCHEDULED and before == BOUND)
     if each.cluster not in leaving or not was_bound:

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Numbers of a rolling update (KubeFleet ``RollingUpdateConfig``) and upstream's defaults: ``maxUnavailable`` and
-``maxSurge`` as numbers (``not-a-count``), how many clusters are to hold it (``number-of-clusters-missing``), the
-waiting period ``unavailablePeriodSeconds``, and how a decision counted."""
+"""Numbers of a rolling update (KubeFleet ``RollingUpdateConfig``): ``maxUnavailable`` and ``maxSurge`` as numbers
+(``not-a-count``), how many clusters are to hold it (``number-of-clusters-missing``), the waiting period
+``unavailablePeriodSeconds``, and how a decision counted."""
 
 from __future__ import annotations
 
@@ -31,21 +31,18 @@ class Limits:
 
     @property
     def floor(self) -> int:
-        """How many clusters stay ready, at least; negative where more may be unavailable than there are."""
+        """How many clusters stay ready, at least; may be negative."""
         return self.target - self.max_unavailable
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calculation:
-    """How the numbers of one decision came about.
-
-    ``ready`` of the bindings are ready, ``can_be_ready`` have neither failed nor reported a difference, and
-    ``can_be_unavailable`` of the ready ones are on their way out. Candidates are bindings that want a change; updates
-    that take nothing away count as failed ones, not among ``update_candidates``. The limits and ``max_to_remove``,
-    ``max_to_add`` (either may be negative) are None where nothing wants one. ``min_wait`` is the shortest time after
-    which time alone can change something, at most the waiting period, which it also is if nothing but an event can;
-    zero when all are ready.
-    """
+    """How the numbers of one decision came about. ``ready`` of the bindings that are Bound or Unscheduled are ready,
+    ``can_be_ready`` have neither failed nor reported a difference, and ``can_be_unavailable`` of the ready ones are on
+    their way out. Candidates want a change; updates that take nothing away count as failed ones, not among
+    ``update_candidates``. The limits and ``max_to_remove``, ``max_to_add`` (either may be negative) are None where
+    nothing wants a change. ``min_wait`` is the shortest time after which time alone can change something, at most the
+    waiting period, which it also is if only an event can; zero when all are ready."""
 
     target: int
     ready: int
@@ -69,11 +66,8 @@ class Calculation:
 
 def limits(placement: ClusterResourcePlacement, picked: int, *, upstream: bool) -> Limits:
     """The limits (maxUnavailable, maxSurge) as numbers for a placement of which ``picked`` bindings are Scheduled or
-    Bound. Percentages round up, both; a negative number counts as 0, but for ``upstream``.
-
-    FleetError ``not-a-count`` for what is neither a number nor a percentage, which upstream takes for 0, and as of
-    ``target_count``.
-    """
+    Bound. Percentages round up; a negative number counts as 0, but for ``upstream``. FleetError ``not-a-count`` for
+    what is neither, which upstream takes for 0, and as of ``target_count``."""
     rolling = rolling_update(placement)
     target = target_count(placement, picked)
     problems: list[Problem] = []
@@ -91,9 +85,9 @@ def limits(placement: ClusterResourcePlacement, picked: int, *, upstream: bool) 
 
 
 def target_count(placement: ClusterResourcePlacement, picked: int) -> int:
-    """How many clusters are to hold the placement in the end: as many as PickFixed has names, found or not and each as
-    often as it stands there, what PickN asks for, else all that were ``picked``. FleetError
-    ``number-of-clusters-missing`` for PickN without a number."""
+    """How many clusters are to hold the placement in the end: as many as PickFixed has names, found or not, doubles
+    too; what PickN asks for; else all that were ``picked``. FleetError ``number-of-clusters-missing`` for PickN without
+    a number."""
     policy = placement.spec.policy or PlacementPolicy()
     if policy.placement_type == PICK_FIXED:
         return len(policy.cluster_names)
@@ -106,13 +100,12 @@ def target_count(placement: ClusterResourcePlacement, picked: int) -> int:
 
 
 def rolling_update(placement: ClusterResourcePlacement) -> RollingUpdate:
-    """The placement's ``spec.strategy.rollingUpdate``, or, where it has none, the one of upstream's defaults."""
+    """The placement's ``spec.strategy.rollingUpdate``, or upstream's defaults."""
     return placement.spec.strategy.rolling_update or RollingUpdate()
 
 
 def unavailable_period(placement: ClusterResourcePlacement) -> timedelta:
-    """How long an object counts as unavailable where its availability cannot be told; never negative, at most 2^31 - 1
-    seconds."""
+    """The waiting period ``unavailablePeriodSeconds`` of the placement, from 0 to 2^31 - 1 seconds."""
     seconds = rolling_update(placement).unavailable_period_seconds
     return timedelta(seconds=min(max(seconds, 0), MAX_INT32))
 

@@ -26,8 +26,8 @@ BIND, UPDATE, REMOVE = "bind", "update", "remove"
 
 @dataclass(frozen=True)
 class ReadinessTerms:
-    """How bindings are judged: at which instant, by which rules. ``period`` is the waiting period; ``applied_only`` as
-    of ``readiness``; ``out_of_reach`` are the clusters on which nothing is begun now, each with the reason."""
+    """How bindings are judged. ``period`` is the waiting period; ``out_of_reach`` are the clusters on which nothing is
+    begun now, each with the reason."""
 
     period: timedelta
     now: datetime
@@ -39,11 +39,9 @@ class ReadinessTerms:
 @dataclass(frozen=True, kw_only=True)
 class RolloutCandidate:
     """One binding (``held``) of a rolling update. ``wants`` is bind, update or remove, empty if it wants nothing.
-
-    ``free``: the change takes nothing away that is available, so that no budget holds it back. Upstream grants that to
-    updates of failed clusters only. ``failure`` is the condition that says that it has failed, None without one;
-    ``can_be_ready``: it has neither failed nor reported a difference.
-    """
+    ``free``: the change takes nothing away that is available, so that no budget holds it back; for upstream only an
+    update of a failed cluster does that. ``failure`` is the condition by which it has failed, if it has;
+    ``can_be_ready``: it has neither failed nor reported a difference."""
 
     held: RolloutBinding
     readiness: BindingReadiness
@@ -70,8 +68,8 @@ class RolloutCandidate:
 
 def rollout_candidate(held: RolloutBinding, wanted: WantedContent, look: ReadinessTerms) -> RolloutCandidate:
     """What the binding is and wants under KubeFleet's rules: a Scheduled one to be bound, a Bound one to be updated if
-    its content is another, an Unscheduled one to be removed, one that is being deleted nothing, though upstream binds
-    it if it is Scheduled. One of any other state wants nothing. Scheduled ones hold nothing and are never ready."""
+    its content is another, an Unscheduled one to be removed; any other, and one that is being deleted, nothing, though
+    upstream binds a Scheduled one all the same."""
     if held.state not in (BOUND, UNSCHEDULED):
         wants = BIND if held.state == SCHEDULED and (look.upstream or not held.deleting) else ""
         return RolloutCandidate(
@@ -91,8 +89,7 @@ def rollout_candidate(held: RolloutBinding, wanted: WantedContent, look: Readine
 
 
 def may_hold(all_judged: t.Iterable[RolloutCandidate]) -> list[RolloutCandidate]:
-    """The bindings that hold, or may still hold, something on their cluster: Bound and Unscheduled ones, in their
-    order."""
+    """The bindings that may hold something on their cluster: Bound and Unscheduled ones, in their order."""
     return [each for each in all_judged if each.held.state in (BOUND, UNSCHEDULED)]
 
 

@@ -62,7 +62,7 @@ CLEAN_UP_CHECK = timedelta(seconds=5)
 class RolloutAct:
     """What one binding asks of its cluster: bind, update (both to ``content``), remove, hold (RolloutStarted False),
     mark-started, push-apply-strategy. ``generation`` is that of the binding once it is stored; hold and mark-started
-    are done by then. ``content`` is None but for bind and update."""
+    are done by then."""
 
     binding: str
     cluster: str
@@ -72,8 +72,8 @@ class RolloutAct:
 
     @property
     def operation(self) -> str:
-        """The name of the act among all of the rollout: binding, generation, and what is done (``apply`` for all that
-        changes the cluster), parted by dots; removals have no generation."""
+        """The name of the act: binding, generation, and what is done (``apply`` for bind, update and push), parted by
+        dots; removals have no generation."""
         if self.action == REMOVE:
             return f"{self.binding}.{REMOVE}"
         return f"{self.binding}.{self.generation}.{self.action if self.action in RECORDED else 'apply'}"
@@ -82,11 +82,9 @@ class RolloutAct:
 @dataclass(frozen=True, kw_only=True)
 class RolloutReport:
     """What a decision came to. ``outcome`` says how far it got (``ignored``, ``apply-strategy-pushed``,
-    ``cleaning-up``, ``no-content``, ``up-to-date``, ``rolling``); only the last two have a calculation.
-
-    ``waits`` are in the order of the names of bindings, of each one at most. ``findings`` are bindings that share a
-    cluster (``two-bindings``). ``error`` is upstream's failure and occurs only with ``upstream=True``.
-    """
+    ``cleaning-up``, ``no-content``, ``up-to-date``, ``rolling``); the last two have a calculation. ``waits`` are in the
+    order of the names of bindings, of each one at most. ``findings`` are bindings that share a cluster. ``error`` is
+    upstream's failure and occurs only with ``upstream=True``."""
 
     outcome: str = ""
     waits: tuple[BindingWait, ...] = ()
@@ -105,11 +103,10 @@ class RolloutState:
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutSeen:
-    """With ``applied_only`` a cluster counts as ready once everything is applied and the waiting period is over, even
-    if its objects are not available. ``out_of_reach`` are clusters on which nothing is begun now, each with the reason:
-    budgets count them as they were recorded last, as KubeFleet does, and an evacuated cluster does not count on them
-    (``kept_for_homes``). With ``empty_first`` evacuated clusters are emptied before their new homes have it.
-    ``upstream`` brings back all that KubeFleet does by accident."""
+    """With ``applied_only`` a cluster counts as ready once everything is applied and the waiting period is over.
+    ``out_of_reach`` are clusters on which nothing is begun now, each with the reason: budgets count them as they were
+    recorded last, as KubeFleet does, but they are no new homes (``kept_for_homes``). With ``empty_first`` evacuated
+    clusters do not wait for their new homes. ``upstream`` brings back all that KubeFleet does by accident."""
 
     placement: ClusterResourcePlacement
     wanted: WantedContent
@@ -123,12 +120,12 @@ RolloutDecision = Decision[RolloutState, RolloutAct]
 
 
 def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDecision:
-    """Which bindings of a placement begin to change at ``now``; their order does not matter, and those of the new state
-    come by name. Acts that change a cluster are in the order in which budgets were spent, behind those that are only
-    recorded (hold, mark-started). Nothing is done for a placement that is being deleted or of another strategy than
-    RollingUpdate; another apply strategy is pushed before anything else, and nothing else with it; nothing more is done
-    while there is no resource snapshot. ``wake_at`` is ``now`` after such a push, None in the other two of these cases,
-    else when time alone makes a binding ready, but for upstream.
+    """Which bindings of a placement begin to change at ``now``; those of the new state come by name. Acts that change a
+    cluster are in the order in which budgets were spent, behind those that are only recorded (hold, mark-started).
+    Nothing is done for a placement that is being deleted or of another strategy than RollingUpdate; another apply
+    strategy is pushed first, and nothing else with it; nothing more is done while there is no resource snapshot.
+    ``wake_at`` is ``now`` after such a push, None in the other two cases, else when time alone makes a binding ready;
+    upstream has times of its own.
 
     FleetError ``not-a-count`` for maxUnavailable or maxSurge where a binding wants a change, but for upstream;
     ``number-of-clusters-missing`` for PickN without a number.
@@ -151,16 +148,14 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
 
 
 def acts_in_flight(state: RolloutState) -> tuple[RolloutAct, ...]:
-    """What was begun and has not ended, in the order of the bindings' names: an update where a Bound binding has no
-    condition (Applied, Available, DiffReported) of its present generation yet, a removal where the binding is being
-    deleted. The conductor stays as long as there are any, but for clusters out of reach: that is for ``acts_in_flight``
-    of its steering (``_fleet.placements.rollout``), which makes its own of these."""
+    """What was begun and has not ended, by name of the binding: an update where a Bound one has no condition (Applied,
+    Available, DiffReported) of its present generation yet, a removal where it is being deleted. Whether clusters are in
+    reach is not asked: what the conductor stays for is in ``_fleet.placements.rollout``."""
     return tuple(act for each in sorted_by_name(state.bindings) if (act := _in_flight(each)) is not None)
 
 
 def _in_flight(held: RolloutBinding) -> RolloutAct | None:
-    """The act that a binding has in flight: its removal, or its update if it is Bound and has none of Applied,
-    Available and DiffReported for its present generation yet; None for neither."""
+    """The act that a binding has in flight, as of ``acts_in_flight``; None without one."""
     generation = held.binding.metadata.generation
     if held.deleting:
         return RolloutAct(binding=held.name, cluster=held.cluster, action=REMOVE, generation=generation)
@@ -173,8 +168,8 @@ def _in_flight(held: RolloutBinding) -> RolloutAct | None:
 
 
 def _rolled(seen: RolloutSeen, rows: list[RolloutCandidate], block: Barrier, look: ReadinessTerms) -> RolloutDecision:
-    """The decision once there is content: where no binding wants a change, rollouts are marked as started (up-to-date);
-    else what the limits let go begins (rolling). FleetError as of ``decide``."""
+    """The decision once there is content: where no binding wants a change, rollouts are marked as started; else what
+    the limits let go begins. FleetError as of ``decide``."""
     placement = seen.placement
     picked = sum(1 for each in rows if each.picked)
     calculation = _calculation(rows, target_count(placement, picked), look)
@@ -240,9 +235,8 @@ def _chosen(
 ) -> list[RolloutCandidate]:
     """What takes nothing away goes first; then removals and, after them, updates within maxUnavailable, each in the
     order of ``rows``; last new clusters within maxSurge. With nothing left to keep ready, removals of what is not ready
-    take nothing away either, but for upstream. While there is room, what is not ready spends none of it; upstream has
-    it spend, and begins the others at its next look. Left out are clusters out of reach and, but for removals, blocked
-    ones."""
+    take nothing away either, but for upstream. What is not ready spends no room; upstream has it spend, and begins the
+    others at its next look. Left out are clusters out of reach and, but for removals, blocked ones."""
     open_rows = [
         each
         for each in rows
@@ -281,7 +275,7 @@ def _steps(
 ) -> list[RolloutAct]:
     """The acts: first, in the order of ``rows``, hold for those to be bound or updated that were not chosen, and
     mark-started for those that hold the wanted content, where that is not recorded yet (for upstream, always); then
-    what was chosen, in its order."""
+    what was chosen."""
     taken = {each.held.name for each in chosen}
     steps = []
     for each in rows:
@@ -297,8 +291,8 @@ def _steps(
 
 
 def _pushes(held: t.Sequence[RolloutBinding], strategy: ApplyStrategy, upstream: bool) -> list[RolloutAct]:
-    """An act for each binding, of any state, that carries another apply strategy and is not being deleted; upstream
-    takes an absent one for another."""
+    """An act for each binding that carries another apply strategy and is not being deleted; upstream takes none for
+    another."""
     return [
         RolloutAct(binding=each.name, cluster=each.cluster, action=PUSH_APPLY_STRATEGY)
         for each in held
@@ -349,8 +343,8 @@ def _decision(
     writes: _Writes | None = None,
     wake_at: datetime | None = None,
 ) -> RolloutDecision:
-    """The decision, with the bindings as they are once ``writes`` are done, in the order given, and each act with the
-    generation of its binding then. Waits are those of the report."""
+    """The decision, with the bindings as they are once ``writes`` are done, and each act with the generation of its
+    binding then."""
     done = {each.name: each for each in held}
     acts: list[RolloutAct] = []
     if writes:

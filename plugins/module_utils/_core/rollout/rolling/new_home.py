@@ -20,7 +20,7 @@ LIFTED = "empty_first: true"
 @dataclass(frozen=True)
 class HomeWait:
     """Why an evacuated cluster keeps what it holds: a reason (``new-home``, ``no-new-home``, ``no-room-for-new-home``)
-    with a sentence, and the clusters that it waits for (``blockers``)."""
+    with a sentence, and, of ``new-home``, the clusters that it waits for (``blockers``)."""
 
     reason: str
     message: str
@@ -32,10 +32,10 @@ def kept_for_homes(
 ) -> dict[str, HomeWait]:
     """By name of the binding, the evacuated clusters that are not emptied yet. Each waits until the cluster that was
     picked in its place is ready and wants no change. Of those without such a one as many stay as the placement lacks of
-    ``target`` (ready ones rather than others, then the last in ``rows``), the others until another cluster has it: the
-    last that is known to be ready, or else all, for any may have it. A cluster out of reach is never among them, and
-    has it for none of them, whatever is recorded of it, though budgets count it as it is recorded. ``no_room``: no
-    cluster begins now, and maxSurge 0 makes no room for one either. Empty if no cluster is picked at all."""
+    ``target`` (ready ones before others, of these the last in ``rows``), the others until another cluster has it: the
+    last that is known to be ready, or else all, for any may have it. A cluster out of reach is not among them, and has
+    it for none of them, whatever is recorded of it. ``no_room``: no cluster begins now, and maxSurge 0 makes no room
+    for one. Empty if no cluster is picked at all."""
     leaving = [each for each in rows if _is_evacuated(each) and each.held.cluster not in out_of_reach]
     picked = [each for each in rows if each.picked and not each.held.deleting]
     if not leaving or not picked:

@@ -28,14 +28,11 @@ NOBODY: t.Mapping[str, HomeWait] = types.MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True)
 class BindingWait:
-    """One binding that waits.
-
-    ``wants`` is bind, update or remove; empty where it is being removed already (leaving), or holds what it shall and
-    is not ready yet. ``reason`` is max-unavailable or max-surge (``blockers`` are the clusters that use the budget up;
-    those that are asked for and not found have no name), new-home (``blockers`` are the clusters that are to have it
-    before), no-new-home, no-room-for-new-home, cleaning-up, two-bindings, out-of-reach, leaving, failed or not-ready.
-    ``until`` is when time alone ends the wait, or may end that for a budget; None if it takes an event.
-    """
+    """One binding that waits. ``wants`` is bind, update or remove; empty where it is being removed already (leaving),
+    or holds what it shall and is not ready yet. ``reason`` is max-unavailable or max-surge (``blockers`` are the
+    clusters that use the budget up), new-home (``blockers`` are the clusters that are to have it before), no-new-home,
+    no-room-for-new-home, cleaning-up, two-bindings, out-of-reach, leaving, failed or not-ready. ``until`` is when time
+    alone ends the wait, or may end that for a budget; None if it takes an event."""
 
     binding: str
     cluster: str
@@ -47,7 +44,7 @@ class BindingWait:
 
     @property
     def held_back(self) -> HeldBack:
-        """The same as a wait of a decision, under the binding's name, without ``blockers`` and ``until``."""
+        """The wait in the form of a decision, under the binding's name, without ``blockers`` and ``until``."""
         about = {"cluster": self.cluster, "wants": self.wants}
         return HeldBack(self.binding, (Blocker(self.reason, self.message, about=about),))
 
@@ -62,8 +59,8 @@ class _Spent:
 
     @classmethod
     def by(cls, rows: t.Iterable[RolloutCandidate]) -> _Spent:
-        """The clusters of ``rows`` by name, each once; the earliest instant at which time alone makes one ready (None
-        without one); in words the first three names, and how many more."""
+        """The clusters of ``rows`` by name, the earliest instant at which time alone makes one ready, and in words the
+        first three names and how many more."""
         found = list(rows)
         ends = [each.readiness.at for each in found if each.readiness.at]
         names = tuple(sorted({each.held.cluster for each in found}))
@@ -79,10 +76,9 @@ def waiting(
     homes: t.Mapping[str, HomeWait] = NOBODY,
 ) -> tuple[BindingWait, ...]:
     """A reason for each binding that wants a change and was not ``chosen`` (names of bindings), and for each that wants
-    none and is being removed or not ready yet, in the order of ``rows``; Bound ones that are ready and want nothing
-    have none. ``homes`` are reasons by binding, ``out_of_reach`` and ``blocked`` by cluster; the first of these counts,
-    then the budget. No removal is ``blocked``. With ``limit`` None no budget holds any, and what only a budget would
-    hold has no reason."""
+    none and is being removed or not ready yet, in the order of ``rows``. ``homes`` are reasons by binding,
+    ``out_of_reach`` and ``blocked`` by cluster; the first of these counts, then the budget. Removals are not
+    ``blocked``. With ``limit`` None what only a budget would hold has no reason."""
     unready = _Spent.by(each for each in rows if not each.ready or each.leaving)
     coming = _Spent.by(each for each in may_hold(rows) if each.can_be_ready)
     lacking = limit.target - sum(each.picked for each in rows) if limit else 0

@@ -34,8 +34,8 @@ STARTED_BY = "gitops.fleet/started-by"
 @dataclass(frozen=True, kw_only=True)
 class StagedCourt:
     """What approvals of one staged update run are judged by. ``digest`` is the run's (``staged_digest``), ``given`` are
-    the terms (self-approval, proof, expiry) of who carries it on. The hub vouches for names in objects that were made
-    after ``since``; None: it vouches for nothing."""
+    the terms of who carries it on. The hub vouches for names in objects that were made after ``since``; for none if
+    that is None."""
 
     run: ClusterStagedUpdateRun
     digest: str
@@ -44,17 +44,16 @@ class StagedCourt:
 
     @property
     def terms(self) -> Terms:
-        """The stricter of the given terms and those that the run keeps in its annotations, rule by rule."""
+        """The stricter of the given terms and those in the run's annotations, rule by rule."""
         return stricter(self.given, kept_terms(self.run.metadata.annotations))
 
     def vouches(self, created: datetime | None) -> bool:
-        """Whether the hub vouches for names in an object that was made then; not where that is not known (None)."""
+        """Whether the hub vouches for names in an object that was made then; False where that is not known."""
         return is_vouched_for(created, self.since)
 
     @property
     def makers(self) -> frozenset[str]:
-        """Who made the run and who started it; empty if one of them is not named, or the hub does not vouch for the
-        run."""
+        """Who made the run and who started it; empty unless both are named, and the hub vouches for the run."""
         return proven_makers(staged_makers(self.run), self.vouches(self.run.metadata.creation_timestamp))
 
 
@@ -65,22 +64,22 @@ def staged_makers(run: ClusterStagedUpdateRun) -> tuple[str, str]:
 
 
 def signature(by: str, digest: str, reason: str) -> str:
-    """The message of an approval: who gives it, for the run's digest, and why, if a reason is given: ``by anna for
-    sha256:1f...: looks good``."""
+    """The message of an approval: ``by anna for sha256:1f...: looks good``; without a reason it ends with the
+    digest."""
     return f"{_BY}{by} for {digest}{f': {reason}' if reason else ''}"
 
 
 def signed_by(message: str, digest: str) -> str:
-    """Who has signed the approval of this digest, by its message as of ``signature``; empty where it is not signed, or
-    for another digest."""
+    """Who has signed the approval of this digest, by its message; empty where it is not signed, or for another
+    digest."""
     by = message.removeprefix(_BY).partition(_FOR)[0]
     signed = signature(by, digest, "")
     return by if message == signed or message.startswith(f"{signed}: ") else ""
 
 
 def given_approval(request: ClusterApprovalRequest) -> Condition | None:
-    """The condition Approved of an approval request, True at its present generation, that no run has taken yet; None
-    without one."""
+    """The condition Approved of an approval request, if it is True at the present generation, and no run has taken it
+    yet."""
     conditions, generation = request.status.conditions, request.metadata.generation
     if status_is(conditions, APPROVAL_ACCEPTED, generation, TRUE):
         return None
@@ -90,7 +89,7 @@ def given_approval(request: ClusterApprovalRequest) -> Condition | None:
 def why_not_counted(request: ClusterApprovalRequest, court: StagedCourt, now: datetime) -> str:
     """The first reason for which the approval of the request, which no run has taken yet, does not count by the court's
     terms: nothing proves who gave it, or who made and started the run, self-approval, expiry (where that is asked, also
-    of one that nobody knows the instant of, or that is yet to come). Empty if it counts, or there is none."""
+    of an unknown instant, or one to come). Empty if it counts, or there is none."""
     approval = given_approval(request)
     if approval is None:
         return ""
@@ -103,7 +102,7 @@ def why_not_counted(request: ClusterApprovalRequest, court: StagedCourt, now: da
 
 def approver_of(request: ClusterApprovalRequest, court: StagedCourt) -> str:
     """Who gave the approval that no run has taken yet, in words, with ``unverified`` and ``who made or started the
-    run`` where that is so; ``nobody who is named`` where it is not signed, or there is none."""
+    run`` where that is so; ``nobody who is named`` without a signature."""
     approval = given_approval(request)
     by = signed_by(approval.message, court.digest) if approval else ""
     if not by:

@@ -47,9 +47,8 @@ WHATEVER_IS_PICKED = -1
 def begin(scene: RunContext) -> RunContext:
     """The scene with all that the run takes over fixed in its status: policy, apply strategy, strategy, stages, the
     delete stage (clusters that lose the placement, by name), resources, overrides; Initialized is left to the caller.
-    RunRefused if it can never begin, as of ``with_placement``, ``with_policy``, ``with_bindings``, ``laid_out`` and
-    ``used_snapshot``, and ``update-strategy-not-found``; NotYet (``not-rescheduled-yet``) while the placement is being
-    scheduled anew."""
+    RunRefused as of ``with_placement``, ``with_policy``, ``with_bindings``, ``laid_out`` and ``used_snapshot``, and
+    ``update-strategy-not-found``; NotYet as of ``with_bindings``."""
     scene, policy = with_policy(with_placement(scene))
     scene = _with_strategy(with_bindings(scene, policy))
     status = laid_out_again(scene)
@@ -63,18 +62,18 @@ def begin(scene: RunContext) -> RunContext:
 
 def laid_out_again(scene: RunContext) -> StagedUpdateRunStatus:
     """The run's status with the stages as its copy of the strategy lays them out today for the clusters of
-    ``selected``, none begun. The run itself stays as it is. RunRefused as of ``laid_out``."""
+    ``selected``, none begun. RunRefused as of ``laid_out``."""
     selected = frozenset(each.cluster for each in scene.selected)
     return laid_out(scene.run.name, scene.status, selected, scene.world.clusters, upstream=scene.upstream)
 
 
 def used_snapshot(scene: RunContext) -> ObjectMeta:
     """The metadata of the first part of the resources that the run rolls out, of the given index (compared as text) or
-    the latest. Parts without the hash of the resources do not count. Of several that are marked as the latest, by an
-    apply that was killed between two of them, it is the one of the highest index; upstream takes the first.
+    the latest. Parts without the hash of the resources do not count. Of several that are marked as the latest, as a
+    killed apply may leave them, it is the one of the highest index; upstream takes the first.
 
-    RunRefused if there is none, or that of the latest has no number (``resource-snapshot-not-found``), or the index
-    asked for is no number from 0 on (``invalid-resource-snapshot-index``).
+    RunRefused if there is none, or the latest has no number (``resource-snapshot-not-found``), or the given index is no
+    number from 0 on (``invalid-resource-snapshot-index``).
     """
     asked = scene.run.spec.resource_snapshot_index
     snapshots = scene.world.resource_snapshots
@@ -117,13 +116,13 @@ def with_placement(scene: RunContext) -> RunContext:
 
 
 def with_policy(scene: RunContext) -> tuple[RunContext, ClusterSchedulingPolicySnapshot]:
-    """The scene with the latest policy's index in its status, and how many clusters it asks for: ``WHATEVER_IS_PICKED``
-    for PickAll; and that policy. Of several that are marked as the latest it is the one of the highest index.
+    """The scene with the latest policy's index in its status, and how many clusters it asks for (``WHATEVER_IS_PICKED``
+    for PickAll); and that policy, of several that are marked as the latest the one of the highest index.
 
-    RunRefused unless there is one (``no-latest-policy-snapshot``), it has an index (``no-policy-index``) and, for
-    PickN, a number (``no-cluster-count``), and is fully scheduled (``not-fully-scheduled``); NotYet
-    (``not-scheduled-yet``) where the run has begun, and whether it is scheduled was said of an older generation.
-    Upstream refuses that too, and several (``multiple-latest-policy-snapshots``).
+    RunRefused without one (``no-latest-policy-snapshot``), or its index (``no-policy-index``), or a number for PickN
+    (``no-cluster-count``), or if it is not fully scheduled (``not-fully-scheduled``); NotYet (``not-scheduled-yet``)
+    where the run has begun, and that was said of an older generation. Upstream refuses that too, and several
+    (``multiple-latest-policy-snapshots``).
     """
     latest = [each for each in scene.world.policy_snapshots if each.metadata.labels.get(LATEST) == "true"]
     if not latest:
@@ -162,8 +161,8 @@ def _wanted_count(scene: RunContext, snapshot: ClusterSchedulingPolicySnapshot) 
 
 
 def with_bindings(scene: RunContext, policy: ClusterSchedulingPolicySnapshot) -> RunContext:
-    """The scene with the clusters that are picked, and those that lose the placement, by name of the binding, also
-    where that is being deleted; for PickAll their number goes into the status.
+    """The scene with the bindings of clusters that are picked, and of those that lose the placement, by name, also
+    where they are being deleted; for PickAll the number of picked ones goes into the status.
 
     A run that has nothing to do does not begin (RunRefused ``no-bindings``); with another number of clusters than the
     policy asks for none begins or goes on (``cluster-count-mismatch``); NotYet (``not-rescheduled-yet``) while a

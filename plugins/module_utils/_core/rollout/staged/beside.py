@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Other staged update runs of the same placement: which has taken clusters from this one, so that it ends
-(``superseded``), which are open beside a new one (``run-beside``), which have begun a cluster, and when; when a run
-that begins now counts as begun. KubeFleet asks none of it."""
+(``superseded``), which are open beside a new one (``run-beside``), which have begun a cluster, and when. KubeFleet asks
+none of it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ Begun = t.Sequence[tuple[datetime, ClusterStagedUpdateRun]]
 
 
 def superseded_refusal(scene: RunContext) -> RunRefused | None:
-    """Why the run ends, ``superseded``: a run that has begun after this one has given another content to one of its
+    """Why the run ends, ``superseded``: a run that began after this one has given another content to one of its
     clusters, whether this one is done with it, has begun it or waits for its turn; in its status such clusters in
-    flight have failed. None if there is none, and always as upstream, which goes on to all clusters that are left, and
-    succeeds."""
+    flight have failed. None if there is none, and for upstream, which goes on, and succeeds."""
     taken = {} if scene.upstream else _taken(scene)
     if not taken:
         return None
@@ -57,15 +56,14 @@ def superseded_refusal(scene: RunContext) -> RunRefused | None:
 
 def beginning_of(scene: RunContext) -> datetime:
     """When a run that begins now is recorded to have begun: now, or a second after the last other run of its placement
-    where that is later; now if no other has begun. So the order in which they began, one at a time under the
-    placement's lease, is the same by the clocks of all who carry them on."""
+    where that is later. So the order of their beginnings is the same by the clocks of all who carry them on."""
     last = max(filter(None, map(begun_at, scene.world.runs)), default=None)
     return scene.now if last is None else max(scene.now, shifted(last, timedelta(seconds=1)))
 
 
 def taker_of(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStagedUpdateRun | None:
-    """The newest run of the same placement that began after this one and has begun this cluster; without one the last
-    that has begun it after this run has; None where no run is known to have done so."""
+    """The newest run of the same placement that began after this one and has begun this cluster; else the last that has
+    begun it after this run has; None where no run is known to have done so."""
     mine, begun = (
         started_at(cluster) or begun_at(scene.run),
         runs_by_begun_cluster(scene.world.runs).get(cluster.cluster_name, ()),
@@ -77,8 +75,7 @@ def taker_of(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStaged
 
 
 def open_beside(run: ClusterStagedUpdateRun, others: t.Iterable[ClusterStagedUpdateRun]) -> tuple[Problem, ...]:
-    """A warning for each of the other runs of the placement, by name, that has begun and not ended, where this run has
-    not begun yet; none where it has."""
+    """A warning, where this run has not begun yet, for each other run of the placement that has begun and not ended."""
     found = [each for each in others if begun_at(each) and state_of(each) not in (SUCCEEDED, FAILED)]
     return tuple(
         Problem(
@@ -110,7 +107,7 @@ def _taken(scene: RunContext) -> dict[str, ClusterStagedUpdateRun]:
 
 def _newer(scene: RunContext, cluster: ClusterUpdatingStatus, begun: Begun) -> ClusterStagedUpdateRun | None:
     """The newest of the runs that began after this one and have ``begun`` this cluster; None without one. Of two that
-    began in one second the newer one is that which has begun the cluster later."""
+    began in one second that is newer which has begun the cluster later."""
     since = begun_at(scene.run)
     if since is None:
         return None
@@ -123,8 +120,8 @@ def _newer(scene: RunContext, cluster: ClusterUpdatingStatus, begun: Begun) -> C
 def runs_by_begun_cluster(
     runs: t.Iterable[ClusterStagedUpdateRun],
 ) -> dict[str, list[tuple[datetime, ClusterStagedUpdateRun]]]:
-    """By name of the cluster those of the runs that have begun it, as of ``Begun``; clusters that none has are left
-    out, and those that leave."""
+    """By name of the cluster those of the runs that have begun it, as of ``Begun``; clusters of delete stages are left
+    out."""
     found: dict[str, list[tuple[datetime, ClusterStagedUpdateRun]]] = {}
     for each in runs:
         for one in clusters_of(each):
@@ -135,11 +132,11 @@ def runs_by_begun_cluster(
 
 
 def clusters_of(run: ClusterStagedUpdateRun) -> tuple[ClusterUpdatingStatus, ...]:
-    """The clusters of all its stages, without those that leave."""
+    """The clusters of all its stages but the delete stage."""
     return tuple(each for stage in run.status.stages_status for each in stage.clusters)
 
 
 def started_at(cluster: ClusterUpdatingStatus) -> datetime | None:
-    """When the cluster's turn began; None before that, and where the instant is not recorded."""
+    """When the cluster's turn began; None before that, and where no instant is recorded."""
     found = find_condition(cluster.conditions, STARTED)
     return found.last_transition_time if found else None

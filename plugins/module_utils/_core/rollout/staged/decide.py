@@ -71,7 +71,7 @@ EVENT = None
 
 @dataclass(frozen=True, kw_only=True)
 class StagedState:
-    """The run, which is all that is stored; ``failure`` is what ended it in this very decision, None for nothing."""
+    """The run, which is all that is stored; ``failure`` is what ended it in this very decision, if anything did."""
 
     run: ClusterStagedUpdateRun
     failure: RunFailure | None = field(default=None, compare=False)
@@ -83,7 +83,7 @@ StagedDecision = Decision[StagedState, Action]
 @dataclass(frozen=True, kw_only=True)
 class StageStep:
     """What one look at the stage whose turn it is comes to; ``row`` is the run's Progressing. ``problems`` may pass, a
-    ``failure`` ends the run, ``finished`` says that all of it is done."""
+    ``failure`` ends the run, ``finished``: all of it is done."""
 
     stage: StageUpdatingStatus
     row: Row
@@ -95,16 +95,14 @@ class StageStep:
 
 
 def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDecision:
-    """The next state of a staged update run and what is to be done for it; the order of ``seen`` does not matter, but
-    to upstream, of resources marked as the latest.
+    """The next state of a staged update run and what is to be done for it.
 
-    An act is decided again until it is seen done. Waits are what may pass by itself. A run of which Initialize is
-    wanted only begins, and is checked and left alone after that; with Run it goes on, with Stop, or any other word,
-    what is in flight ends. One that cannot begin or go on ends, and ``failure`` in the state says why; where that may
-    pass (NotYet) it waits. For a run that is over, as of ``is_over``, only approvals that it has taken are accepted; of
-    one that is being deleted only the approval requests are deleted. ``wake_at`` is when a timed wait ends or a cluster
-    will have been in flight for too long, ``now`` where a stage has just ended, None where time alone changes nothing;
-    for upstream, its fixed times.
+    An act is decided again until it is seen done. Waits are what may pass by itself. With Initialize a run only begins,
+    and is checked and left alone after that; with Run it goes on, with Stop, or any other word, what is in flight ends.
+    One that cannot begin or go on ends, and ``failure`` in the state says why; where that may pass (NotYet) it waits.
+    For a run that is over only approvals that it has taken are accepted; of one that is being deleted only the approval
+    requests are deleted. ``wake_at`` is when a timed wait ends or a cluster will have been in flight for too long,
+    ``now`` where a stage has just ended, None where time alone changes nothing; for upstream, its fixed times.
     """
     run = run_at_generation(state.run)
     scene = RunContext(run=run, world=seen, now=now, upstream=seen.upstream)
@@ -134,9 +132,8 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
 
 def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
     """Clusters whose turn has begun and has not ended well, in the order of stages, the delete stage last. Empty for a
-    run that has ended, or was stopped: nobody follows it. The conductor does not stay for all of these: that is for
-    ``acts_in_flight`` of its steering (``_fleet.placements.staged.steering``), which names those whose answer is not
-    there yet."""
+    run that has ended, or was stopped: nobody follows it. Which of these the conductor stays for is in
+    ``_fleet.placements.staged.steering``."""
     if has_ended_or_stopped(state):
         return ()
     deletion = state.run.status.deletion_stage_status
@@ -149,8 +146,8 @@ def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
 
 
 def has_ended_or_stopped(state: StagedState) -> bool:
-    """Whether a staged update run has ended, or stands until it is told to go on; also if it was told so since, until
-    its next step."""
+    """Whether a staged update run has ended, or is stopped, which it is until the first step after it was told to go
+    on."""
     progress = find_condition(state.run.status.conditions, PROGRESSING)
     return is_over(state.run) or (progress is not None and progress.reason == RUN_STOPPED[1])
 
@@ -175,24 +172,22 @@ def _decision(
 
 
 def is_over(run: ClusterStagedUpdateRun) -> bool:
-    """Whether a staged update run could not begin, or has ended, at whatever generation: it is never revived, and an
-    edit of its wanted state does not begin it again. ``Succeeded`` or ``Initialized`` that is Unknown is no end here,
-    though ``state_of`` takes the first for one."""
+    """Whether a staged update run could not begin, or has ended, at whatever generation: it is never revived.
+    ``Succeeded`` or ``Initialized`` that is Unknown is no end here, though ``state_of`` takes the first for one."""
     conditions = run.status.conditions
     return _said(conditions, SUCCEEDED, TRUE, FALSE) or _said(conditions, INITIALIZED, FALSE)
 
 
 def _begun(scene: RunContext) -> RunContext:
     """The scene of a run that begins, as of ``begin``, with Initialized True, as of ``beginning_of`` but for upstream.
-    RunRefused or NotYet if it cannot."""
+    RunRefused and NotYet as of ``begin``."""
     scene = begin(scene)
     marks = Marks(scene.generation, scene.now if scene.upstream else beginning_of(scene))
     return replace(scene, run=_with_status(scene, marks.on_run(scene.status, INITIALIZED, RUN_BEGUN)))
 
 
 def _failed(scene: RunContext, refusal: RunRefused, begun: bool, owed: tuple[Action, ...]) -> StagedDecision:
-    """The decision that ends a run: one that had begun has failed, else its Initialized is False. What it owes to
-    approvals is done."""
+    """The decision that ends a run: one that had begun has failed, else its Initialized is False."""
     marks = Marks(scene.generation, scene.now)
     if begun:
         status = marks.with_run_failed(scene.status, refusal.failure.message)
@@ -203,8 +198,7 @@ def _failed(scene: RunContext, refusal: RunRefused, begun: bool, owed: tuple[Act
 
 
 def _stepped(scene: RunContext, index: int) -> StagedDecision:
-    """The decision of one step of the stage at ``index``, which after the last is the delete stage; a failure ends
-    stage and run."""
+    """The decision of one step of the stage at ``index``, which after the last is the delete stage."""
     step = _step(scene, index)
     marks = Marks(scene.generation, scene.now)
     stage = step.stage
@@ -227,8 +221,8 @@ def _stepped(scene: RunContext, index: int) -> StagedDecision:
 
 
 def _step(scene: RunContext, index: int) -> StageStep:
-    """One look at the stage at ``index``, running or stopping as is wanted; what RunRefused says is its failure.
-    ValueError for a run without the stage or its copy of the strategy."""
+    """One look at the stage at ``index``, running or stopping as is wanted; RunRefused becomes its failure. ValueError
+    for a run without the stage or its copy of the strategy."""
     stages, deletion = scene.status.stages_status, scene.status.deletion_stage_status
     stage = stages[index] if index < len(stages) else deletion
     strategy = scene.status.staged_update_strategy_snapshot
@@ -245,7 +239,7 @@ def _step(scene: RunContext, index: int) -> StageStep:
 
 def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> StageStep:
     """One look at a stage of a run that goes on: tasks before it, clusters, tasks after it. One without clusters ends
-    at once, skipped, without its tasks. RunRefused as of ``staged_tasks.before``."""
+    at once, without its tasks. RunRefused as of ``tasks_before_stage``."""
     marks = Marks(scene.generation, scene.now)
     if not stage.clusters:
         stage = replace(stage, start_time=stage.start_time or scene.now)
@@ -277,7 +271,7 @@ def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -
 
 def _after_stage(scene: RunContext, step: StageStep, config: StageConfig) -> StageStep:
     """The step of a stage whose clusters are all done: it ends when its last tasks pass, and the next one's turn comes
-    at once. RunRefused as of ``staged_tasks.tasks_after_stage``."""
+    at once. RunRefused as of ``tasks_after_stage``."""
     marks = Marks(scene.generation, scene.now)
     waiting = marks.on_stage(step.stage, stage_waiting("after-stage"))
     tasks = staged_tasks.tasks_after_stage(scene, waiting, config)

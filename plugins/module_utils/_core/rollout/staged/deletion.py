@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The delete stage, the last of every staged update run (KubeFleet): clusters that lose the placement, whose bindings
 are deleted, how many deletions are under way, and when that contradicts the record (``clusters-changed``,
-``contradiction``). No tasks, no limit."""
+``contradiction``)."""
 
 from __future__ import annotations
 
@@ -32,12 +32,11 @@ def deletion_step(
     scene: RunContext, stage: StageUpdatingStatus, *, stopping: bool
 ) -> tuple[StageUpdatingStatus, list[Action]]:
     """The stage and what is to be done in it: all bindings are deleted at once, and a cluster is done when its binding
-    is gone; of two bindings on one cluster the last by name goes first. While ``stopping``, none begins.
-
-    One that is recorded as begun and is not being deleted is deleted now: who recorded it ended before it could.
+    is gone; of two bindings on one cluster the last by name goes first. While ``stopping``, none begins. A deletion
+    that is recorded as begun and was not asked for is asked for now: who recorded it ended before it could.
 
     RunRefused if a cluster that is done has a binding again (``contradiction``; for upstream also instead of deleting
-    anew), or one loses the placement that is not in the stage (``clusters-changed``).
+    anew), or one that is not in the stage loses the placement (``clusters-changed``).
     """
     marks = Marks(scene.generation, scene.now)
     left = {each.cluster: each for each in scene.leaving}
@@ -78,8 +77,8 @@ def _started(scene: RunContext, marks: Marks, cluster: ClusterUpdatingStatus) ->
 
 
 def _check(scene: RunContext, cluster: ClusterUpdatingStatus, deleting: bool) -> None:
-    """Raises RunRefused ``contradiction`` if the cluster is done and still has a binding; for upstream also if it has
-    begun and its binding is not being deleted."""
+    """Raises RunRefused ``contradiction`` if the cluster is done; for upstream also if it has begun and its binding is
+    not being deleted."""
     if scene.has_status(cluster.conditions, SUCCEEDED):
         message = f"cluster {cluster.cluster_name} of {DELETE_STAGE} is done and has a binding again"
     elif scene.upstream and scene.has_status(cluster.conditions, STARTED) and not deleting:

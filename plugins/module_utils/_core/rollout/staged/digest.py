@@ -16,11 +16,9 @@ from ...values.canonical import digest_of
 def staged_digest(run: ClusterStagedUpdateRun, resource_hash: str) -> str:
     """``sha256:`` and the hash over the placement, the content (``resource_hash``, the hash of the snapshot that the
     run uses), the apply strategy, the stages of the strategy with their limits and tasks, the clusters of each in order
-    with the overrides that act there, and the clusters that lose the placement; empty for a run whose stages are not
-    laid out.
-
-    It is the same from the beginning of a run to its end. Not covered: the names of run and strategy, states, times.
-    """
+    with the overrides that act there, and the clusters that lose the placement; not over the names of run and strategy,
+    states, instants. It is the same from the beginning of a run to its end. Empty for a run whose stages are not laid
+    out."""
     status = run.status
     strategy, deletion = status.staged_update_strategy_snapshot, status.deletion_stage_status
     if strategy is None or deletion is None:

@@ -48,8 +48,7 @@ DONE, GOING_ON, TROUBLED = "done", "going-on", "troubled"
 class Flight:
     """What one look at a stage found: its clusters as they are by now, acts, how many are ``in_flight`` now and
     ``finished`` now or before, whether one was started. ``problems`` may pass; ``failure`` ends the run. ``troubled``
-    and ``stuck`` are names of clusters, ``stuck_from`` is when the next one in flight will have been so for too long;
-    None if none will."""
+    and ``stuck`` are names of clusters, ``stuck_from`` is when the next one will have been in flight for too long."""
 
     scene: RunContext
     stage: StageUpdatingStatus
@@ -77,10 +76,9 @@ class Flight:
 
 def update_clusters(scene: RunContext, stage: StageUpdatingStatus, limit: int) -> Flight:
     """One walk over the stage's clusters in order, with at most ``limit`` in flight; those behind are left as they are,
-    and not counted, and so are, but for upstream, those that have not begun behind one that fails the run. The
-    ``stage`` itself stays as it is (``stage_after`` makes the next). A place that one cluster leaves is taken by the
-    next in the same walk. Failures are ``cluster-failed``, ``binding-missing`` and ``pre-empted``, problems
-    ``cluster-troubled``; a cluster is stuck after 5 minutes."""
+    and not counted, and so are, but for upstream, those that have not begun behind one that fails the run. A place that
+    one cluster leaves is taken by the next in the same walk. Failures are ``cluster-failed``, ``binding-missing`` and
+    ``pre-empted``, problems ``cluster-troubled``. ``stage_after`` makes the stage of it."""
     flight = Flight.of(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:
@@ -99,8 +97,7 @@ def update_clusters(scene: RunContext, stage: StageUpdatingStatus, limit: int) -
 def finish_clusters(scene: RunContext, stage: StageUpdatingStatus) -> Flight:
     """One walk while the run stops: nothing starts, but a cluster that is only recorded as started gets its content.
     Clusters that have ended, or not begun, are left as they are, and not counted. The only failure is
-    ``binding-missing``: as in KubeFleet, whether the binding still names the run's content is not asked. Problems and
-    what is stuck as of ``update_clusters``."""
+    ``binding-missing``: as in KubeFleet, whether the binding still names the run's content is not asked."""
     flight = Flight.of(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:
@@ -121,8 +118,8 @@ def finish_clusters(scene: RunContext, stage: StageUpdatingStatus) -> Flight:
 
 
 def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding | None) -> ClusterUpdatingStatus:
-    """The cluster after a look at it, which may start, give it its content or judge it; what is found is added to
-    ``flight``. A failure keeps it as it is, or, if its binding was changed by others, marks it failed."""
+    """The cluster after a look at it, which may start it, give it its content or judge it. A failure keeps it as it is,
+    or, if its binding was changed by others, marks it failed."""
     scene = flight.scene
     if scene.has_status(cluster.conditions, SUCCEEDED, FALSE):
         flight.fail("cluster-failed", f"cluster {cluster.cluster_name} has failed")
@@ -147,7 +144,7 @@ def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding)
     """The cluster as started, with the act that binds it; one that holds the content already is judged straight away.
     It starts later than what was begun on its binding before, by whatever clock, as far as ``_begun_at`` knows.
 
-    Upstream starts it at ``now``, keeps such a cluster's place until the next look, and never marks it started if it
+    Upstream starts it at ``now``, keeps such a cluster's place until the next look, and does not mark it started if it
     is in trouble.
     """
     scene = flight.scene
@@ -188,8 +185,8 @@ def _act(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -
 
 
 def _owed(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> bool:
-    """Whether the cluster is recorded as started by somebody who did not live to give it its content: nobody, neither
-    we nor another run, has begun anything on its binding since. Upstream acts before it records."""
+    """Whether the cluster is recorded as started by somebody who did not live to give it its content: nothing has begun
+    on its binding since. Upstream acts before it records."""
     if flight.scene.upstream or _is_given(flight.scene, cluster, held):
         return False
     recorded = find_condition(cluster.conditions, STARTED)
@@ -198,8 +195,7 @@ def _owed(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) 
 
 
 def _judge(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> ClusterUpdatingStatus:
-    """The cluster after a look at its binding: done, and no longer in flight, or as it is; trouble and time are noted
-    in ``flight``."""
+    """The cluster after a look at its binding: done, and no longer in flight, or as it is."""
     result = _result(flight, held)
     if result == DONE:
         flight.finished += 1
@@ -212,8 +208,7 @@ def _judge(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding)
 
 
 def _note_stuck(flight: Flight, cluster: ClusterUpdatingStatus) -> None:
-    """Notes in ``flight`` that the cluster has been in flight for too long, or else when it will have been, if no other
-    comes before."""
+    """Notes in ``flight`` that the cluster has been in flight for too long, or else when it will have been."""
     scene, condition = flight.scene, find_condition(cluster.conditions, STARTED)
     started = (condition.last_transition_time if condition else None) or scene.now
     due = shifted(started if scene.upstream else min(started, scene.now), STUCK_AFTER)
@@ -224,8 +219,8 @@ def _note_stuck(flight: Flight, cluster: ClusterUpdatingStatus) -> None:
 
 
 def _result(flight: Flight, held: RolloutBinding) -> str:
-    """``DONE``, ``TROUBLED`` or ``GOING_ON``, by the binding; trouble is added to the problems of ``flight``. A cluster
-    that fails to apply does not end the run: nobody knows whether it will recover."""
+    """``DONE``, ``TROUBLED`` or ``GOING_ON``, by the binding. A cluster that fails to apply does not end the run:
+    nobody knows whether it will recover."""
     binding = held.binding
     conditions, generation = binding.status.conditions, binding.metadata.generation
     if any(status_is(conditions, kind, generation, TRUE) for kind in (AVAILABLE, DIFF_REPORTED)):
@@ -247,7 +242,7 @@ def _is_given(scene: RunContext, cluster: ClusterUpdatingStatus, held: RolloutBi
 
 
 def _begun_at(held: RolloutBinding, now: datetime) -> datetime | None:
-    """When something was begun on the binding last; None where that is not known, or so much later than ``now`` that it
+    """When something was begun on the binding last; None where that is not known, or so far ahead of ``now`` that it
     tells nothing."""
     found = find_condition(held.binding.status.conditions, ROLLOUT_STARTED)
     at = found.last_transition_time if found else None
@@ -260,8 +255,8 @@ def _without_binding(cluster: ClusterUpdatingStatus) -> str:
 
 
 def stage_after(flight: Flight) -> StageUpdatingStatus:
-    """The stage after the walk: under way if a cluster was started in it, else as it was. A stage that was stopped
-    counts as under way again as soon as a cluster is in flight; upstream waits for the next one to start."""
+    """The stage after the walk: under way if a cluster was started in it or, but for upstream, is in flight, also if it
+    was stopped before; else as it was."""
     stage = replace(flight.stage, clusters=tuple(flight.clusters))
     resumed = not flight.scene.upstream and flight.in_flight > 0
     return flight.marks.stage_started(stage) if flight.any_started or resumed else stage

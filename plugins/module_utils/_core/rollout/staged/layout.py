@@ -62,13 +62,13 @@ def laid_out(
     upstream: bool,
 ) -> StagedUpdateRunStatus:
     """The status with its stages, by the copy of the strategy in it; each selected cluster is in exactly one, in the
-    order of its update: by the sorting label as a whole number, if the stage has one, then by name. A stage may be
-    without clusters. ``run_name`` is in the names of its approval requests (``RUN-before-STAGE``, ``RUN-after-STAGE``).
+    order of its update: by the sorting label as a whole number, if the stage has one, then by name. ``run_name`` is in
+    the names of its approval requests (``RUN-before-STAGE``, ``RUN-after-STAGE``).
 
-    RunRefused names the first thing that is wrong. Stage by stage: its tasks (``invalid-before-stage-tasks``,
-    ``invalid-after-stage-tasks``), its clusters (``invalid-label-selector``, ``cluster-in-several-stages``,
-    ``invalid-sorting-label``), ``invalid-max-concurrency``; last, selected clusters that are in no stage, or not among
-    ``clusters`` (``clusters-not-in-any-stage``). ``upstream`` leaves ``maxConcurrency`` unjudged.
+    RunRefused for the first thing that is wrong, stage by stage ``invalid-before-stage-tasks``,
+    ``invalid-after-stage-tasks``, ``invalid-label-selector``, ``cluster-in-several-stages``, ``invalid-sorting-label``,
+    ``invalid-max-concurrency``, but for upstream; last, selected clusters that are in no stage, or not among
+    ``clusters`` (``clusters-not-in-any-stage``).
     """
     stages = []
     placed: set[str] = set()
@@ -92,8 +92,8 @@ def laid_out(
 
 
 def concurrency(config: StageConfig, clusters: int) -> int:
-    """How many of ``clusters`` may be in flight at once, at least 1: a number as it is, even if there are fewer of
-    them; a percentage is of them and rounds down. ValueError for what is neither."""
+    """How many of ``clusters`` may be in flight at once, at least 1: a number as it is, a percentage of them rounded
+    down. ValueError for what is neither."""
     return max(1, scaled(config.max_concurrency, clusters, round_up=False))
 
 
@@ -141,8 +141,8 @@ def _members(
     placed: t.Container[str],
     status: StagedUpdateRunStatus,
 ) -> list[str]:
-    """Names of the selected clusters that the stage takes, by the sorting label as an integer, then by name. RunRefused
-    for an unusable selector, a sorting label that is no integer, a cluster that an earlier stage has."""
+    """Names of the selected clusters that the stage takes, in their order. RunRefused for an unusable selector, a
+    sorting label that is no integer, a cluster that an earlier stage has."""
     try:
         matches = compile_selector(config.label_selector)
     except ValueError as error:

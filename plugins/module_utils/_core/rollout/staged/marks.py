@@ -60,8 +60,8 @@ def run_waiting(when: str, stage: str) -> Row:
 
 
 def run_stuck(stage: str, clusters: list[str]) -> Row:
-    """Status, reason (``UpdateRunStuck``) and message of the run's condition Progressing when clusters of the stage are
-    waited for too long; it names the first three."""
+    """Status, reason (``UpdateRunStuck``) and message of the run's condition Progressing while clusters of the stage
+    take too long; it names the first three."""
     more = ", ..." if len(clusters) > SHOWN_STUCK else ""
     shown = ", ".join(clusters[:SHOWN_STUCK]) + more
     return (FALSE, "UpdateRunStuck", f"stage {stage} waits too long for {shown}")
@@ -90,8 +90,7 @@ class Marks:
         return self.on_run(status, SUCCEEDED, (TRUE, RUN_DONE, "all stages are done"))
 
     def with_run_failed(self, status: StagedUpdateRunStatus, message: str) -> StagedUpdateRunStatus:
-        """The status of a run that has ended without getting there, Progressing and Succeeded False; ``message`` says
-        why."""
+        """The status of a run that has ended without success: Progressing and Succeeded False; ``message`` says why."""
         status = self.on_run(status, PROGRESSING, (FALSE, RUN_FAILED, "the run has ended"))
         return self.on_run(status, SUCCEEDED, (FALSE, RUN_FAILED, message))
 
@@ -100,12 +99,12 @@ class Marks:
         return replace(stage, conditions=self._put(stage.conditions, PROGRESSING, row))
 
     def stage_started(self, stage: StageUpdatingStatus) -> StageUpdatingStatus:
-        """The stage under way, with Progressing True; the instant at which it began first stays."""
+        """The stage under way, with Progressing True; a start time that it has stays."""
         return self.on_stage(replace(stage, start_time=stage.start_time or self.now), STAGE_STARTED)
 
     def stage_ended(self, stage: StageUpdatingStatus, status: str, reason: str, message: str) -> StageUpdatingStatus:
         """The stage at its end, with its condition Succeeded of this ``status`` (``True``, ``False``) and Progressing
-        False; the instant at which it ended first stays."""
+        False; an end time that it has stays."""
         ended = self.on_stage(replace(stage, end_time=stage.end_time or self.now), (FALSE, reason, message))
         return replace(ended, conditions=self._put(ended.conditions, SUCCEEDED, (status, reason, message)))
 
@@ -123,9 +122,8 @@ class Marks:
 
 
 def run_at_generation(run: ClusterStagedUpdateRun) -> ClusterStagedUpdateRun:
-    """The run with all its conditions counted for its present generation, so that editing the wanted state keeps them
-    valid. Mostly they do so already: then it is the run itself. Else stages are copies, and of each the conditions, the
-    clusters or the tasks of which that is true are the same tuple."""
+    """The run with all its conditions counted for its present generation, so that an edit of the wanted state keeps
+    them valid; the very same object where they are so already."""
     generation, status = run.metadata.generation, run.status
     deletion = status.deletion_stage_status
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The staged update run that gives clusters what an apply has recorded: one that is in the files or recorded and not
-over, or the manifest of a new one by a strategy that is known."""
+over, or the manifest of a new one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Runs = t.Mapping[str, ClusterStagedUpdateRun]
 @dataclass(frozen=True, kw_only=True)
 class NextRun:
     """The name (``run``) of a staged update run of a placement. ``definition`` is the manifest of a run that there is
-    not yet; None for one that is written in the files or recorded."""
+    not yet."""
 
     placement: str
     run: str
@@ -44,10 +44,10 @@ class KnownRuns:
 
 def next_run(placement: PlacementKey, index: int, known: KnownRuns) -> NextRun | None:
     """The run that gives the resource snapshot at ``index``, the latest, to the placement's clusters: the one in the
-    files, or else the one that is recorded, which has not ended and does so; without any, a new one by the strategy of
-    the placement's run that began last, which is not looked for, or else by the only one that the files have in its
-    namespace. A new one is named ``PLACEMENT-1``, or by the next number that is free. None where there are several, or
-    no strategy."""
+    files, or else the recorded one, that has not ended and does so; without any, a new one by the strategy of the
+    placement's run that began last, be there one of that name or not, or else by the only one that the files have in
+    its namespace, named ``PLACEMENT-1``, or by the next number that is free. None where there are several, or no
+    strategy."""
     there = {name: each for name, each in {**known.written, **known.recorded}.items() if _is_of(each, placement)}
     fit = [name for name, each in there.items() if _gives(each, index)]
     own = [name for name in fit if name in known.written]

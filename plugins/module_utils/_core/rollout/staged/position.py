@@ -29,13 +29,10 @@ ALL_DONE = -1
 
 
 def resume(scene: RunContext) -> tuple[RunContext, int]:
-    """The run with its bindings, and the index of the stage whose turn it is.
-
-    The index after the last stage is the delete stage, ALL_DONE means that that is over too. RunRefused if placement,
-    policy, stages or clusters differ from what the run recorded, a stage has failed, or the record contradicts itself,
-    and as of ``with_placement``, ``with_policy``, ``with_bindings`` and ``laid_out``; NotYet as of the second and the
-    third, while the placement is being scheduled anew.
-    """
+    """The run with its bindings, and the index of the stage whose turn it is: that after the last is the delete stage,
+    ALL_DONE means that this is over too. RunRefused if placement, policy, stages or clusters differ from what the run
+    recorded, a stage has failed, or the record contradicts itself, and as of ``with_placement``, ``with_policy``,
+    ``with_bindings`` and ``laid_out``; NotYet as of the second and the third."""
     recorded = scene.status
     today, policy = with_policy(with_placement(scene))
     _compare_origin(recorded, today.status)
@@ -56,8 +53,8 @@ def resume(scene: RunContext) -> tuple[RunContext, int]:
 
 
 def _compare_origin(recorded: StagedUpdateRunStatus, today: StagedUpdateRunStatus) -> None:
-    """Raises RunRefused if apply strategy, policy or the number of clusters that it asks for is no longer what was
-    recorded; for PickAll the number may be any."""
+    """Raises RunRefused if apply strategy, policy or the number of clusters that it asks for (but for PickAll) is no
+    longer what was recorded."""
     if recorded.applied_strategy != today.applied_strategy:
         raise _refused(recorded, "apply-strategy-changed", "the placement's apply strategy has changed")
     if recorded.policy_snapshot_index_used != today.policy_snapshot_index_used:
@@ -68,8 +65,8 @@ def _compare_origin(recorded: StagedUpdateRunStatus, today: StagedUpdateRunStatu
 
 
 def _compare_stage(recorded: StagedUpdateRunStatus, stage: StageUpdatingStatus, fresh: StageUpdatingStatus) -> None:
-    """Raises RunRefused if the stage as laid out today has another name, other types of tasks, or other clusters or
-    another order of them than the recorded one."""
+    """Raises RunRefused if the stage as laid out today has another name, types of tasks, clusters or order of these
+    than the recorded one."""
     if stage.stage_name != fresh.stage_name:
         raise _refused(recorded, "stages-changed", f"stage {stage.stage_name} is now {fresh.stage_name}")
     if _tasks(stage) != _tasks(fresh):
@@ -132,8 +129,8 @@ def _advance(scene: RunContext, index: int, limit: int, updating: int, finished:
 
 
 def _position(scene: RunContext, updating: int, finished: int) -> int:
-    """The index of the stage whose turn it is, as of ``resume``. RunRefused if a cluster has lost the placement since
-    the run began, or the delete stage has failed or is out of turn, or is not there."""
+    """The index of the stage whose turn it is. RunRefused if a cluster has lost the placement since the run began, or
+    the delete stage has failed or is out of turn, or is not there."""
     status = scene.status
     deletion = status.deletion_stage_status
     if deletion is None:

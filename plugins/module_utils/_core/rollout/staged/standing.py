@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How a staged update run and its clusters stand, by their conditions: state in a word (``NotStarted``, ``Running``,
 ``Waiting``, ``Stuck``, ``Stopping``, ``Stopped``, ``Succeeded``, ``Failed``), message, counts, in flight since when,
-when it began, and which newer run has made a failed one good."""
+and which newer run has made a failed one good."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ _STATES = {
 
 def state_of(run: ClusterStagedUpdateRun) -> str:
     """Where a staged update run stands: ``NotStarted``, ``Running``, ``Waiting``, ``Stuck``, ``Stopping``, ``Stopped``,
-    ``Succeeded`` or ``Failed``, which it also is if it could not begin. A ``Succeeded`` that is Unknown counts as
-    Failed, too. Without any progress it is ``NotStarted`` until it has begun (``Initialized`` that is Unknown counts as
-    that, unlike in ``begun_at``), and while only ``Initialize`` is wanted, else ``Running``, as with a reason of
-    progress that is not ours."""
+    ``Succeeded`` or ``Failed``, which it also is if it could not begin, or ``Succeeded`` is Unknown. Without any
+    progress it is ``NotStarted`` until ``Initialized`` is there, and while only ``Initialize`` is wanted, else
+    ``Running``, as with a reason of progress that is not ours."""
     conditions = run.status.conditions
     begun, ended = find_condition(conditions, INITIALIZED), find_condition(conditions, "Succeeded")
     if ended is not None:
@@ -48,16 +47,15 @@ def state_of(run: ClusterStagedUpdateRun) -> str:
 
 
 def message_of(run: ClusterStagedUpdateRun) -> str:
-    """The message of the condition that tells where it stands, as of ``progress_of``, or else of Initialized; empty for
-    a run without any."""
+    """The message of the condition as of ``progress_of``, or else of Initialized; empty for a run without any."""
     found = progress_of(run.status.conditions) or find_condition(run.status.conditions, INITIALIZED)
     return found.message if found else ""
 
 
 def message_for_people(run: ClusterStagedUpdateRun) -> str:
-    """The message of the run as of ``message_of``, for people, with instants in UTC. While clusters are in flight since
-    a known instant, a Running run tells the first three of them and since when the first is, instead; one that is Stuck
-    or Stopping tells since when behind its message, and one that is Stopping which they are."""
+    """The message of the run as of ``message_of``, with instants in UTC. While clusters are in flight since a known
+    instant, a Running run tells the first three of them and the earliest instant instead; one that is Stuck or Stopping
+    tells that instant behind its message, and one that is Stopping which they are."""
     message, state, deletion = message_of(run), state_of(run), run.status.deletion_stage_status
     stages = (*run.status.stages_status, *((deletion,) if deletion else ()))
     flying = [each for stage in stages for each in stage.clusters if cluster_state(each.conditions) == "begun"]
@@ -70,20 +68,19 @@ def message_for_people(run: ClusterStagedUpdateRun) -> str:
 
 
 def in_flight_since(cluster: ClusterUpdatingStatus) -> datetime | None:
-    """When the cluster's turn began; None unless that is known, and it is not over."""
+    """When the cluster's turn began; None unless that is known, and its turn is not over."""
     begun = find_condition(cluster.conditions, "Started")
     return begun.last_transition_time if begun and cluster_state(cluster.conditions) == "begun" else None
 
 
 def progress_of(conditions: tuple[Condition, ...]) -> Condition | None:
-    """The condition of a run or stage that tells how far it is: its end, or else its progress; None if it has
-    neither."""
+    """The condition of a run or stage that tells how far it is: its end, or else its progress."""
     return find_condition(conditions, "Succeeded") or find_condition(conditions, "Progressing")
 
 
 def cluster_state(conditions: tuple[Condition, ...]) -> str:
-    """Where a cluster of a staged update run stands: ``done`` or ``failed`` (a ``Succeeded`` that is Unknown, too),
-    else ``begun`` with ``Started`` of whatever status; empty for one whose turn has not come."""
+    """Where a cluster of a staged update run stands: ``done`` or ``failed`` (also where ``Succeeded`` is Unknown), else
+    ``begun`` with ``Started`` of whatever status; empty for one whose turn has not come."""
     ended = find_condition(conditions, "Succeeded")
     if ended is not None:
         return "done" if ended.status == TRUE else "failed"
@@ -93,8 +90,8 @@ def cluster_state(conditions: tuple[Condition, ...]) -> str:
 @dataclass(frozen=True, kw_only=True)
 class RunStanding:
     """How far a staged update run is; ``name`` and ``placement`` as keys write them, ``state`` and ``message`` as of
-    ``standing_of``. Stages and clusters are counted once its stages are laid out, those that leave with them, which was
-    at ``begun_at``, None before; clusters that failed are not among ``clusters_done``."""
+    ``standing_of``. Stages and clusters, those that leave among them, are counted once its stages are laid out, which
+    was at ``begun_at``; clusters that failed are not among ``clusters_done``."""
 
     name: str
     placement: str
@@ -129,7 +126,7 @@ def begun_at(run: ClusterStagedUpdateRun) -> datetime | None:
 def standing_of(run: ClusterStagedUpdateRun, runs: t.Collection[ClusterStagedUpdateRun] = ()) -> RunStanding:
     """Where a staged update run stands, in numbers, with its state as of ``state_of``; a deletion stage without
     clusters is none. The message begins with what others of the ``runs`` have done since: of one that failed, which has
-    made it good, and else of one that has begun and not succeeded, which was the last to begin, and may have taken
+    made it good; else, of one that has begun and not succeeded, which was the last to begin since, and may have taken
     clusters."""
     deletion = run.status.deletion_stage_status
     stages = (*run.status.stages_status, *((deletion,) if deletion and deletion.clusters else ()))
@@ -151,19 +148,18 @@ def standing_of(run: ClusterStagedUpdateRun, runs: t.Collection[ClusterStagedUpd
 def made_good_by(
     run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun]
 ) -> ClusterStagedUpdateRun | None:
-    """Of the ``runs`` the one that has made good what this one left, the last of several: this one failed, and that one
-    is of the same placement, has begun after it, and has succeeded, so that its clusters hold what was given later.
-    When it ended says nothing: an older run fails, ``superseded``, long after the newer one has succeeded. One that
-    could not begin counts as begun when that was found. None without, and where either is not known."""
+    """Of the ``runs`` the last that has made good what this one left: this one failed, and that one is of the same
+    placement, has begun after it, and has succeeded. When it ended says nothing: an older run fails, ``superseded``,
+    long after the newer one has succeeded. One that could not begin counts as begun when that was found. None without,
+    and where either instant is not known."""
     if state_of(run) != FAILED:
         return None
     return newer_run(run, (each for each in runs if state_of(each) == SUCCEEDED))
 
 
 def newer_run(run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun]) -> ClusterStagedUpdateRun | None:
-    """Of the ``runs`` the last of the same placement that has begun after this one began, or was found unable to, the
-    last by name where several began at once; None without, and where that is not known. It is what goes on, or is tried
-    again, where this one has failed."""
+    """Of the ``runs`` the last of the same placement that has begun after this one began, or was found unable to; None
+    without, and where that is not known."""
     tried = find_condition(run.status.conditions, INITIALIZED)
     since = tried.last_transition_time if tried else None
     later = [

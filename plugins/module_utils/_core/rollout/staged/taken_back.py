@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Clusters that no longer hold what a staged update run that succeeded has given them, though no newer run has come to
-them, and what they hold instead: KubeFleet carries an older run on that was overtaken, and never looks at the newer one
+them, and what they hold instead: KubeFleet carries on an older run that was overtaken, and never looks at the newer one
 again."""
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def no_longer_held_text(
 ) -> str:
     """Which clusters no longer hold what the run gave them, what they hold instead, and which of the ``runs`` has given
     that, where it is known; empty for none, and for a run that has not succeeded. At most three clusters of one case
-    are named, others counted. Runs and ``bindings`` are those of its placement. A cluster that a run has come to which
-    began later is passed over, and so is one that is not bound, or to nothing."""
+    are named, others counted. Runs and ``bindings`` are those of its placement. Clusters to which a run has come that
+    began later are passed over, and those that are not bound, or to nothing."""
     began = begun_at(run)
     if state_of(run) != SUCCEEDED or began is None:
         return ""
@@ -69,8 +69,7 @@ def _words(snapshot: str, index: str) -> str:
 
 
 def _taker(cluster: ClusterUpdatingStatus, begun: Begun) -> str:
-    """The run that was the last of those that have ``begun`` this cluster after its own had; empty where none is known
-    to have."""
+    """The run that was the last to have ``begun`` this cluster after its own had; empty where none is known."""
     mine = started_at(cluster)
     found = [(at, str(each.key)) for at, each in begun if mine and at > mine]
     return max(found)[1] if found else ""

@@ -43,7 +43,7 @@ from .world import (
 @dataclass(frozen=True, kw_only=True)
 class Tasks:
     """The stage after a look at its tasks, and the ``actions`` that ask for approvals and take them. ``wake_at`` is
-    when the last wait ends, None if there is none to end."""
+    when the timed wait ends, if there is one."""
 
     stage: StageUpdatingStatus
     passed: bool
@@ -69,8 +69,8 @@ def tasks_before_stage(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
 def tasks_after_stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> Tasks:
     """The stage after a look at the tasks behind it, once all its clusters are done: they run side by side, and all
     must pass (one of an unknown type does); approvals, and RunRefused, as of ``tasks_before_stage``. A timed wait
-    begins with the first look, in upstream with the stage's last change of Progressing. ValueError for a time that is
-    no duration above zero, IndexError for a task that ``config`` does not have."""
+    begins with the first look, in upstream with the stage's last change of Progressing, so that a stop begins it anew.
+    Of a timed wait ValueError for a time that is no duration above zero, IndexError if ``config`` does not have it."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
     passed, wake_at = True, None
@@ -96,8 +96,7 @@ def tasks_after_stage(scene: RunContext, stage: StageUpdatingStatus, config: Sta
 
 def owed_acceptances(scene: RunContext) -> tuple[Action, ...]:
     """The acts that are still owed to approvals: ``AcceptApproval``, in the order of the stages, for each that is
-    recorded as taken while its request does not say so, since who took it ended before it could; none for a request
-    that is gone, none where the scene is ``upstream``."""
+    recorded as taken while its request does not say so, since who took it ended before it could; none for upstream."""
     requests = {each.name: each for each in scene.world.approvals}
     taken = (
         task.approval_request_name
@@ -143,11 +142,8 @@ def _says(request: ClusterApprovalRequest, kind: str) -> bool:
 def _wait(
     scene: RunContext, stage: StageUpdatingStatus, task: StageTaskStatus, config: StageConfig, index: int
 ) -> tuple[StageTaskStatus, datetime | None]:
-    """The task, and when its wait ends, None once it is over. The wait begins when the last cluster is done, which the
-    task remembers. Errors as of ``tasks_after_stage``.
-
-    Upstream takes the stage's last change of Progressing for that, so that a stop begins the wait anew.
-    """
+    """The task, which remembers when its wait began, and when that ends, None once it is over. Errors as of
+    ``tasks_after_stage``."""
     marks = Marks(scene.generation, scene.now)
     if scene.has_status(task.conditions, WAIT_TIME_ELAPSED):
         return task, None

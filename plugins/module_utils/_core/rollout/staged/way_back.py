@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The way back from a staged update run: which snapshot its clusters held before it (``resourceSnapshotIndex``), and
-the manifest of the run that gives that back, does the same once more, or brings what was mended."""
+"""The way back (rollback) from a staged update run: which snapshot its clusters held before it
+(``resourceSnapshotIndex``), and the manifest of the run that gives that back, does the same once more, or brings what
+was mended."""
 
 from __future__ import annotations
 
@@ -24,9 +25,8 @@ AGAIN, BACK, MENDED = "again", "back", "mended"
 
 def index_before(run: ClusterStagedUpdateRun, bindings: t.Iterable[RolloutBinding]) -> str:
     """The ``resourceSnapshotIndex`` of the snapshot, other than the run's, that most clusters are known to hold, by the
-    ``bindings`` of its placement; the later of two that are held by as many. What those that hold all of the run's held
-    before it is not recorded. Empty where the run has given nothing to any cluster, none is to hold its snapshot any
-    more, or none holds another."""
+    ``bindings`` of its placement; the later of two that are held by as many. Empty where the run has given nothing to
+    any cluster, none is to hold its snapshot any more, or none holds another."""
     used, found = int64(run.status.resource_snapshot_index_used), tuple(bindings)
     begun = any(cluster_state(each.conditions) for stage in run.status.stages_status for each in stage.clusters)
     if not begun or all(snapshot_index(each.content.resource_snapshot) != used for each in found):
@@ -38,9 +38,8 @@ def index_before(run: ClusterStagedUpdateRun, bindings: t.Iterable[RolloutBindin
 
 def run_after(run: ClusterStagedUpdateRun, suffix: str, index: str) -> Manifest:
     """The manifest of a run of the same placement by the same strategy, named after this one with ``-suffix``, cut to
-    fit, that gives the snapshot at ``index``, the latest where that is empty, and keeps the terms of approvals that
-    this one keeps. It names no state, so that it only begins (Initialize). Whether another run has that name is not
-    asked."""
+    fit, that gives the snapshot at ``index``, the latest where that is empty, and keeps this one's terms of approvals.
+    It names no state, so that it only begins (Initialize). Whether there is a run of that name is not asked."""
     spec = {
         "placementName": run.spec.placement_name,
         "stagedRolloutStrategyName": run.spec.staged_rollout_strategy_name,

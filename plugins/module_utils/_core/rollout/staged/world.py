@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a staged update run sees when it decides, its acts (bind, mark started, delete, ask for, accept or delete
-approvals) with the names of their operations, why it ends or has to wait, what it gives a cluster, and the world once
-acts are done, new approval requests in it."""
+approvals), why it ends or has to wait, what it gives a cluster, and the world once acts are done."""
 
 from __future__ import annotations
 
@@ -47,13 +46,11 @@ BEFORE_STAGE, AFTER_STAGE = "beforeStage", "afterStage"
 @dataclass(frozen=True, kw_only=True)
 class ObservedState:
     """Everything that belongs to the run's placement; ``placement`` and ``strategy`` are None where there is none of
-    the name that the run has.
-
-    ``resource_snapshots`` are the metadata of all parts, the one of the live resources among them and labelled latest.
-    ``overrides`` are those that apply to the resources of this run. ``approvals`` are requests whose approvals, if they
-    have one, count: whoever reads them has judged that. ``runs`` are the other runs. ``upstream`` brings back all that
-    KubeFleet does by accident, its order of acting before recording, and its times of looking again.
-    """
+    the name that the run has. ``resource_snapshots`` are the metadata of all parts, the one of the live resources among
+    them and labelled latest. ``overrides`` are those that apply to the resources of this run. ``approvals`` are
+    requests whose approvals, if they have one, count: whoever reads them has judged that. ``runs`` are the other runs.
+    ``upstream`` brings back all that KubeFleet does by accident, its order of acting before recording, and its times of
+    looking again."""
 
     placement: ClusterResourcePlacement | None
     strategy: ClusterStagedUpdateStrategy | None
@@ -69,8 +66,7 @@ class ObservedState:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterInFlight:
-    """The cluster's turn has begun in a stage, and is not over. Its name is that of the act that begins it; names of
-    operations are unique within a run."""
+    """The cluster's turn has begun in a stage, and is not over. Its name is that of the act that begins it."""
 
     stage: str
     cluster: str
@@ -174,8 +170,7 @@ class RunFailure:
 
 
 class RunRefused(Exception):
-    """The staged update run cannot begin or go on, ever; ``failure`` says why, as a code and a sentence. ``status`` is
-    how far it got."""
+    """The staged update run cannot begin or go on, ever; ``failure`` says why. ``status`` is how far it got."""
 
     def __init__(self, failure: RunFailure, status: StagedUpdateRunStatus) -> None:
         """``status`` is that of the run as far as it got; the text is the failure's message."""
@@ -197,7 +192,7 @@ class NotYet(Exception):
 @dataclass(frozen=True, kw_only=True)
 class RunContext:
     """A staged update run, its world and the instant; ``selected`` and ``leaving`` are the bindings to update and to
-    delete, empty until ``with_bindings`` has found them. ``upstream`` as of ``ObservedState``."""
+    delete, empty until ``with_bindings`` has found them."""
 
     run: ClusterStagedUpdateRun
     world: ObservedState
@@ -217,18 +212,18 @@ class RunContext:
         return self.run.status
 
     def has_status(self, conditions: tuple[Condition, ...], kind: str, status: str = TRUE) -> bool:
-        """Whether the first condition of the type has this status at the run's present generation; False without one.
-        What clusters hold is not asked."""
+        """Whether the first condition of the type has this status at the run's present generation; False without
+        one."""
         return status_is(conditions, kind, self.generation, status)
 
     def content(self, cluster: ClusterUpdatingStatus) -> Content:
-        """What the cluster is to hold: the resources that the run has recorded (index 0 where it has none), with the
-        overrides that were resolved when it began."""
+        """What the cluster is to hold: the resources that the run has recorded, with the overrides that were resolved
+        when it began."""
         return given_content(self.run, cluster)
 
     def binding_names_content(self, held: RolloutBinding, cluster: ClusterUpdatingStatus) -> bool:
-        """Whether the binding names what the run wants there, and its apply strategy; whether it is bound and has
-        begun is asked for apart."""
+        """Whether the binding names what the run wants there, and its apply strategy; not whether it is Bound and has
+        begun."""
         strategy = held.binding.spec.apply_strategy
         return held.content == self.content(cluster) and strategy == self.status.applied_strategy
 
@@ -238,7 +233,8 @@ class RunContext:
 
 
 def given_content(run: ClusterStagedUpdateRun, cluster: ClusterUpdatingStatus) -> Content:
-    """What the run gives the cluster, as of ``RunContext.content``, whether it has come to the cluster or not."""
+    """What the run gives the cluster, whether it has come to it or not; of index 0 where it has recorded no
+    resources."""
     index = int64(run.status.resource_snapshot_index_used) or 0
     return Content(
         resource_snapshot=resource_snapshot_name(run.spec.placement_name, index),
@@ -252,8 +248,8 @@ def carried_out(
     run: ClusterStagedUpdateRun, world: ObservedState, actions: t.Iterable[Action], now: datetime
 ) -> ObservedState:
     """The world once the actions are done at ``now``, as an executor leaves it and a forecast assumes it; bindings by
-    name. A request that is there already is not made anew; a ClusterInFlight alone does nothing. The ``world`` given
-    stays as it is. KeyError for a binding, or a request to be accepted, that there is not."""
+    name. A request that is there already is not made anew. KeyError for a binding, or a request to be accepted, that
+    there is not."""
     held = {each.name: each for each in world.bindings}
     approvals = {each.name: each for each in world.approvals}
     for action in actions:
@@ -273,8 +269,8 @@ def carried_out(
 
 
 def approval_request(run: ClusterStagedUpdateRun, action: RequestApproval) -> ClusterApprovalRequest:
-    """The approval request of a stage: the object that people approve by setting its condition Approved. It has no
-    status yet; its kind is ApprovalRequest for a run with a namespace."""
+    """The approval request of a stage, without a status: people approve it by its condition Approved. It is an
+    ApprovalRequest for a run with a namespace."""
     made = ApprovalRequest if run.key.namespace else ClusterApprovalRequest
     return made(
         api_version=run.api_version,
@@ -289,8 +285,8 @@ def approval_request(run: ClusterStagedUpdateRun, action: RequestApproval) -> Cl
 
 
 def accepted(request: ClusterApprovalRequest, now: datetime) -> ClusterApprovalRequest:
-    """The approval request with the condition that its approval was taken, for its present generation: at ``now``,
-    unless it was taken before."""
+    """The approval request with ApprovalAccepted True for its present generation, since ``now`` unless it was True
+    before."""
     row = (TRUE, "ApprovalRequestApprovalAccepted", "the run took the approval, which can no longer be withdrawn")
     conditions = set_condition(request.status.conditions, APPROVAL_ACCEPTED, row, request.metadata.generation, now)
     return replace(request, status=replace(request.status, conditions=conditions))

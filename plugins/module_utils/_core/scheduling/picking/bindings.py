@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The bindings of one placement while it is scheduled (KubeFleet scheduler): how new ones are named, held under a
-policy, dropped, re-used, their finalizer taken off, and every change to that; ``state-not-remembered``."""
+policy, dropped, re-used, their finalizer taken off (``state-not-remembered``)."""
 
 from __future__ import annotations
 
@@ -67,11 +67,10 @@ class Taken:
 class Bindings:
     """The bindings, changed in memory only. At first each is one of, first match wins: deleting (its finalizer goes),
     unscheduled, dangling (its cluster is gone, leaving or evacuated, so it is unscheduled), obsolete (made for another
-    policy), current. The last two and ``unscheduled`` are lists of names, sorted at first; deleting and dangling ones
-    are in none, so that they are not re-used. Of several current and obsolete ones of a cluster all but one are dropped
-    at once, a current one staying before an obsolete and a Bound one before a Scheduled; with ``asked.upstream`` all
-    stay. ``by_name`` has all bindings as they are by now, ``changes`` and
-    ``findings`` what was done and found so far, the oldest first."""
+    policy), current. ``unscheduled``, ``obsolete`` and ``current`` are lists of names; deleting and dangling ones are
+    in none, so that they are not re-used. Of several current and obsolete ones of a cluster one stays, a current before
+    an obsolete and a Bound before a Scheduled; for upstream all. ``by_name`` has all bindings as they are by now,
+    ``changes`` and ``findings`` what was done and found so far."""
 
     def __init__(self, asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]) -> None:
         self.asked = asked
@@ -87,8 +86,7 @@ class Bindings:
             self._drop_doubles()
 
     def _classify(self, name: str, binding: ClusterResourceBinding) -> None:
-        """Puts the binding where it belongs, as the class says: its finalizer goes, it is dropped, with a mark if its
-        cluster is evacuated, or its name is listed."""
+        """Puts the binding where it belongs, as the class says; a dropped one of an evacuated cluster gets a mark."""
         if binding.metadata.deletion_timestamp is not None:
             self._release(binding)
         elif binding.spec.state == UNSCHEDULED:
@@ -113,8 +111,8 @@ class Bindings:
         self.drop_listed(doubles)
 
     def net_changes(self) -> tuple[BindingChange, ...]:
-        """One change for each binding, the last that was made to it, in the order in which they were touched first;
-        unscheduled and then restored is the same as rebased."""
+        """One change for each binding that was changed, the last that was made to it, in the order in which they were
+        touched first; unscheduled and then restored is rebased."""
         net: dict[str, BindingChange] = {}
         for change in self.changes:
             before = net.get(change.binding)
@@ -128,14 +126,13 @@ class Bindings:
         return sorted(name for name in self.current if self.by_name[name].spec.state == state)
 
     def clusters(self, names: t.Iterable[str]) -> int:
-        """The clusters that bindings point at, as a bit set. KeyError for one that is not in the index."""
+        """The clusters that bindings point at, as a bit set by position. KeyError for one that is not in the index."""
         index = self.asked.index
         return bitset.of([index.positions[self._cluster(name)] for name in names], index.size)
 
     def drop(self, names: t.Iterable[str], marks: t.Mapping[str, str] = EMPTY) -> None:
-        """Marks the bindings as Unscheduled, in annotations the state before, and ``marks``. With ``asked.upstream``
-        all other annotations are lost. Lists such as ``current`` stay as they are. KeyError for a name that there is
-        not."""
+        """Marks the bindings as Unscheduled, with ``marks`` and the state before in annotations; with
+        ``asked.upstream`` all others are lost. The lists, such as ``current``, stay as they are."""
         for name in names:
             binding = self.by_name[name]
             remembered = {**marks, PREVIOUS_STATE: binding.spec.state}
@@ -149,7 +146,7 @@ class Bindings:
             self._note(name, DROPPED)
 
     def drop_listed(self, names: t.Sequence[str]) -> None:
-        """Drops these of the current and obsolete bindings, which are then among the unscheduled ones."""
+        """Drops these of the current and obsolete bindings, which are then in ``unscheduled``."""
         self.drop(names)
         gone = set(names)
         self.current = [name for name in self.current if name not in gone]
@@ -157,8 +154,9 @@ class Bindings:
         self.unscheduled = sorted([*self.unscheduled, *names])
 
     def leave_doubles(self, clusters: t.Container[str]) -> None:
-        """Leaves bindings as they are, as upstream's PickFixed does: of these ``clusters`` all that are not current
-        where one is, else all but one: the last obsolete one by name, without one the last unscheduled one."""
+        """Takes bindings that stay as they are, as upstream's PickFixed does, off the lists: of these ``clusters`` all
+        that are not current where one is, else all but the last obsolete one by name, or without one the last
+        unscheduled one."""
         others = [*self.unscheduled, *self.obsolete]
         one_of = {self._cluster(name): name for name in (*others, *self.current)}
         left = {name for name in others if self._cluster(name) in clusters and one_of[self._cluster(name)] != name}
@@ -166,13 +164,13 @@ class Bindings:
         self.unscheduled = [name for name in self.unscheduled if name not in left]
 
     def take(self, picks: t.Sequence[Pick]) -> Taken:
-        """Has bindings hold the picked clusters, which no current binding may hold: the old ones (obsolete or
-        unscheduled), or else new ones. Other obsolete ones are dropped. Nothing is written but here in memory.
+        """Has bindings hold the picked clusters, which no current binding may hold: old ones (obsolete or unscheduled),
+        or else new ones. Other obsolete ones are dropped.
 
-        A cluster with an obsolete binding and unscheduled ones gets none of these, one without obsolete ones the first
-        of them by name. Upstream patches all, and fails where the state before Unscheduled is not recorded (FleetError
-        ``state-not-remembered``). Here that is one of ``findings``, and what the binding holds tells the state.
-        Upstream also fails (``invalid-name``) where a new binding's name would have a dot.
+        A cluster with an obsolete binding gets no unscheduled one, one without the first unscheduled one by name;
+        upstream patches all. A state before Unscheduled that is not recorded (``state-not-remembered``) is one of
+        ``findings``, and told by what the binding holds; upstream fails (FleetError). Upstream also fails
+        (``invalid-name``) where a new binding's name would have a dot.
         """
         wanted = {pick.cluster: pick for pick in picks}
         rebase = [name for name in self.obsolete if self._cluster(name) in wanted]
@@ -248,8 +246,8 @@ class Bindings:
         return name
 
     def _hold(self, name: str, pick: Pick, state: str, what: str) -> None:
-        """Makes an old binding hold the picked cluster in that ``state``, under the current policy. ``what`` is the
-        change that is noted; RESTORED takes the marks of being Unscheduled off, not with ``asked.upstream``."""
+        """Makes an old binding hold the picked cluster in that ``state``, under the current policy; RESTORED takes the
+        marks of being Unscheduled off, but for upstream."""
         binding = self.by_name[name]
         metadata = binding.metadata
         if what == RESTORED and not self.asked.upstream:
@@ -265,9 +263,8 @@ class Bindings:
         self._note(name, what)
 
     def _remembered(self, name: str) -> str:
-        """The state before Unscheduled. Where none is remembered, which is a finding, the resources held tell it: Bound
-        with some, else Scheduled; with ``asked.upstream`` FleetError ``state-not-remembered``, and any text is a
-        state."""
+        """The state before Unscheduled. Where none is remembered, which is a finding, Bound if it holds resources, else
+        Scheduled; for upstream FleetError ``state-not-remembered``, and any text is a state."""
         binding = self.by_name[name]
         state = binding.metadata.annotations.get(PREVIOUS_STATE)
         if state in (SCHEDULED, BOUND) or (state and self.asked.upstream):
@@ -281,8 +278,8 @@ class Bindings:
 
 
 def binding_name(namespace: str, placement: str, cluster: str, snapshot: str, taken: t.Container[str]) -> str:
-    """The name of a new binding, ``<placement>-<cluster>-<8 hex>``, at most 63 characters; the same for equal inputs,
-    never one of ``taken``."""
+    """The name of a new binding, ``<placement>-<cluster>-<8 hex>``, with both cut so that it has at most 63 characters;
+    the same for equal inputs, never one of ``taken``."""
     attempt = 0
     while True:
         seed = "\n".join((namespace, placement, cluster, snapshot, str(attempt)))

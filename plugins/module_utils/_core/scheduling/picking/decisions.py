@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scheduling decisions, one line for a cluster: what a cycle saw, the one reason for which it refused a cluster that
-several rules refuse, and the limited list (1000, and 20 that were not picked) that KubeFleet puts into the status of a
-policy snapshot."""
+"""Scheduling decisions, one line for a cluster: what a cycle saw, the one reason for which it refused a cluster, and
+the limited list (1000, and 20 that were not picked) that KubeFleet puts into the status of a policy snapshot."""
 
 from __future__ import annotations
 
@@ -27,8 +26,8 @@ MOST_DECISIONS, MOST_UNSELECTED = 1000, 20
 @dataclass(frozen=True)
 class PickDecision:
     """``outcome`` is picked, scored (passed, but the score was too low, or no more are needed), filtered, ineligible or
-    not-found; in explanations not-named and gone, too. ``score`` is None where nothing was scored, ``refusal`` for one
-    that is picked, which has a ``note`` in its place."""
+    not-found; in explanations not-named and gone, too. ``score`` is None where nothing was scored; a picked one has a
+    ``note`` in place of a ``refusal``."""
 
     cluster: str
     outcome: str
@@ -48,7 +47,7 @@ class PickDecision:
 
     @property
     def reason(self) -> str:
-        """Why it is not picked, as a sentence without a full stop; for a picked one the note on that."""
+        """Why it is not picked, without a full stop; for a picked one the note on that."""
         return self.refusal.sentence if self.refusal else self.note
 
     def as_cluster_decision(self) -> ClusterDecision:
@@ -60,8 +59,8 @@ class PickDecision:
 
 @dataclass(frozen=True)
 class CycleView:
-    """What one cycle saw. ``ranking`` holds who passed and was not picked; without one, nothing was scored. ``spread``
-    is None without constraints."""
+    """What one cycle saw. ``ranking`` holds who passed and was not picked; None where nothing was scored. ``spread`` is
+    None where no constraint was asked."""
 
     index: FleetIndex
     profile: Profile
@@ -69,8 +68,8 @@ class CycleView:
     spread: TopologySpread | None = None
 
     def filtered(self) -> t.Iterator[tuple[int, ClusterBlocker]]:
-        """Position and refusal of each cluster that a filter refuses, holders among them, and of each candidate left
-        that a spread constraint refuses; in name order."""
+        """By name, position and refusal of each cluster that a filter refuses, holders among them, and of each
+        candidate left that a spread constraint refuses."""
         late = self.ranking.refused(self.spread) if self.ranking else 0
         refused = self.index.everyone & ~self.profile.passing | late
         while refused:
@@ -82,22 +81,21 @@ class CycleView:
                 yield position, refusal
 
     def refusal(self, position: int) -> ClusterBlocker | None:
-        """The first refusal of the cluster at a position, by a filter or a spread constraint; None if nothing refuses
-        it. Same placement affinity is not asked."""
+        """The first refusal of the cluster at a position by a filter or a spread constraint; None if nothing refuses
+        it."""
         early = self.profile.refusal(position)
         return early or (self.spread.refusal(position) if self.spread else None)
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
-        """Everything that refuses the cluster at a position, in the order in which it is asked. Same placement affinity
-        is not asked."""
+        """Everything that filters and spread constraints have against the cluster at a position, in this order."""
         yield from self.profile.blockers(position)
         if self.spread:
             yield from self.spread.blockers(position)
 
 
 def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[PickDecision]:
-    """The picked decisions that the bindings of these names record, in their order; of the first 1000. KeyError for a
-    name that ``book`` does not have."""
+    """The picked decisions that the first 1000 of these bindings record, in their order. KeyError for an unknown
+    name."""
     rows = []
     for name in names[:MOST_DECISIONS]:
         spec = book.by_name[name].spec
@@ -108,10 +106,8 @@ def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[PickDecision]:
 
 def limited(selected: list[PickDecision], look: CycleView | None, *, upstream: bool) -> tuple[PickDecision, ...]:
     """At most 1000 decisions: the selected ones first, then up to 20 others, the best scored and then filtered ones by
-    name. Without a ``look`` the selected ones alone.
-
-    Upstream's limit counts holders in the list of filtered clusters although it does not list them.
-    """
+    name. Without a ``look`` the selected ones alone. Upstream's limit counts holders that a filter refuses although it
+    does not list them."""
     if look is None or len(selected) >= MOST_DECISIONS:
         return tuple(selected[:MOST_DECISIONS])
     room = min(MOST_UNSELECTED, MOST_DECISIONS - len(selected))
@@ -131,13 +127,12 @@ def limited(selected: list[PickDecision], look: CycleView | None, *, upstream: b
 
 
 def by_score(decisions: t.Iterable[PickDecision]) -> dict[ClusterScore, str]:
-    """By score the name of the last, in the order given, of the clusters that are picked with it; those picked without
-    one are left out."""
+    """By score the last of the clusters that are picked with it, in the order given."""
     return {each.score: each.cluster for each in decisions if each.selected and each.score}
 
 
 def scored(name: str, score: ClusterScore, equal: str = "") -> PickDecision:
-    """A cluster that could have been picked, and that others stand before: with higher scores, or, where ``equal``
+    """A cluster that could have been picked, but that others stand before: with higher scores, or, where ``equal``
     names the last of them, with the same one."""
     details = {"spread": score.priority_score, "affinity": score.affinity_score}
     blocker = ClusterBlocker(NOT_ENOUGH_SCORE, NOT_ENOUGH_SCORE, details)

@@ -19,12 +19,10 @@ from .decisions import CycleView, PickDecision
 class PickResult:
     """``selected`` in upstream's order: of PickFixed the named clusters that can be placed, else the first 1000 of the
     ``count`` that hold the placement; ``unplaced`` are names of PickFixed that cannot be placed, ineligible ones before
-    those that are not found.
-
-    ``wanted`` is how many are asked for, of PickAll ``count``. ``written`` is False where upstream leaves the recorded
-    status alone. ``look`` is None where no filter was asked. ``held_before`` are those that PickN picked, in that
-    order, each with the clusters that held the placement when its cycle began, as a bit set.
-    """
+    those that are not found. ``wanted`` is how many are asked for, of PickAll ``count``. ``written`` is False where
+    upstream leaves the recorded status alone. ``look`` is None where no filter was asked. ``held_before`` are those
+    that PickN picked, in that order, each with the clusters that held the placement when its cycle began, as a bit
+    set."""
 
     selected: list[PickDecision]
     count: int
@@ -40,13 +38,13 @@ class PickResult:
 
 def take_in_order(book: Bindings, picks: t.Sequence[Pick]) -> list[str]:
     """Has bindings in ``book`` hold the picks, as of ``Bindings.take``, and gives the names of all that hold the
-    placement then, as ``order_of`` does. FleetError as of ``Bindings.take``."""
+    placement then, as of ``order_of``."""
     return order_of(book, book.take(picks))
 
 
 def order_of(book: Bindings, taken: Taken) -> list[str]:
-    """Names of the bindings in ``book`` as a cycle reports them that has just ``taken`` some: new, re-used, then those
-    that were there, Scheduled before Bound."""
+    """Names of the current bindings in ``book``, as a cycle that has just ``taken`` some reports them: new, re-used,
+    then the others, Scheduled before Bound."""
     anew = {*taken.created, *taken.patched}
     before = (name for state in (SCHEDULED, BOUND) for name in book.in_state(state))
     return [*taken.created, *taken.patched, *(name for name in before if name not in anew)]

@@ -17,12 +17,12 @@ def with_new_homes(
     before: t.Iterable[ClusterResourceBinding], after: t.Sequence[ClusterResourceBinding], anew: t.Container[str]
 ) -> tuple[ClusterResourceBinding, ...]:
     """``after``, in its order, with a mark on each binding whose cluster takes the place of an evacuated one that has
-    its binding still. ``before`` are the bindings as they were: a mark stays only if its cluster was evacuated there
-    already.
+    its binding still. A mark stays if the cluster it names was evacuated in ``before``, the bindings as they were, too:
+    an older one is of another evacuation.
 
-    ``anew`` has the names of bindings that were picked just now. In the order of their names they become new homes of
-    the evacuated clusters without one, as far as there are some: first of those that were no new home themselves, each
-    group by name. All other marks are taken off, so are those on bindings that are Unscheduled or being deleted.
+    ``anew`` has the names of bindings that were picked just now. By name they become new homes of the evacuated
+    clusters without one: first of those that were no new home themselves, each group by name. All other marks are taken
+    off, as are those on bindings that are Unscheduled or being deleted.
     """
     leaving = {each.spec.target_cluster for each in after if _is_evacuated(each)}
     if not leaving and not any(INSTEAD_OF in each.metadata.annotations for each in after):
@@ -42,14 +42,14 @@ def with_new_homes(
 def without_taken_marks(
     bindings: t.Iterable[ClusterResourceBinding], others: t.Iterable[ClusterResourceBinding]
 ) -> tuple[ClusterResourceBinding, ...]:
-    """The ``bindings``, in their order, without the mark of those that stand in for a cluster for which one of the
-    ``others`` does so too: two would be waited for."""
+    """The ``bindings`` without the mark of those whose cluster stands in for one for which one of the ``others`` does
+    so too: two would be waited for."""
     taken = {replaced_cluster_of(each) for each in others if _is_live(each)}
     return tuple(_marked(each, "") if replaced_cluster_of(each) in taken else each for each in bindings)
 
 
 def replaced_cluster_of(binding: ClusterResourceBinding) -> str:
-    """The evacuated cluster in whose place the binding's cluster was picked; empty for none."""
+    """The cluster in whose place, as it was evacuated, the binding's cluster was picked; empty for none."""
     return binding.metadata.annotations.get(INSTEAD_OF, "")
 
 

@@ -18,8 +18,8 @@ from .ending import PickResult, take_in_order
 
 def pick_all(asked: SchedulingRequest, book: Bindings) -> PickResult:
     """Holds in ``book`` every cluster that passes the filters, beside those held under the current policy, which stay
-    whatever the filters say. Always fulfilled. With ``asked.upstream`` FleetError as of ``ClusterAffinityFilter.of``
-    and ``Bindings.take``."""
+    whatever the filters say. With ``asked.upstream`` FleetError as of ``ClusterAffinityFilter.of`` and
+    ``Bindings.take``."""
     profile = Profile.of(asked)
     index = asked.index
     held = book.clusters(book.current)

@@ -25,11 +25,11 @@ RULE = "PickFixed"
 def pick_fixed(asked: SchedulingRequest, book: Bindings) -> PickResult:
     """Holds in ``book`` the named clusters that are there and eligible, and counts these; labels, taints and properties
     are not asked. Holders under the current policy stay, named or not; those under an older one go unless they are
-    picked. Fulfilled if all that are named can be placed, so also without names. Findings are ``holder-not-eligible``
-    and, without names, ``no-cluster-names``. With ``asked.upstream`` FleetError as of ``Bindings.take``.
+    picked. Fulfilled if all that are named can be placed. Findings are ``holder-not-eligible`` and, without names,
+    ``no-cluster-names``.
 
-    Upstream does nothing at all without names, holds a cluster twice that is named twice, and of several bindings for
-    one cluster leaves all but one as they are.
+    Upstream does nothing without names, holds a cluster twice that is named twice, and leaves all but one of several
+    bindings for one cluster as they are; FleetErrors are those of ``Bindings.take``.
     """
     names = asked.policy.cluster_names
     if not asked.upstream:

@@ -30,13 +30,12 @@ class CycleFailed(Exception):
 
 
 def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
-    """Lowers the number of current holders in ``book`` to N, Scheduled ones before Bound ones and of each the lowest
-    recorded score first, one without before all, of equal ones the first by name of the cluster, or raises it to N as
-    far as clusters pass. Obsolete holders go, but for those whose clusters are picked again. Where the number is
-    raised, findings are those of ``Profile`` and ``PreferredAffinity.of``, ``skew-beyond-repair`` for a constraint that
-    refuses every cluster, and, not with ``asked.upstream``, ``property-unreported`` for a sorter that decides nothing
-    and ``price-unknown``. FleetError ``missing-field`` without N; CycleFailed where upstream fails, with the FleetError
-    in it."""
+    """Raises the number of current holders in ``book`` to N as far as clusters pass, the best first, or lowers it to N:
+    Scheduled ones go before Bound ones, and of each the lowest recorded score first, one without before all. Obsolete
+    holders go, but for those whose clusters are picked again. Where the number is raised, findings are those of
+    ``Profile`` and ``PreferredAffinity``, ``skew-beyond-repair`` for a constraint that refuses every cluster with its
+    key, and, but for upstream, ``property-unreported`` and ``price-unknown``. FleetError ``missing-field`` without N;
+    CycleFailed where upstream fails."""
     wanted = asked.policy.number_of_clusters
     if wanted is None:
         where = f"{asked.placement.kind}/{asked.placement.key} spec.policy.numberOfClusters"
@@ -65,7 +64,7 @@ def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
 
 def _beyond_repair(look: CycleView | None) -> list[Problem]:
     """The findings ``skew-beyond-repair``: constraints that refuse every cluster with their key until somebody evens
-    the domains out by hand. Empty without a look."""
+    the domains out by hand."""
     spread = look.spread if look else None
     if not spread:
         return []
@@ -83,8 +82,8 @@ def _beyond_repair(look: CycleView | None) -> list[Problem]:
 
 
 def _lower(book: Bindings, wanted: int) -> PickResult:
-    """The result after obsolete bindings went, then as many current ones as are over ``wanted``: Scheduled ones before
-    Bound ones, the lowest recorded score first. The order of what it lists is upstream's."""
+    """The result after obsolete bindings went, then as many current ones as are over ``wanted``, as of ``pick_n``. The
+    order of what it lists is upstream's."""
     surplus = len(book.current) - wanted
     scheduled, bound = book.in_state(SCHEDULED), book.in_state(BOUND)
     if not surplus and not book.obsolete:
@@ -98,7 +97,7 @@ def _lower(book: Bindings, wanted: int) -> PickResult:
 
 def _trim(book: Bindings, names: list[str], count: int) -> list[str]:
     """Drops ``count`` of the bindings, the lowest recorded score first; gives those that stay, in order of score if any
-    went, else as they were given."""
+    went."""
     if not count:
         return names
     ordered = sorted(names, key=lambda name: _recorded(book, name))
@@ -121,7 +120,7 @@ def _pick(cluster: str, score: ClusterScore) -> Pick:
 
 class _Round:
     """Successive cycles over one fleet: what depends on clusters alone is worked out once. ``held`` are the clusters of
-    current bindings, as a bit set; ``held_before`` what that was at the beginning of the cycle that picked each."""
+    current bindings, as a bit set; ``held_before`` as of ``PickResult``."""
 
     def __init__(self, asked: SchedulingRequest, book: Bindings) -> None:
         self.asked, self.book = asked, book
@@ -139,7 +138,7 @@ class _Round:
     @property
     def undecided(self) -> tuple[Problem, ...]:
         """Preferences that decide nothing among all that may have the placement, or that some of these have no price
-        for; upstream says nothing of them."""
+        for."""
         if self.asked.upstream:
             return ()
         passing = self.profile.passing

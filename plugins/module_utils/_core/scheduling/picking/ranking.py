@@ -17,12 +17,9 @@ from ..topology_spread import FORBIDDEN, TopologySpread
 
 
 class Ranking:
-    """Candidates in groups that share all topology domains, each group sorted once.
-
-    A candidate is one number, (affinity * 2 + bonus) * size + position, so that plain integers sort as upstream
-    compares: equal scores go to the larger name. ``candidates`` and ``sticky``, the clusters picked under an older
-    policy, are bit sets by position.
-    """
+    """Candidates in groups that share all topology domains, each group sorted once. A candidate is one number,
+    (affinity * 2 + bonus) * size + position, so that plain integers sort as upstream compares: equal scores go to the
+    larger name. ``candidates`` and ``sticky``, the clusters picked under an older policy, are bit sets by position."""
 
     def __init__(self, candidates: int, preferred: PreferredAffinity, sticky: int, topology: Topology | None) -> None:
         self.size = preferred.index.size
@@ -43,7 +40,7 @@ class Ranking:
             each.sort()
 
     def pop_best(self, spread: TopologySpread | None) -> tuple[str, ClusterScore] | None:
-        """Take out the best candidate that ``spread`` allows, and give its name and score; None if there is none."""
+        """Take out the best candidate that ``spread`` allows, and give its name and score; None without one."""
         best, best_score, best_keys = 0, FORBIDDEN, None
         for keys, score in zip(self.groups, self._scores(spread), strict=True):
             if keys and (score > best_score or (score == best_score and keys[-1] > best)):
@@ -52,7 +49,7 @@ class Ranking:
 
     def best_left(self, spread: TopologySpread | None, most: int) -> list[tuple[str, ClusterScore]]:
         """The next candidates that ``spread`` allows, at most ``most``, best first, as if no pick changed the spread;
-        they are left where they are."""
+        none is taken out."""
         rows = [
             zip(repeat(score), reversed(keys), strict=False)
             for keys, score in zip(self.groups, self._scores(spread), strict=True)

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Supposed changes of a fleet (what if), read from plain data, checked, and laid over its clusters: clusters ``gone``
-or ``new``, and ``change`` of ``labels``, ``taints``, ``properties``, ``prices``; another ``numberOfClusters``; what is
-wrong in them (``changed-and-gone``, ``given-twice``, ``duplicate-cluster-name``, ``unknown-cluster``)."""
+or ``new``, and ``change`` of ``labels``, ``taints``, ``properties``, ``prices``; another ``numberOfClusters``; problems
+in them (``changed-and-gone``, ``given-twice``, ``duplicate-cluster-name``, ``unknown-cluster``)."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ Texts = t.Mapping[str, str | None]  # pylint: disable=unsupported-binary-operati
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterChange:
-    """What is other about one cluster. A label or property with the value None is taken away; ``taints`` are all
-    taints that it then has, None leaves them. Prices are properties already."""
+    """What is other about one cluster. A label or property with the value None is taken away; ``taints`` are all that
+    it then has, None leaves them. Prices are properties already."""
 
     labels: Texts = field(default_factory=dict)
     properties: Texts = field(default_factory=dict)
@@ -54,8 +54,8 @@ class ClusterChange:
 
 @dataclass(frozen=True, kw_only=True)
 class NewCluster:
-    """A cluster that joins healthy. ``like`` names one whose labels, taints and facts it shares, but for ``change``;
-    empty: it has only what ``change`` gives it."""
+    """A cluster that joins healthy, with labels, taints and facts of the one that it is ``like``, if that is not empty,
+    but for ``change``."""
 
     name: str
     like: str = ""
@@ -92,18 +92,17 @@ def read_overlay(document: t.Any, fleet: t.Collection[str], where: str = "") -> 
 
 
 def overlaid(clusters: t.Iterable[MemberCluster], overlay: Overlay, now: datetime) -> tuple[MemberCluster, ...]:
-    """The clusters as the overlay supposes them, in their order without those that are gone, new ones last: these were
-    heard of at ``now``, the instant of the facts, and have the labels, taints and facts of the cluster, as it was
-    given, that they are ``like``, which may be one that is gone, but not the mark of an evacuation. Changes of clusters
-    that are not there do nothing. KeyError as of ``properties.path_of``, which an overlay of ``read_overlay`` does not
-    give."""
+    """The clusters as the overlay supposes them, without those that are gone, new ones last: these were heard of at
+    ``now``, and have labels, taints and facts of the cluster that they are ``like``, as it was given (it may be gone),
+    but not the mark of an evacuation. Changes of clusters that are not there do nothing. Names of properties must be
+    ones that can be looked up, as ``read_overlay`` checks."""
     known = {each.metadata.name: each for each in clusters}
     kept = [_changed(each, overlay.change.get(name)) for name, each in known.items() if name not in overlay.gone]
     return (*kept, *(_joined(each, known, now) for each in overlay.new))
 
 
 def _changed(cluster: MemberCluster, change: ClusterChange | None) -> MemberCluster:
-    """The cluster with the change, if there is one. KeyError as of ``properties.path_of``."""
+    """The cluster with the change, if there is one."""
     if change is None:
         return cluster
     labels = _merged(cluster.metadata.labels, change.labels)
@@ -115,7 +114,7 @@ def _changed(cluster: MemberCluster, change: ClusterChange | None) -> MemberClus
 
 def _with_properties(cluster: MemberCluster, changes: Texts) -> MemberCluster:
     """The cluster with these properties changed, taken away where the text is None. The other name of a changed
-    property, older or newer, goes too: both are one fact. KeyError as of ``properties.path_of``."""
+    property, older or newer, goes too: both are one fact."""
     plain = {name: text for name, text in changes.items() if not name.startswith(RESOURCE_PREFIX)}
     values = {name: PropertyValue(value=text) for name, text in plain.items() if text is not None}
     reported = cluster.status.properties.items()
@@ -132,8 +131,7 @@ def _with_properties(cluster: MemberCluster, changes: Texts) -> MemberCluster:
 
 
 def _joined(new: NewCluster, known: t.Mapping[str, MemberCluster], now: datetime) -> MemberCluster:
-    """The new cluster, joined and healthy since ``now``, with what it takes over from the one that it is ``like``, if
-    that is there. KeyError as of ``properties.path_of``."""
+    """The new cluster, joined and healthy since ``now``, with what it takes over from the one that it is ``like``."""
     like = with_mark(known.get(new.like) or decode(MemberCluster, {}), evacuated=False)
     conditions = tuple(
         Condition(type=kind, status="True", reason="Supposed", last_transition_time=now)
@@ -162,7 +160,7 @@ class _OverlayReader:
         self.problems: list[Problem] = []
 
     def overlay(self, document: t.Any) -> Overlay:
-        """The overlay of a document; what is wrong goes into ``problems``, and something is read in its place."""
+        """The overlay of a document."""
         top = self.mapping(document, "", TOP)
         gone = tuple(self.member(each, f"gone[{at}]") for at, each in enumerate(self.items(top, "gone")))
         for at, name in enumerate(gone):
@@ -179,7 +177,7 @@ class _OverlayReader:
         return Overlay(gone=gone, new=new, change=changes, number_of_clusters=self.number(top.get("numberOfClusters")))
 
     def new(self, rows: t.Sequence[t.Any]) -> tuple[NewCluster, ...]:
-        """The new clusters; what is wrong with one goes into ``problems``, and a row that is no map is left out."""
+        """The new clusters; a row that is no map is left out."""
         found: list[NewCluster] = []
         for at, each in enumerate(rows):
             path = f"new[{at}]"
@@ -198,13 +196,13 @@ class _OverlayReader:
         return tuple(found)
 
     def change(self, row: Mapping[str, t.Any], path: str) -> ClusterChange:
-        """What a row says of one cluster; prices become properties. What is wrong goes into ``problems``."""
+        """What a row says of one cluster; prices become properties."""
         properties = {**self.properties(row, path), **self.prices(row, path)}
         taints = self.taints(row, path) if row.get("taints") is not None else None
         return ClusterChange(labels=self.labels(row, path), properties=properties, taints=taints)
 
     def labels(self, row: Mapping[str, t.Any], path: str) -> Texts:
-        """Labels by key, None for one that is taken away; what is wrong with one goes into ``problems``."""
+        """Labels by key, None for one that is taken away."""
         found: dict[str, str | None] = {}
         for key, value in self.mapping(row.get("labels"), f"{path}.labels").items():
             place = f"{path}.labels[{key}]"
@@ -215,8 +213,7 @@ class _OverlayReader:
         return found
 
     def properties(self, row: Mapping[str, t.Any], path: str) -> Texts:
-        """Amounts by the name of the property, None for one that is taken away; what is wrong goes into
-        ``problems``."""
+        """Amounts by the name of the property, None for one that is taken away."""
         found: dict[str, str | None] = {}
         for name, value in self.mapping(row.get("properties"), f"{path}.properties").items():
             place = f"{path}.properties[{name}]"
@@ -226,8 +223,8 @@ class _OverlayReader:
         return found
 
     def prices(self, row: Mapping[str, t.Any], path: str) -> Texts:
-        """Amounts by the name of the property that a price is, None for one that is taken away; what is wrong, one that
-        stands under ``properties`` too among it, goes into ``problems``."""
+        """Amounts by the name of the property that a price is, None for one that is taken away. One that stands under
+        ``properties`` too is a problem."""
         prices = self.mapping(row.get("prices"), f"{path}.prices", tuple(PRICES))
         found = {PRICES[key]: self.amount(prices[key], f"{path}.prices.{key}") for key in PRICES if key in prices}
         for key, name in PRICES.items():
@@ -236,8 +233,7 @@ class _OverlayReader:
         return found
 
     def taints(self, row: Mapping[str, t.Any], path: str) -> tuple[Taint, ...]:
-        """The taints in their order, NoSchedule without an effect; what is wrong with one goes into ``problems``, and
-        one that is no map is left out."""
+        """The taints in their order, NoSchedule without an effect; one that is no map is left out."""
         found: list[Taint] = []
         for at, each in enumerate(self.items(row, "taints", path)):
             place = f"{path}.taints[{at}]"
@@ -259,8 +255,8 @@ class _OverlayReader:
         return tuple(found)
 
     def amount(self, value: t.Any, path: str) -> str | None:
-        """A quantity as text, None for null; numbers are taken as Python writes them. What is no quantity goes into
-        ``problems``, and comes back if it is a text, else as an empty one."""
+        """A quantity as text, None for null; numbers are taken as Python writes them. What is no quantity is a problem,
+        and comes back if it is a text, else as an empty one."""
         if value is None:
             return None
         if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -274,8 +270,7 @@ class _OverlayReader:
         return text
 
     def number(self, value: t.Any) -> int | None:
-        """The number of clusters; None for null, and for what is no whole number from 0 to 2^31 - 1, which goes into
-        ``problems``."""
+        """The number of clusters; None for null, and for what is no whole number from 0 to 2^31 - 1, a problem."""
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int):
@@ -287,7 +282,8 @@ class _OverlayReader:
         return None
 
     def member(self, value: t.Any, path: str) -> str:
-        """The name of a cluster; one that is not in the fleet goes into ``problems``, and comes back all the same."""
+        """The name of a cluster, as of ``text``; one that is not in the fleet is a problem, and comes back all the
+        same."""
         name = self.text(value, path)
         if name and name not in self.fleet:
             hint = did_you_mean(name, sorted(self.fleet))
@@ -295,8 +291,7 @@ class _OverlayReader:
         return name
 
     def text(self, value: t.Any, path: str, empty: bool = False) -> str:
-        """The text; empty for anything else, null too, which goes into ``problems``, as an empty text does unless
-        ``empty``."""
+        """The text; empty for anything else, null too, which is a problem, as an empty text is unless ``empty``."""
         if value is None:
             self.problem("missing-field", path, "a text is required here")
         elif not isinstance(value, str):
@@ -307,8 +302,7 @@ class _OverlayReader:
         return value if isinstance(value, str) else ""
 
     def items(self, row: Mapping[str, t.Any], key: str, path: str = "") -> t.Sequence[t.Any]:
-        """The list under a key; empty where it is missing or null, and for what is no list, which goes into
-        ``problems``."""
+        """The list under a key; empty where it is missing or null, and for what is no list, a problem."""
         value = row.get(key)
         if value is None:
             return ()
@@ -320,8 +314,8 @@ class _OverlayReader:
 
     def mapping(self, value: t.Any, path: str, fields: tuple[str, ...] = ()) -> Mapping[str, t.Any]:
         """The entries of a map with text keys, unknown ones too; a key that is no text, or not one of ``fields`` if
-        some are given, goes into ``problems``. Null is an empty map; what is no map is one too, and goes into
-        ``problems``, as the null of an item of a list or map does."""
+        some are given, is a problem. What is no map is an empty one and a problem; so is null as an item of a list or
+        map, elsewhere it is just an empty one."""
         if value is None and not path.endswith("]"):
             return {}
         if not isinstance(value, Mapping):

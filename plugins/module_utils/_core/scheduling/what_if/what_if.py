@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a placement would do if the fleet, or N (of PickN, else ``not-for-placement-type``), were another: clusters that
-gain or lose it or keep it only until the policy is edited, and why; both schedulings are real, only the second fleet is
-not."""
+"""What a placement would do if the fleet, or N of a PickN placement, were another: clusters that gain or lose it or
+keep it only until the policy is edited, and why (``not-for-placement-type``)."""
 
 from __future__ import annotations
 
@@ -29,12 +28,9 @@ NAMED = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """What becomes of one cluster; ``change`` is gained, lost or kept.
-
-    ``sentence`` says why it stands as it does then, ``before`` how it stood. ``refusal`` is what takes the placement
-    away, or for a kept cluster would keep it from being picked afresh; ``overcome`` what had kept the placement away
-    from a cluster that gains it.
-    """
+    """What becomes of one cluster; ``change`` is gained, lost or kept. ``sentence`` says why it stands as it does then,
+    ``before`` how it stood. ``refusal`` is what takes the placement away, or for a kept cluster would keep it from
+    being picked afresh; ``overcome`` what had kept the placement away from a cluster that gains it."""
 
     cluster: str
     change: str
@@ -58,10 +54,9 @@ class Difference:
 @dataclass(frozen=True, kw_only=True)
 class Differences:
     """``rows`` by cluster: all that gain or lose the placement, and those that keep it but would not be picked afresh
-    any more. ``kept`` are the names of all that keep it, ``until_edit`` is how many of these would not be picked
-    afresh, today or not; ``fulfilled`` says before and after whether the policy is. ``findings`` are those that only
-    the second fleet raises.
-    """
+    any more. ``kept`` are the names of all that keep it, ``until_edit`` is how many of them the second fleet's filters
+    refuse; ``fulfilled`` says before and after whether the policy is. ``findings`` are those that only the second fleet
+    raises."""
 
     placement: str
     rows: tuple[Difference, ...]
@@ -71,7 +66,7 @@ class Differences:
     findings: tuple[Problem, ...] = ()
 
     def named(self, change: str) -> tuple[str, ...]:
-        """The clusters of the rows with this ``change`` (gained, lost, kept), by name; empty for any other text."""
+        """The clusters of the rows with this ``change`` (gained, lost, kept), by name."""
         return tuple(each.cluster for each in self.rows if each.change == change)
 
     @property
@@ -91,7 +86,7 @@ class Differences:
 
     @property
     def sentence(self) -> str:
-        """What would become of the placement, in one sentence; it names at most 5 clusters that lose it, and 5 that
+        """What would become of the placement, in one sentence; at most 5 clusters that lose it are named, and 5 that
         gain it."""
         parts = [f"leave {listed(self.lost, NAMED)}"] if self.lost else []
         parts += [f"come to {listed(self.gained, NAMED)}"] if self.gained else []
@@ -107,8 +102,7 @@ class Differences:
         return f"{said}."
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data: the sentence, names of clusters, both values of ``fulfilled``, rows and findings; clusters and
-        rows by name."""
+        """Plain data: the sentence, names of clusters, both values of ``fulfilled``, rows and findings."""
         return {
             "placement": self.placement,
             "sentence": self.sentence,
@@ -130,10 +124,9 @@ def what_if(
     overlay: Overlay,
     supposed: FleetIndex | None = None,
 ) -> Differences:
-    """What would become of the placement if the fleet were as ``overlay`` supposes: decided over the fleet as it is and
-    over that, as a plan does. ``supposed`` is its ``supposed_fleet``, where that is there already; None: it is made
-    here. Nothing is written. FleetError ``not-for-placement-type`` if N is given and it is not PickN, and as of
-    ``schedule``."""
+    """What would become of the placement if the fleet were as ``overlay`` supposes, decided as a plan does.
+    ``supposed`` is its ``supposed_fleet``, if that is there already. FleetError ``not-for-placement-type`` if N is
+    given and it is not PickN, and as of ``schedule``."""
     recorded = tuple(bindings)
     wanted = _with_number(placement, overlay.number_of_clusters)
     return differences(
@@ -145,15 +138,13 @@ def what_if(
 
 
 def supposed_fleet(index: FleetIndex, overlay: Overlay) -> FleetIndex:
-    """The fleet as ``overlay`` supposes it, at the instant of ``index``; one for all placements, whose columns are
-    shared. KeyError as of ``overlaid``."""
+    """The fleet as ``overlay`` supposes it, at the instant of ``index``; one will do for all placements."""
     return FleetIndex(overlaid(index.clusters, overlay, index.now), index.now)
 
 
 def differences(before: Scheduled, after: Scheduled) -> Differences:
-    """What differs between two schedulings of one placement, with the reason of each change: clusters that gain or lose
-    it, and those that keep it but would not be picked afresh any more. One that keeps it unread then has no row, and
-    does not count in ``until_edit``."""
+    """What differs between two schedulings of one placement, as of ``Differences``. A cluster that keeps it unread in
+    the second has no row, and does not count in ``until_edit``."""
     had, has = before.staying, after.staying
     rows = []
     for cluster in sorted(had | has):
@@ -174,7 +165,7 @@ def differences(before: Scheduled, after: Scheduled) -> Differences:
 
 
 def _gained(before: Scheduled, after: Scheduled, cluster: str) -> Difference:
-    """The row of a cluster that gains the placement, one that is not in the fleet before included."""
+    """The row of a cluster that gains the placement."""
     then = explain_outcome(after, cluster)
     if cluster not in before.asked.index.positions:
         sentence = f"{cluster} is not in the fleet."
@@ -184,7 +175,7 @@ def _gained(before: Scheduled, after: Scheduled, cluster: str) -> Difference:
 
 
 def _lost(before: Scheduled, after: Scheduled, cluster: str) -> Difference:
-    """The row of a cluster that loses the placement, one that is not in the fleet any more included."""
+    """The row of a cluster that loses the placement."""
     now = explain_outcome(before, cluster).sentence
     if cluster not in after.asked.index.positions:
         gone = ClusterBlocker("ClusterEligibility", GONE)
