@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Counts of members by state and flags of an update run, its stages and groups, from the stored rows, of which states
-are derived; and limits of failures latched (``breached``)."""
+"""What the states of an update run, its stages and groups are derived from: members counted by state, and flags of the
+stored rows; and breaches of failure limits recorded (``breached``)."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _state = attrgetter("state")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally:
-    """How many ``members`` a group has, and how many of them in each state; ``in_flight`` are Running. Those that are
-    NotStarted are in none of the others."""
+    """How many ``members`` a group has, and how many of them in each state but NotStarted; ``in_flight`` are
+    Running."""
 
     members: int
     in_flight: int
@@ -49,7 +49,7 @@ class Tally:
 
     @property
     def ended(self) -> bool:
-        """Whether all are Completed, Skipped or Failed; so it is of a group without members."""
+        """Whether all are Completed, Skipped or Failed; true of a group without members."""
         return self.failed + self.skipped + self.completed == self.members
 
 
@@ -70,9 +70,9 @@ def tally(members: t.Sequence[MemberRow]) -> Tally:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupFacts:
     """What the state of a group follows from. ``count`` are its members; ``user_skipped``: itself or with its stage;
-    ``breached``, ``stage_breached``: it or its stage has more failures than allowed, now or latched earlier; ``stop``:
-    the run was told to; ``reached`` as of ``GroupRow``, ``stage_reached`` as of its stage. Of its gates one before or
-    after it is Pending (``..._pending``), or one after it NotStarted (``after_unopened``)."""
+    ``breached``, ``stage_breached`` as of ``failure_threshold``; ``stop``: the run was told to; ``reached`` and
+    ``stage_reached`` as of the rows. Of its gates one before or after it is Pending (``..._pending``), or one after it
+    NotStarted (``after_unopened``)."""
 
     count: Tally
     user_skipped: bool
@@ -115,18 +115,18 @@ class StageFacts:
 
     @property
     def groups_done(self) -> bool:
-        """Whether each group is Completed or Skipped, as it is without any."""
+        """Whether each group is Completed or Skipped; true without groups."""
         return all(state in DONE for state in self.groups)
 
     @property
     def groups_ended(self) -> bool:
-        """Whether each group is Completed, Skipped or Failed, as it is without any."""
+        """Whether each group is Completed, Skipped or Failed; true without groups."""
         return all(state in _ENDED for state in self.groups)
 
     @property
     def drained(self) -> bool:
-        """Whether a group is breached and each other one is breached, Completed or Skipped: then nothing new may start
-        in the stage."""
+        """Whether a group is breached and each other one is breached, Completed or Skipped: nothing new may start
+        then."""
         sides = zip(self.groups, self.breached_groups, strict=True)
         return any(self.breached_groups) and all(breached or state in DONE for state, breached in sides)
 
@@ -134,8 +134,8 @@ class StageFacts:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFacts:
     """What the state of a run follows from. ``stages`` are derived states, in order; ``new``: never started, ``stop``:
-    told to stop; ``in_flight`` counts members of all stages that are Running; ``latched`` says that a limit of failures
-    is breached in one stage or group."""
+    told to stop; ``in_flight`` counts members of all stages that are Running; ``latched``: a limit of failures is
+    breached in a stage or group."""
 
     new: bool
     stop: bool

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``maxAllowedFailures`` of a group and of a stage: which failures count, without those of groups that a user skipped,
-and whether more have failed (Azure Fleet Manager's update strategies)."""
+"""``maxAllowedFailures`` of a group and of a stage (Azure Fleet Manager's update strategies): which failures count, and
+whether more have failed."""
 
 from __future__ import annotations
 

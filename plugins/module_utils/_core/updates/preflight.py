@@ -3,11 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What speaks against an upgrade of a member before it begins, all at once: ``minor-skipped``, ``kubelet-skew``,
 ``removed-api-used``, ``never-opens``, ``busy``, ``budget-allows-none``, ``nodes-not-ready``, ``do-not-disrupt``,
-``not-looked-at``, ``version-unreadable``; and deprecated APIs read from an API server's ``/metrics``.
-
-What blocks would keep the member from being upgraded, is not allowed by Kubernetes' version skew policy, or takes away
-APIs that are in use; the rest would be felt by what runs on it.
-"""
+``not-looked-at``, ``version-unreadable``; and deprecated APIs read from an API server's ``/metrics``."""
 
 from __future__ import annotations
 
@@ -48,15 +44,15 @@ class ProtectedNode:
 
     @property
     def words(self) -> str:
-        """Which pod, or the node itself, in which pool, and until when, as far as that is known."""
+        """The pod, or the node itself without one, in which pool, and until when, as far as that is known."""
         who = f"pod {self.pod}" if self.pod else f"node {self.node}"
         until = f" until {write_time(self.until, SECONDS)}" if self.until else ""
         return f"{who}{f' in pool {self.pool}' if self.pool else ''}{until}"
 
     @property
     def freed_by(self) -> str:
-        """The command that takes the annotation away, with what others have named quoted for a shell, and, behind a
-        ``--``, no option of it."""
+        """The command for a shell that takes the annotation away; names are quoted, and one that begins with ``-``
+        stands behind ``--``, so that it is no option."""
         namespace, _slash, pod = self.pod.partition("/")
         kind, name = (["pod", "-n", namespace], pod) if self.pod else (["node"], self.node)
         what = [*kind, *(["--"] if name.startswith("-") else []), name]
@@ -87,10 +83,9 @@ class MemberLook:
 
 @dataclass(frozen=True, kw_only=True)
 class PreflightFinding:
-    """``blocks``: the member is not to be upgraded as things are. ``code`` is ``unreachable``, ``version-unreadable``,
-    ``minor-skipped``, ``kubelet-skew``, ``precondition-failed``, ``never-opens``, ``busy``, ``removed-api-used``,
-    ``nodes-not-ready``, ``budget-allows-none``, ``do-not-disrupt``, ``not-looked-at``, ``MemberGone``, one of its
-    driver's, or the reason of an obstacle."""
+    """One thing that speaks against an upgrade. ``blocks``: the member is not to be upgraded as things are. ``code`` is
+    one of those of this module, ``unreachable``, ``precondition-failed``, ``MemberGone``, one of its driver's, or the
+    reason of an obstacle."""
 
     member: str
     code: str
@@ -105,11 +100,11 @@ class PreflightFinding:
 def preflight_findings(
     look: MemberLook, view: MemberView, target: str, now: datetime, whole: Judge | None = None, chain: bool = False
 ) -> tuple[PreflightFinding, ...]:
-    """What speaks against an upgrade of one member's control plane to ``target``; ``view`` has its windows and what
-    else is known to hold it. ``whole`` judges it by version and pools where it goes by steps, with ``chain`` minor by
-    minor. Nothing for one that has nothing to do or is skipped; of one that is unreachable that alone. In a fixed order
-    of kinds, not by weight. A ``target`` that is no version can give ValueError; with ``whole`` it may be empty, and no
-    API is found to be gone then. What ``whole`` raises comes through."""
+    """What speaks against an upgrade of one member's control plane to ``target``, in a fixed order of kinds; ``view``
+    has its windows and what else is known to hold it. Where it goes by steps ``whole`` judges it by version and pools,
+    with ``chain`` minor by minor. Nothing for one that has nothing to do or is skipped; of one that is unreachable that
+    alone. A ``target`` that is no version can give ValueError; with ``whole`` it may be empty, and no API is found to
+    be gone then. What ``whole`` raises comes through."""
     if look.unreachable:
         return (PreflightFinding(member=look.name, code="unreachable", message=look.unreachable, blocks=True),)
     seen = whole(view, look.version, look.pools, now) if whole else view_at_version(view, look.version, target)
@@ -122,7 +117,7 @@ def preflight_findings(
 
 
 def left_fleet_finding(member: str) -> PreflightFinding:
-    """The finding ``MemberGone``, which does not block, of a member of the run that is in the fleet no more."""
+    """The finding ``MemberGone``, which does not block, for a member of the run that has left the fleet."""
     words = "it has left the fleet, and will be left out: the run ends as partial"
     return PreflightFinding(member=member, code=MEMBER_GONE, message=words, blocks=False)
 
@@ -130,7 +125,7 @@ def left_fleet_finding(member: str) -> PreflightFinding:
 def apis_to_be_removed(metrics: str) -> tuple[tuple[str, str], ...]:
     """From an API server's ``/metrics`` (``apiserver_requested_deprecated_apis``): each API (``resource of
     group/version``) that was asked for since it started and that a later minor removes, with that minor; by name, each
-    once. Lines of another form are passed over; empty if nothing was."""
+    once. Lines of another form are passed over."""
     found = set()
     for row in _DEPRECATED.finditer(metrics):
         labels = dict(_LABEL.findall(row["labels"]))

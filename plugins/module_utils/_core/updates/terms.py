@@ -5,8 +5,8 @@
 the terms that a conductor gives, those that its run keeps in its annotations, and the stricter of both.
 
 A run keeps the strictest terms that it was begun or carried on with, so that nobody who carries it on with fewer words
-has approvals count that did not count before. They stand among the metadata, where a writer of the status, or an
-approver, does not reach.
+has approvals count that did not count before. They stand among the metadata, where a writer of the status does not
+reach.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def as_annotations(terms: Terms) -> dict[str, str]:
 
 
 def kept_words(annotations: Annotations, given: Terms) -> str:
-    """What a run keeps that was not given, as options in a sentence: ``approvals are judged by the terms that the run
-    keeps: allow_self_approval=false``; empty where the ``given`` terms are as strict."""
+    """What a run keeps that is stricter than the ``given`` terms, as options in a sentence: ``approvals are judged by
+    the terms that the run keeps: allow_self_approval=false``; empty where there is nothing of that."""
     kept = as_annotations(stricter(kept_terms(annotations), given))
     mine = as_annotations(given)
     words = [f"{_OPTIONS[name]}={value}" for name, value in kept.items() if mine.get(name) != value]
