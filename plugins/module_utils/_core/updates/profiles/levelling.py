@@ -4,7 +4,7 @@
 """For a fleet whose members have different minors (``MinorGap``, ``OutOfSupport``): the update runs by hand that bring
 them level, one minor after another, before an auto-upgrade profile can take them.
 
-A channel moves no member over two minors at once. After these runs, in their order, it keeps all of them level.
+A channel moves no member over two minors at once.
 """
 
 from __future__ import annotations

@@ -3,11 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Published lists of Kubernetes versions as their publishers write them (release schedule of Kubernetes,
 endoflife.date, ``az aks``, ``gcloud``, ``aws eks``; ``unknown-feed``, ``bad-feed``), and the catalogue that comes of
-them; versions that members report and that are not believed.
-
-Known are plain lists of versions, the release schedule of Kubernetes (``schedules``), endoflife.date, and what
-``az aks get-versions``, ``gcloud container get-server-config`` and ``aws eks describe-cluster-versions`` print.
-"""
+them; versions that members report and that are not believed."""
 
 from __future__ import annotations
 

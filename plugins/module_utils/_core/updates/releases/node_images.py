@@ -5,7 +5,7 @@
 one (Custom), and why none (Azure Fleet; ``ImageNotAvailable``, ``ImageExpired``, ``ImageMissingForPool``); members and
 their images as these choices see them.
 
-No image is ever replaced by an older one.
+No image that is known is replaced by an older one.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ class Choice:
     """What comes of one pool's image. ``version`` is empty where the image stays; ``why`` says in words why it comes or
     stays.
 
-    ``unknown``: nothing tells which image it could get. ``stays``: the pool is left alone. ``drops_snapshot``: it is
-    held by a snapshot, which the image takes the place of. ``skip`` says why the whole member is skipped, ``obstacle``
-    what it waits for.
+    ``unknown``: nothing tells which image it could get. ``stays``: none is chosen, as it is held by a snapshot, or its
+    family is not named. ``drops_snapshot``: it is held by a snapshot, which the image takes the place of. ``skip`` says
+    why the whole member is skipped, ``obstacle`` what it waits for.
     """
 
     version: str = ""
@@ -79,7 +79,7 @@ class Choice:
 
 
 def cluster_of(member: FleetMember) -> Cluster:
-    """A FleetMember as choices of versions and images see it, as it was read last."""
+    """A FleetMember as choices of versions and images see it."""
     return Cluster(
         name=member.name,
         provider=member.spec.provider,
@@ -101,8 +101,7 @@ def common_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime)
     """For each family the newest version that every member with a pool of it can have where it is; members whose
     provider no catalogue describes do not count, nor pools whose family is not known.
 
-    To be taken once, when a run with selection Consistent starts. A family without such a version is left out, and
-    members that count and have a pool of it will be skipped.
+    A family without such a version is left out: members that count and have a pool of it will be skipped.
     """
     offered: dict[str, set[str]] = {}
     for provider, location, family in sorted({(c.provider, c.location, p.family) for c in clusters for p in c.pools}):

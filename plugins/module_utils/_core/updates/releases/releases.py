@@ -57,8 +57,8 @@ class Release:
         return self.available_from is None or self.available_from <= now
 
     def is_generally_available(self, now: datetime) -> bool:
-        """Whether its status is that it is generally available, and it can be had by ``now``. Previews never are,
-        whatever the catalogue calls them."""
+        """Whether its status says so, and it can be had by ``now``. Previews never are, whatever the catalogue calls
+        them."""
         return self.status == GA and not self.version.is_prerelease and self.offered(now)
 
     def is_of(self, wanted: str) -> bool:
@@ -154,9 +154,9 @@ class Releases:
         return tuple(place for (each, _location), place in self.places.items() if each == provider)
 
     def general(self, provider: str, now: datetime) -> tuple[Release, ...]:
-        """Generally available versions from the oldest to the newest; none if no catalogue describes the provider. That
-        promises each location in time, so one that has it is enough. Worked out once for an instant, for all members of
-        a fleet ask."""
+        """Generally available versions from the oldest to the newest; none if no catalogue describes the provider. Such
+        a version comes to each location in time, so one that has it is enough. Remembered for the instant that was
+        asked last, for all members of a fleet ask."""
         at, general = self._general.get(provider, (None, ()))
         if at != now:
             found = {
@@ -176,7 +176,7 @@ class Releases:
 
     def support(self, provider: str, now: datetime) -> tuple[Minor, Minor] | None:
         """The oldest and the newest minor that are supported, counted back from ``newest_minor`` by the most that one
-        of its catalogues says; None without that."""
+        of its catalogues says; None without a newest."""
         newest = self.newest_minor(provider, now)
         if newest is None:
             return None
@@ -220,8 +220,8 @@ def version_obstacle(place: LocationReleases | None, wanted: str, location: str,
 
 def general_at_each_provider(known: Releases, providers: t.Iterable[str], now: datetime) -> tuple[KubeVersion, ...]:
     """Versions x.y.z, from the oldest to the newest, that are generally available at each of the providers, at one
-    location of it at least. A vendor's build of a version is that version: which build it is, is the platform's matter.
-    A provider of which nothing is known does not count; none if that is all of them."""
+    location of it at least; a vendor's build of a version is that version. A provider of which nothing is known does
+    not count; none if that is all of them."""
     found: set[KubeVersion] | None = None
     for provider in sorted(set(providers)):
         if known.knows(provider):
@@ -232,10 +232,9 @@ def general_at_each_provider(known: Releases, providers: t.Iterable[str], now: d
 
 
 def exact_version(known: Releases, providers: t.Iterable[str], wanted: str, now: datetime) -> str:
-    """A minor such as 1.33 as its newest generally available patch, without ``v``; any other text as it is.
-
-    As it is, too, where nothing is known of the providers. FleetError ``no-such-release`` if they offer no such patch.
-    """
+    """A minor such as 1.33 as its newest patch that is generally available at each of the providers, without ``v``; any
+    other text, and where nothing is known of them any minor, as it is. FleetError ``no-such-release`` if they offer no
+    such patch."""
     asked = tuple(providers)
     if not is_minor(wanted) or not any(known.knows(each) for each in asked):
         return wanted

@@ -59,9 +59,9 @@ def nothing_to_do(version: str, target: str) -> MemberBlocker | None:
 
 
 def step_refused(version: str, target: str, chain: bool = False) -> MemberBlocker | None:
-    """Why a member cannot go from ``version`` to ``target``: more than one minor ahead, with the path it would need,
-    but not with ``chain``; None if it can, and if it is there or ahead. Another major, a lower one too, is always
-    refused. ValueError for what is no version."""
+    """Why a member cannot go from ``version`` to ``target``: that is more than one minor ahead (unless with ``chain``),
+    or of another major, a lower one too; None if it can, and if it is there or ahead. ValueError for what is no
+    version."""
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
     if now.major != wanted.major:
         return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{version} and {target} differ in the major version")
@@ -109,9 +109,9 @@ def kubelet_skew_blocker(kubelets: t.Mapping[str, str], server: str) -> MemberBl
 def view_at_version(
     view: MemberView, version: str, target: str, *, automatic: bool = False, chain: bool = False
 ) -> MemberView:
-    """The view of a member at ``version``, which said nothing of that before: nothing to do for the target, refused by
+    """The view, which says nothing of that yet, of a member at ``version``: nothing to do for the target, refused by
     ``step_refused`` (with ``chain`` as there), or neither. Runs that a profile made (``automatic``) skip who is
-    refused, others fail there, and all where one is no version."""
+    refused, others fail there; what is no version fails in all."""
     try:
         done, far = nothing_to_do(version, target), step_refused(version, target, chain)
     except ValueError as error:

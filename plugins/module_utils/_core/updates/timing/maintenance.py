@@ -4,9 +4,9 @@
 """Which maintenance windows (FleetMaintenance, the cluster's own) and freezes hold for a member in a run of which type,
 and when they let it start; ``no-such-maintenance``, ``labels-unknown``.
 
-What a cluster says itself counts beside what FleetMaintenance objects say: neither opens what the other closes.
-A run consults the window of what it upgrades: Kubernetes, or node images (Azure Fleet's update runs); the platform's
-own window is consulted by none. Freezes are ours, and hold whatever windows say.
+What a cluster says itself counts beside what FleetMaintenance objects say: neither opens what the other closes. A run
+consults the window of what it upgrades: Kubernetes, or node images (Azure Fleet's update runs); the platform's own
+window is consulted by none. Freezes are ours, and hold whatever windows say.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _Dated = tuple[MaintenanceConfiguration, date | None]  # pylint: disable=unsuppo
 
 @dataclass(frozen=True, kw_only=True)
 class MaintainedMember:
-    """A member, as far as maintenance looks at it. ``labels`` None: they are not known, as of a member without a
-    MemberCluster. ``maintenance`` is the FleetMaintenance that it names, empty: those that choose it by labels; ``own``
-    what the cluster says itself, None: nothing. It may be upgraded when both permit it."""
+    """A member, as far as maintenance looks at it. ``labels`` None: they are not known. ``maintenance`` is the
+    FleetMaintenance that it names, empty: those that choose it by labels; ``own`` what the cluster says itself, None:
+    nothing."""
 
     name: str
     labels: Mapping[str, str] | None = field(default_factory=dict, hash=False)
@@ -126,9 +126,9 @@ class Calendar:
 
     def startable_spans(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
         """When upgrades of this type (Full, ControlPlaneOnly, NodeImageOnly) may start on the member (``site``) between
-        two instants, in order of time, as ``MemberView.windows`` has it; a window that reaches beyond them is not cut,
-        the time around freezes of a member without windows is. What a freeze leaves of a window and lies wholly beyond
-        them is left out. None: at any time; empty: never.
+        two instants, in order and apart. A window that reaches beyond them is not cut, the time around freezes of a
+        member without windows is; what a freeze leaves of a window and lies wholly beyond them is left out. None: at
+        any time; empty: never between them.
 
         KeyError for another type. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there,
         ``labels-unknown`` if its labels are not known and windows or freezes are chosen by labels: whether it may start
@@ -154,8 +154,9 @@ class Calendar:
     def openings_lost_to_freezes(
         self, site: MaintainedMember, run_type: str, start: datetime, end: datetime
     ) -> tuple[ClosedOpening, ...]:
-        """The first opening of its windows that each freeze between two instants closes, in order of time; freezes that
-        close none, and all of a member without windows, are left out. Errors as of ``startable_spans``."""
+        """Of each freeze that reaches between two instants the first opening of the member's windows that it closes, in
+        order of time; freezes that close none, and all of a member without windows, are left out. Errors as of
+        ``startable_spans``."""
         frozen = [each for each in self._frozen(site) if each.span[0] < end and each.span[1] > start]
         permitted = self.permitted(site, run_type, start, end) if frozen else None
         found = [
@@ -166,14 +167,14 @@ class Calendar:
         return tuple(sorted(found, key=lambda each: each.start))
 
     def shut_by(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[str, ...]:
-        """Whose windows are closed at an instant, in words, for a member that has some of its own, of any kind; else
-        nothing. Errors as of ``startable_spans``."""
+        """Whose windows for this type are closed at an instant, in words; nothing for a member whose cluster says no
+        windows itself. Errors as of ``startable_spans``."""
         sides = self._sides(site, GOVERNED_BY[run_type]) if site.own and site.own.windows else ()
         return tuple(whose for whose, found in sides if not _open_at(found, now))
 
     def sides(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[Side, ...]:
         """Who has windows for the member in runs of this type, each with the objects by name; the fleet first, then the
-        cluster itself; none: there are no windows. Errors as of ``startable_spans``."""
+        cluster itself. Errors as of ``startable_spans``."""
         owners = dict.fromkeys(each.owner for each in self._windows_of(site, GOVERNED_BY[run_type]))
         named = f"FleetMaintenance {' and '.join(owners)}"
         return tuple(
@@ -192,8 +193,7 @@ class Calendar:
 
     def freeze_blocker(self, site: MaintainedMember, now: datetime) -> MemberBlocker | None:
         """The freeze that holds for the member at ``now``, as a ``WindowClosed`` in words for people; of several the
-        one that ends last, of those the first; None without one. FleetError ``labels-unknown`` as of
-        ``startable_spans``."""
+        one that ends last; None without one. FleetError ``labels-unknown`` as of ``startable_spans``."""
         found = [each for each in self._frozen(site) if each.span[0] <= now < each.span[1]]
         if not found:
             return None
@@ -248,7 +248,7 @@ class Calendar:
 
 
 def calendar(objects: t.Iterable[FleetMaintenance]) -> Calendar:
-    """What the FleetMaintenance objects of a fleet say together; they were read without problems. ValueError for a
+    """What the FleetMaintenance objects of a fleet say together, which were read without problems. ValueError for a
     selector or a zone that cannot be read."""
     given = tuple(objects)
     return Calendar(

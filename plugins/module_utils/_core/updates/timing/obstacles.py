@@ -35,10 +35,10 @@ NO_REASON = MemberBlocker(reason="")
 
 
 def obstacle(view: MemberView, now: datetime) -> MemberBlocker | None:
-    """Why the member cannot start now, one reason, and its end, with the messages of all; None if it can.
+    """Why the member cannot start now: the first reason, with its end and the messages of all; None if it can.
 
-    Of several the closed window comes first, so that an unreachable member has its whole window to come back, then that
-    it is unreachable, then the others in order.
+    The closed window comes first, so that an unreachable member has its whole window to come back, then that it is
+    unreachable, then the others in order.
     """
     found = list(view.obstacles)
     if len(found) > 1:
@@ -68,7 +68,7 @@ def _closed(opens: datetime, view: MemberView, now: datetime) -> MemberBlocker:
 
 def pending(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
     """The member's row, Pending for that reason; the same object if it was so before, with the same message.
-    ``pending_since`` moves on only with the reason, not with the message."""
+    ``pending_since`` does not move on with the message alone."""
     if row.state == PENDING and row.reason == why.reason and row.message == why.message:
         return row
     since = row.pending_since if row.state == PENDING and row.reason == why.reason else now
@@ -87,7 +87,7 @@ def held_or_skipped(row: MemberRow, why: MemberBlocker, run: RunState, now: date
 
 
 def skipped(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
-    """The member's row, Skipped by the system and not by a user, ended at ``now``."""
+    """The member's row, Skipped by the system for that reason, ended at ``now``."""
     return replace(
         row,
         state=SKIPPED,

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations of an update run (upgrades of members) that have waited for ``max_idle`` by themselves and stand still
-until later: when they are taken up again, and when that is no use any more."""
+"""Upgrades of members in an update run that have waited for ``max_idle`` and stand still until later: when they are
+taken up again, and when that is no use any more."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class TakingTurns:
         self._tries.pop(operation, None)
 
     def due(self, flying: t.Iterable[str], now: datetime) -> list[str]:
-        """Those that stand still whose instant has come, to be taken up now; they count as trying; one that has ended
-        since is among them. Empty as long as no other operation of the run comes on. ``flying`` are all operations that
+        """Those that stand still whose instant has come, to be taken up now, one that has ended since among them; they
+        count as trying. Empty as long as no other operation of the run comes on. ``flying`` are all operations that
         have not ended."""
         found = [one for one, at in self._until.items() if at and now >= at]
         if not found or not any(self._fresh(one, now) for one in flying):
