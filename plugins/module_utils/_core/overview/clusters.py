@@ -30,22 +30,22 @@ RESOURCES = ("cpu", "memory")
 
 @dataclass(frozen=True)
 class Headroom:
-    """What pods may still request, and what all of them may; cores or bytes. None where it is not known."""
+    """What pods may still request, and what all of them may, in cores or bytes; None where it is not known."""
 
     free: float | None = None
     total: float | None = None
 
     def as_list(self) -> list[float | None]:
-        """Free and total, None for what is not known."""
+        """Free and total."""
         return [self.free, self.total]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterRow:
-    """One cluster, as it is recorded. ``why`` is a sentence about a ``state`` that is not ready. ``group`` is that of
-    update runs, ``taints`` are ``key=value:effect``, ``key=:effect`` without a value, ``operation`` is the upgrade in
-    flight, empty for none. ``nodes`` is None where it is not known; ``images`` are nodes by image, as far as pools tell
-    it, and ``uncounted`` are the nodes of pools that do not."""
+    """One cluster, as it is recorded. ``why`` says why its ``state`` is not ready. ``group`` is that of update runs,
+    ``taints`` are ``key=value:effect``, ``key=:effect`` without a value, ``operation`` is the upgrade in flight, empty
+    for none. ``nodes`` is None where it is not known; ``images`` are nodes by image, as far as pools tell it, and
+    ``uncounted`` are the nodes of pools that do not."""
 
     name: str
     state: str
@@ -99,7 +99,7 @@ def cluster_row(
     MemberCluster is missing, or no heartbeat is known), not ready (its health is not known, or not True) and ready.
     ``failed`` has the ``code`` and ``message`` with which the last read of the member failed, if it did; the days until
     a certificate ends are told from ``now``, aware. The version is that of the cluster's property, else that of the
-    member, else empty; without a ``member`` what it alone tells is empty."""
+    member; without a ``member`` what it alone tells is empty."""
     status = cluster.status
     version, nodes = (status.properties.get(name) for name in (VERSION, NODES))
     agent = next((each for each in status.agent_status if each.type == AGENT), None)

@@ -65,8 +65,8 @@ class HistoryRow:
     ``ended`` is None for an act of a single write, and for one of which no end is known. ``source`` says what tells of
     it: an entry, another record, or the journal. ``member_count`` may be more than ``members`` names. ``outcome`` is
     the one recorded, or that the act goes on, was not ended, was taken up, or does not count; ``holder`` is who had the
-    lease, ``entry`` the name of the AuditEntry: empty where there is none. ``marks`` are words by which an entry is
-    known to tell the same as another record."""
+    lease, ``entry`` the name of the AuditEntry. ``marks`` are words by which an entry is known to tell the same as
+    another record."""
 
     at: datetime
     by: str
@@ -134,12 +134,12 @@ def instant_of(text: str, option: str, now: datetime) -> datetime | None:
 def history(
     entries: t.Iterable[AuditEntry], told: t.Iterable[HistoryRow], wanted: HistoryFilter, holders: t.Container[str]
 ) -> tuple[HistoryRow, ...]:
-    """The acts that are wanted, by when they began, the newest last; of one instant those that records tell first, then
-    by the name of the entry. Beginning and end of an act are one row; an end by somebody else, or without its
-    beginning, is one of its own. ``told`` is what other records tell, which is left out where an entry tells the same;
-    ``holders`` are those who have a lease now, so that what they have begun and not ended goes on. Such acts of others
-    are told as not ended, with who took them up, and approvals that were found not to count as such, with who found
-    that, when and why. FleetError as of ``actions_of``."""
+    """The acts that are wanted, by when they began, the newest last; of one instant those that records tell first.
+    Beginning and end of an act are one row; an end by somebody else, or without its beginning, is one of its own.
+    ``told`` is what other records tell, which is left out where an entry tells the same; ``holders`` are those who have
+    a lease now, so that what they have begun and not ended goes on. Such acts of others are told as not ended, with who
+    took them up, and approvals that were found not to count as such, with who found that, when and why. FleetError as
+    of ``actions_of``."""
     rows = _with_successors(_paired(sorted(entries, key=lambda each: each.name), holders))
     about: dict[tuple[str, str, str], list[HistoryRow]] = {}
     for row in rows:

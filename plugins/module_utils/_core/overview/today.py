@@ -5,7 +5,7 @@
 worst first (``concerns``: ``silent``, ``seen-since``, ``placement-fails``, ``certificate-ends``, ``kubelet-too-old``,
 ``drifted``); totals by state and by minor of Kubernetes.
 
-Nothing is asked of a member: everything is as of its last heartbeat.
+No member is asked: everything is as recorded.
 """
 
 from __future__ import annotations
@@ -95,8 +95,7 @@ class PlacementsHeld:
     leaving: t.Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``held`` (a number), ``names`` of what is held, ``failing``, ``late`` and ``leaving``, by
-        name."""
+        """As results have it, sorted by name, ``count`` as ``held``."""
         parts = {"failing": self.failing, "late": self.late, "leaving": self.leaving}
         told = {key: dict(sorted(each.items())) for key, each in parts.items()}
         return {"held": self.count, "names": sorted(self.names), **told}
@@ -108,10 +107,10 @@ HOLDS_NOTHING, NOTHING_PLACED = PlacementsHeld(), DriftKnown()
 @dataclass(frozen=True, kw_only=True)
 class MemberToday:
     """One cluster. ``state`` is ready, not ready, silent, not reached, never read, to be read (a run has upgraded it
-    since) or leaving, ``why`` a sentence about one that is not ready; ``group`` is that of update runs, ``age`` that of
-    the heartbeat, both heartbeat and age None if it was never read; ``images`` are nodes by image, as far as pools tell
-    it, and ``uncounted`` the nodes of pools that do not; ``runs`` is what is in flight there; ``concerns`` are of
-    ``CONCERNS``, the worst first."""
+    since) or leaving, ``why`` says why it is not ready; ``group`` is that of update runs, ``age`` that of the
+    heartbeat, both None if there was none; ``images`` are nodes by image, as far as pools tell it, and ``uncounted``
+    the nodes of pools that do not; ``runs`` is what is in flight there; ``concerns`` are of ``CONCERNS``, the worst
+    first."""
 
     name: str
     group: str
@@ -188,8 +187,7 @@ class FleetToday:
 
     @property
     def uncounted(self) -> tuple[int, ...]:
-        """How many nodes of their pools ``images`` does not count, of each cluster that has such, in the order of the
-        clusters."""
+        """How many nodes ``images`` does not count, of each cluster that has such, in the order of the clusters."""
         return tuple(each.uncounted for each in self.members if each.uncounted)
 
     @property
@@ -214,8 +212,7 @@ class FleetToday:
 
     @property
     def totals(self) -> Totals:
-        """The numbers of the headline: how many clusters there are of each state and version, silent, evacuated, and so
-        on."""
+        """The numbers of the headline."""
         ages = [each.age for each in self.members if each.age is not None]
         silent = [each.age for each in self.members if each.state == SILENT and each.age is not None]
         ends = [each.certificate for each in self.members if each.certificate]
@@ -260,9 +257,8 @@ def member_today(
     """The row of one cluster at ``now``, an aware instant; without a ``member`` (its FleetMember) what that alone tells
     is empty. Its state is the first that holds of leaving, not Reachable (silent), never read, and what its health
     says; that it is evacuated does not change it. ``runs`` name what is in flight there, as people call it; without
-    any, the operation that is recorded counts. What a run has ``seen`` counts if it is newer than the last read, or the
-    last that failed (``last_tried_at``); where neither is recorded, and of a cluster that is leaving, it does not. A
-    heartbeat from the future has age 0."""
+    any, the operation that is recorded counts. What a run has ``seen`` counts if it is newer than ``last_tried_at``;
+    where that is not known, and of a cluster that is leaving, it does not. A heartbeat from the future has age 0."""
     row = cluster_row(cluster, member, now=now)
     state, why = _state(cluster, member, row.state, row.why)
     last = last_tried_at(cluster, member)

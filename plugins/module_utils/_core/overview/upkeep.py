@@ -51,7 +51,7 @@ class CertificateEnd:
 
     @property
     def ended(self) -> bool:
-        """Whether it ended before the instant at which it was looked at."""
+        """Whether it had ended when it was looked at."""
         return self.days < 0
 
     @property
@@ -104,14 +104,13 @@ def images_of(member: FleetMember) -> dict[str, int]:
 
 
 def nodes_without_image(member: FleetMember) -> int:
-    """How many of the member's nodes ``images_of`` does not count, since their image is not known; never negative."""
+    """How many of the member's nodes ``images_of`` does not count, since their image is not known."""
     there = sum(pool.count for pool in member.status.node_pools)
     return max(0, there - sum(images_of(member).values()))
 
 
 def images_in_all(images: t.Iterable[t.Mapping[str, int]]) -> dict[str, int]:
-    """All nodes by image, the most first, of equal ones by image; ``images`` are the nodes by image of each member.
-    The report's page sums them up for itself."""
+    """All nodes by image, the most first, of equal ones by image; ``images`` are the nodes by image of each member."""
     counts: Counter[str] = Counter()
     for each in images:
         counts.update(each)
@@ -119,8 +118,8 @@ def images_in_all(images: t.Iterable[t.Mapping[str, int]]) -> dict[str, int]:
 
 
 def next_end(member: FleetMember, now: datetime) -> CertificateEnd | None:
-    """The certificate, of server and client, that ends next or has ended first, of two at one instant that of the
-    client, seen at ``now``, aware; None where none is known."""
+    """The certificate, of server and client, that ends next or has ended first, seen at ``now``, aware; None where none
+    is known."""
     told = member.status.certificates
     if told is None:
         return None
