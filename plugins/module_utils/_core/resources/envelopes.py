@@ -67,9 +67,9 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
     that has one.
 
     ``credentials`` are the Secrets by which members are reached, which no envelope may hold. A ClusterResourceEnvelope
-    holds cluster-scoped manifests, a ResourceEnvelope those of its own namespace. An object that comes twice, from two
-    envelopes or also by itself, is a problem ``placed-twice``: KubeFleet refuses the second one too. An object without
-    a name that is no envelope is passed on.
+    holds cluster-scoped manifests, a ResourceEnvelope those of its own namespace. An object that comes twice, at least
+    once from an envelope, is a problem ``placed-twice``: KubeFleet refuses the second one too. An object without a name
+    that is no envelope is passed on.
     """
     placed: list[PlacedManifest] = []
     problems: list[Problem] = []
@@ -85,10 +85,9 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
 
 def opened(selected: Selected, scopes: Scopes, credentials: Secrets = ()) -> Selected:
     """The selection with what is in its envelopes in their place, in hash order; as it is, where there is none. If an
-    envelope has a problem, or an object comes twice, that is added and the objects stay as they are. A ``bad-ignore``
-    of what is in an envelope is added too, but its envelope is opened all the same. ``scopes`` as of
-    ``check_envelope``, ``credentials`` as of ``unpacked``. FleetError as of ``identify`` for an object without a name
-    beside an envelope."""
+    envelope has a problem, or an object comes twice (``unpacked``), that is added and the objects stay as they are. A
+    ``bad-ignore`` of what is in an envelope is added too, but its envelope is opened all the same. ``scopes`` as of
+    ``check_envelope``. FleetError as of ``identify`` for an object without a name beside an envelope."""
     found = unpacked(selected.objects, scopes, credentials)
     if found.problems or not any(each.origin for each in found.objects):
         return replace(selected, problems=(*selected.problems, *found.problems))
@@ -174,9 +173,8 @@ SHOWN = 3
 
 
 def side_effect_findings(selected: t.Iterable[ObjectId], where: str = "") -> tuple[Problem, ...]:
-    """One finding ``acts-on-hub`` for each way, in the order of ``SIDE_EFFECTS``, in which objects selected without an
-    envelope act on the hub itself, at ``where``, with the first three of them by group, version, kind and name, and the
-    number of the others; empty if none does."""
+    """One finding ``acts-on-hub`` at ``where`` for each way, in the order of ``SIDE_EFFECTS``, in which objects
+    selected without an envelope act on the hub itself, with the first three of them and the number of the others."""
     objects = sorted(selected)
     found = []
     for effect, kinds in SIDE_EFFECTS.items():

@@ -56,12 +56,12 @@ class Selector(t.Protocol):
 
     @property
     def label_selector(self) -> LabelSelector | None:
-        """Labels that objects must have, None for any; with a name nobody asks for them."""
+        """Labels that objects must have, None for any; beside a name it is only checked."""
 
     @property
     def selection_scope(self) -> str:
-        """Of Namespaces alone: ``NamespaceOnly``, or with what is in it; ``NamespaceWithResourceSelectors``: by other
-        selectors; anything else: all that is there."""
+        """Of a Namespace: ``NamespaceOnly`` and ``NamespaceWithResourceSelectors`` mean it without what is in it, which
+        with the latter other selectors mean; anything else all that is in it, too."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,7 @@ def select(
     namespace: str = "",
     credentials: Secrets = (),
 ) -> Selected:
-    """The union of what the selectors mean in the ``catalog`` (of all manifests of the files, or lists from the hub);
-    problems are told and not raised.
+    """The union of what the selectors mean in the ``catalog``; problems are told and not raised.
 
     ``namespace`` is that of a ResourcePlacement, which means namespaced kinds in it and nothing else; it is empty for a
     ClusterResourcePlacement, which means namespaced kinds only in the first namespace that it selects by

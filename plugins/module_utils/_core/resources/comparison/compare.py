@@ -112,10 +112,8 @@ RESERVED_DOMAINS = ("kubernetes.io/", "k8s.io/", "kubernetes-fleet.io/", "gitops
 
 @dataclass(frozen=True)
 class FieldDiff:
-    """One difference; ``live`` is None where the field is absent, ``desired`` where only the live object has it.
-
-    Values and annotations of Secrets are replaced by their lengths.
-    """
+    """One difference; ``live`` is None where the field is absent, ``desired`` where only the live object has it. Values
+    and annotations of Secrets are replaced by their lengths."""
 
     path: str
     desired: t.Any
@@ -182,9 +180,9 @@ def differences(
 
 
 def added_by_others(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, ...]:
-    """What others than ``manager`` have put into the object beside what the manifest names, as far as a full comparison
-    (``differences``) looks, and in its order; at most MAX_DIFFS. What nobody owns is a server's default, and no
-    addition; nor is what is in a list or map that differs as a whole. ``live`` has passed ``check_managed_fields``."""
+    """What others than ``manager`` have put into the object beside what the manifest names, in the order of a full
+    comparison (``differences``); at most MAX_DIFFS. What nobody owns is a server's default, and no addition; nor is
+    what is in a list or map that differs as a whole. ``live`` has passed ``check_managed_fields``."""
     found = []
     for pair in _all(desired, live, full=True):
         others = tuple(dict.fromkeys(name for name in pair.names if name != manager))

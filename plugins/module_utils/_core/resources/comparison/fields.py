@@ -66,8 +66,8 @@ def is_masked(key: str, desired: Manifest, live: Manifest) -> bool:
 
 def shown(value: t.Any, masked: bool) -> t.Any:
     """A value as drift and differences show it: None where it is ``ABSENT`` or null. If ``masked`` only the lengths of
-    what is in it (``_length``), under the same keys down to 32 levels; else texts are cut after 65,536 characters,
-    structures after 32 levels and about 5,000 values."""
+    what is in it, under the same keys down to 32 levels; else texts are cut after 65,536 characters, structures after
+    32 levels and about 5,000 values."""
     if isinstance(value, Absent):
         return None
     if not masked or value is None:

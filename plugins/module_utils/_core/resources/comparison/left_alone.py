@@ -52,10 +52,10 @@ _KEYS = re.compile(rf"\[({_ONE}(?:,{_ONE})*)\]")
 
 
 def ignored_paths(manifest: Manifest) -> tuple[Path, ...]:
-    """The paths that the manifest's annotation ``gitops.fleet/ignore`` names, none without it, in its order, one that
-    stands twice too; an empty path, of ``*`` alone, is the whole object. In ConfigMaps and Secrets, whose entries have
-    no fields, ``.data.tls.crt`` is the entry ``tls.crt``, and ``.stringData`` is ``.data``. ValueError if the
-    annotation names nothing, cannot be read, or may not be ignored."""
+    """The paths that the manifest's annotation ``gitops.fleet/ignore`` names, in its order; an empty path, of ``*``
+    alone, is the whole object. In ConfigMaps and Secrets, whose entries have no fields, ``.data.tls.crt`` is the entry
+    ``tls.crt``, and ``.stringData`` is ``.data``. ValueError if the annotation names nothing, cannot be read, or names
+    what may not be ignored."""
     text = annotations_of(manifest).get(IGNORE)
     if text is None:
         return ()
@@ -88,8 +88,7 @@ def _of_entries(path: Path) -> Path:
 
 
 def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Problem]:
-    """A Problem ``bad-ignore`` for each of the objects, in their order, whose annotation ``gitops.fleet/ignore`` is
-    refused by ``ignored_paths``."""
+    """A Problem ``bad-ignore`` for each of the objects whose annotation ``ignored_paths`` refuses, in their order."""
     for each, manifest in chosen:
         try:
             ignored_paths(manifest)

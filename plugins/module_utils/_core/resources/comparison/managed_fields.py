@@ -93,8 +93,8 @@ def has_children(node: Node) -> bool:
 
 
 def list_style(nodes: t.Iterable[Node]) -> str:
-    """How the items of a list are told apart, judged from what its owners own, of which the first that tells counts:
-    KEYED, SET or INDEXED, or ATOMIC where no node tells."""
+    """How the items of a list are told apart, by what its owners own, of which the first that tells counts: KEYED, SET
+    or INDEXED, or ATOMIC where no node tells."""
     for node in nodes:
         for key in node:
             if key[:2] in (KEYED, SET, INDEXED):
@@ -151,7 +151,8 @@ class LiveItems:
     _found: dict[_Names, dict[t.Hashable, t.Any]] = field(default_factory=dict)
 
     def having(self, keys: Keys) -> t.Any:
-        """The first item with all these key fields; ABSENT if there is none, or no key field is given."""
+        """The first item that has all these key fields with these values; ABSENT if there is none, or no key field is
+        given."""
         if not isinstance(self.items, list) or not keys:
             return ABSENT
         names = frozenset(keys)
@@ -171,7 +172,7 @@ def json_word(value: t.Any) -> t.Hashable:
 
 
 def json_words(values: t.Any) -> set[t.Hashable]:
-    """Each ``json_word`` in a list; none for what is no list."""
+    """The ``json_word`` of each value in a list; none for what is no list."""
     return set(map(json_word, values)) if isinstance(values, list) else set()
 
 

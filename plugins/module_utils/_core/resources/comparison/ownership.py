@@ -5,7 +5,7 @@
 own any more, looked up from map to key and list to item, and the managers that own them now.
 
 Whoever changes a field by an update, or applies it with force, takes it away from its former owners; that is how
-Kubernetes' server-side apply records a change. A field that we still own has the value that we applied last.
+Kubernetes' server-side apply records a change. A field that we still own counts as what we applied last.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def drift(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, 
     those of metadata last.
 
     Nulls in ``desired`` count as owned, and so do empty containers, unless somebody else owns the whole and has filled
-    it (an empty ``podSelector`` that was narrowed). An object that ``manager`` never applied drifts in all others.
+    it (an empty ``podSelector`` that was narrowed). All other fields of an object that ``manager`` never applied drift.
     ``live`` must carry ``metadata.managedFields`` that have passed ``check_managed_fields``.
     """
     ours, others = owners(live, manager)

@@ -50,21 +50,18 @@ class Acting:
         return any(VARIABLE_START in repr(patch.value) for patch in patches)
 
     def rule(self, number: int) -> t.Any:
-        """The rule of the override at that place, from 0, an ``OverrideRule``, whether it acts or not; IndexError
-        behind the last."""
+        """The rule of the override at that place, from 0, whether it acts or not; IndexError behind the last."""
         return self.override.spec.policy.override_rules[number]
 
 
 def attached(
     overrides: t.Iterable[Override], placement: ClusterResourcePlacement, objects: t.Iterable[ObjectId]
 ) -> tuple[Override, ...]:
-    """The overrides that concern a placement, in order of precedence, the strongest last; one that is given twice stays
-    twice.
+    """The overrides that concern a placement, in order of precedence, the strongest last.
 
     They belong to this placement or to none, and name at least one of its ``objects`` (those inside its envelopes
     included), or the namespace of one. All ClusterResourceOverrides come by name before all ResourceOverrides by
-    namespace and name. (KubeFleet sorts their snapshots, whose names end in an index: given those, the order is its
-    own.)
+    namespace and name; KubeFleet sorts them by the names of their snapshots, which end in an index.
     """
     named = {place for each in objects for place in _places(each)}
     return tuple(
