@@ -10,11 +10,11 @@ from .run import StageRow
 
 
 def batches(stage: StageRow) -> tuple[tuple[str, ...], ...]:
-    """Names of the members that go at once, batch after batch; empty for a stage without members.
+    """Names of the members that go at once, batch after batch; none for a stage without members.
 
     A batch has at most ``max_concurrency`` members of each group and of the stage, of which the first groups take
-    theirs first; a limit of 0 counts as 1. All members are in one, whatever their states; gates, waits, windows and
-    limits of failures are not looked at.
+    theirs first; a limit of 0 counts as 1. States of members, gates, waits, windows and limits of failures are not
+    looked at.
     """
     waiting = [[member.name for member in group.members] for group in stage.groups]
     out = []

@@ -4,8 +4,7 @@
 """Commands to an update run: start, start again and stop, where its state allows that (``conflict-state``); and what
 became of an attempt at a member: its driver's reference, what holds it up, how it ended, that it was never begun.
 
-Start and stop are those of Azure Fleet Manager; stop is possible in Pending too, start after Stopped and Failed. Runs
-are not changed but given back anew.
+Start and stop are those of Azure Fleet Manager; stop is possible in Pending too, start after Stopped and Failed.
 """
 
 from __future__ import annotations
@@ -53,13 +52,12 @@ _RESULTS = {COMPLETED: "", FAILED: UPGRADE_FAILED, SKIPPED: ALREADY_AT_TARGET}
 
 
 def start(run: RunState, now: datetime) -> RunState:
-    """The run once a new one (NotStarted) is begun, or a Stopped or Failed one goes on: what is Completed or Skipped
-    stays, members that failed or were stopped are NotStarted again and keep the number of their attempt and their first
-    start, breaches of limits of failures are lifted. Gates and waits of what is Skipped by then are Skipped at ``now``;
-    no member begins here.
+    """The run once a new one (NotStarted) is begun, or a Stopped or Failed one goes on: members that failed or were
+    stopped are NotStarted again and keep the number of their attempt and their first start, breaches of limits of
+    failures are lifted; no member begins here. Gates and waits of what is Skipped by then are Skipped at ``now``.
 
-    Failures in stages that are done, and in segments that the user skipped, are left as they are. FleetError
-    ``conflict-state`` in any other state.
+    Failures in stages that are done, and in segments that the user skipped, are left. FleetError ``conflict-state`` in
+    any other state.
     """
     status = derive(run)
     if status.state not in STARTABLE:
@@ -102,10 +100,10 @@ def with_attempt_end(
     version_after: str = "",
     node_images: tuple[str, ...] = (),
 ) -> RunState:
-    """The run with the end of the attempt that is called ``operation``, and with breaches of limits that follow:
-    ``result`` is Completed, Failed, or Skipped (there was nothing to do). Versions and images that are empty stay as
-    they were, ``message`` replaces the one before, even if it is empty; an empty ``reason`` is UpgradeFailed for
-    Failed, AlreadyAtTarget for Skipped.
+    """The run with the end of the attempt called ``operation``, and with breaches of limits that follow: ``result`` is
+    Completed, Failed, or Skipped (there was nothing to do). Empty versions and images stay as they were, ``message``
+    replaces the one before, even if it is empty; an empty ``reason`` is UpgradeFailed for Failed, AlreadyAtTarget for
+    Skipped.
 
     The same run if the operation is not in flight, so that a result told twice or late does nothing. ValueError for
     another result.
@@ -131,9 +129,8 @@ def with_attempt_end(
 
 
 def with_reference(run: RunState, operation: str, reference: str, version_before: str = "") -> RunState:
-    """The run with the ``reference`` by which the driver finds the operation again, in place of an earlier one, even if
-    it is empty, and the version at which it began (empty: that stays as it is); the same run if the operation is not in
-    flight."""
+    """The run with the ``reference`` by which the driver finds the operation again, even an empty one, and the version
+    at which it began (empty: that stays); the same run if the operation is not in flight."""
     return _in_flight(
         run,
         operation,
@@ -142,8 +139,8 @@ def with_reference(run: RunState, operation: str, reference: str, version_before
 
 
 def held_up(run: RunState, operation: str, message: str) -> RunState:
-    """The run with the ``message`` at the member whose upgrade is in flight: what that waits for, empty once it goes
-    on. The same run if the operation is not in flight, or the message is there already."""
+    """The run in which the member whose upgrade is in flight says in its ``message`` what that waits for; empty once it
+    goes on. The same run if the operation is not in flight, or the message is there already."""
     return _in_flight(run, operation, lambda row: row if row.message == message else replace(row, message=message))
 
 
@@ -151,8 +148,7 @@ def put_back(run: RunState, operation: str, why: MemberBlocker, now: datetime) -
     """The run with an attempt taken back that was surely not begun and may not begin now: its member is Pending for the
     reason ``why``, Stopped where people have stopped the run meanwhile, Skipped where they have skipped its group or
     stage. Its next attempt has the same number, and so the same name: should anything of this one come up after all, it
-    is found. Versions, images and the reference that stood there are gone. The same run if the operation is not in
-    flight."""
+    is found. The same run if the operation is not in flight."""
 
     def back(row: MemberRow) -> MemberRow:
         """The row as before the attempt, Pending or Stopped."""

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which members of a stage of an update run begin their upgrade now: slots (``maxConcurrency``) of stage and groups,
 order of members, round robin of the groups, who is skipped or fails when its turn comes, who waits for a slot
-(``WaitingForSlot``); and the names of operations."""
+(``WaitingForSlot``); names of operations."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ class GroupSlots:
 
 def dispatch(turn: DispatchContext, seen: StageLook) -> StageRow:
     """The stage after giving out its free slots to members that can start, the same one if nothing changes; attempts to
-    begin are added to ``turn.begun``. ``seen`` is ``turn.stage`` as it is, with one group at least; each member that
-    has not ended must have a view (else KeyError).
+    begin are added to ``turn.begun``. ``seen`` is ``turn.stage`` as it is, with one group at least; members that have
+    not ended must have a view (else KeyError).
 
     Groups take turns for the slots of the stage, and the next decision goes on after the group that was served last;
     members of a group are tried in the order of ``order_key``. One that cannot start takes no slot: it becomes Pending,
-    Skipped or Failed, and the next is tried. Others that are Pending get their present obstacle. Nothing starts where
-    the run is to stop, or a gate before, a breach or a user's skip closes stage or group.
+    Skipped or Failed, and the next is tried. Nothing starts where the run is to stop, or a gate before, a breach or a
+    user's skip closes stage or group.
     """
     stage = turn.stage
     live = not (turn.run.stop_requested or seen.facts.breached or stage.user_skipped) and cleared(stage.before_gates)
@@ -178,8 +178,8 @@ def _after_turn(turn: DispatchContext, group: GroupRow, row: MemberRow) -> Membe
 
 
 def operation_name(run: RunState, member: str, attempt: int) -> str:
-    """What the operation is called that upgrades the member in this attempt (from 1), ``<run>-<first 8 characters of
-    its uid>.<member>.<attempt>``: the same for every conductor, so that it is begun once."""
+    """The name of the operation that upgrades the member in this attempt (from 1), ``<run>-<first 8 characters of its
+    uid>.<member>.<attempt>``: the same for every conductor, so that it is begun once."""
     return f"{operation_prefix(run)}{member}.{attempt}"
 
 

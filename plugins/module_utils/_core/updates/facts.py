@@ -90,8 +90,8 @@ class GroupFacts:
 class StageFacts:
     """What the state of a stage follows from. ``groups`` are derived states, ``breached_groups`` says of each whether
     its own limit is breached; ``new`` and ``stop`` are of the run: never started, told to stop. ``in_flight`` and
-    ``failed`` count members of all its groups. The rest is as of a group; the wait after it is Running
-    (``wait_running``) or NotStarted (``wait_unopened``)."""
+    ``failed`` count members. The rest is as of a group; the wait after it is Running (``wait_running``) or NotStarted
+    (``wait_unopened``)."""
 
     new: bool
     stop: bool
@@ -134,8 +134,8 @@ class StageFacts:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFacts:
     """What the state of a run follows from. ``stages`` are derived states, in order; ``new``: never started, ``stop``:
-    told to stop; ``in_flight`` counts members of all stages that are Running; ``latched``: a limit of failures is
-    breached in a stage or group."""
+    told to stop; ``in_flight`` counts members that are Running; ``latched``: a limit of failures is breached in a stage
+    or group."""
 
     new: bool
     stop: bool
@@ -150,8 +150,8 @@ class RunFacts:
 
 
 def group_facts(group: GroupRow, stage: StageRow, count: Tally, *, stage_breached: bool, stop: bool) -> GroupFacts:
-    """What the table of states of groups asks about. ``count`` is of its members, ``stage_breached`` says that the
-    stage is over its limit of failures, ``stop`` that the run was told to stop."""
+    """What the table of states of groups asks about. ``count`` is of its members; the stage is over its limit of
+    failures (``stage_breached``), the run was told to stop (``stop``)."""
     return GroupFacts(
         count=count,
         user_skipped=group.user_skipped or stage.user_skipped,
@@ -170,7 +170,7 @@ def stage_facts(
     stage: StageRow, groups: t.Sequence[GroupFacts], states: tuple[str, ...], breached: bool, run: RunState
 ) -> StageFacts:
     """What the table of states of stages asks about. ``groups`` and ``states`` are those of its groups, in order;
-    ``breached`` says that the stage is over its own limit of failures."""
+    ``breached``: the stage is over its own limit of failures."""
     wait = stage.wait
     return StageFacts(
         new=run.phase == NEW,
@@ -202,8 +202,8 @@ def run_facts(run: RunState, stages: t.Sequence[StageFacts], states: tuple[str, 
 
 
 def with_breaches(stage: StageRow, facts: StageFacts) -> StageRow:
-    """The stage with the breaches of its own limit and its groups' recorded (``breached``) that ``facts``, which are
-    its own, tell, so that a later skip of the failed member lifts none; the same one if they are recorded already."""
+    """The stage with the breaches of its own limit and its groups' recorded that its ``facts`` tell, so that a later
+    skip of the failed member lifts none; the same one if they are recorded already."""
     if any(breach != group.breached for group, breach in zip(stage.groups, facts.breached_groups, strict=True)):
         groups = (
             group if group.breached == breach else replace(group, breached=breach)

@@ -61,8 +61,8 @@ class GateContext:
 
 def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
     """When a scheduled gate that opens at an aware instant completes itself: the first such day and time later than
-    that, by its offset from UTC (empty: none), at most a week away; in the time zone of ``after``. ValueError for a
-    day, time or offset that is none."""
+    that, by its offset from UTC (empty: none), in the time zone of ``after``. ValueError for a day, time or offset that
+    is none."""
     hour, minute = schedule.time.split(":")
     local = after.astimezone(clock_of(schedule.utc_offset, ""))
     days = (DAYS.index(schedule.day) - local.weekday()) % 7
@@ -71,10 +71,10 @@ def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
 
 
 def with_passed_gates(stage: StageRow, desk: GateContext) -> StageRow:
-    """The stage with those open (Pending) gates Completed that were approved, or are due and were not refused, and its
-    wait if that is over; clocks go on while a run is stopped. What the clock completes is completed at its own time,
-    not at ``now``; what was approved, refused and due or not, at the instant of its approval, by whom that names, and
-    its refusal is taken off. A stage that was not reached stays as it is."""
+    """The stage with those open (Pending) gates Completed that were approved, or are due and not refused, and its wait
+    if that is over; clocks go on while a run is stopped. What the clock completes is completed at its own time; what
+    was approved, refused and due or not, at the instant of its approval, and its refusal is taken off. A stage that was
+    not reached stays as it is."""
     if not stage.reached:
         return stage
     groups = tuple(_with_both_changed(group, lambda gates: _completed(gates, desk)) for group in stage.groups)
@@ -87,8 +87,8 @@ def with_passed_gates(stage: StageRow, desk: GateContext) -> StageRow:
 
 def open_before(stage: StageRow, seen: StageLook, desk: GateContext) -> StageRow:
     """The stage with the gates before it opened, and, once these are passed, those before its groups, but for groups
-    that are or will be skipped, or whose limit of failures is breached; they are added to ``desk.opened``. ``seen`` is
-    the stage as it is. ValueError as of ``next_occurrence``."""
+    that are or will be skipped, or are breached; they are added to ``desk.opened``. ``seen`` is the stage as it is.
+    ValueError as of ``next_occurrence``."""
     before = _opened(stage.before_gates, (stage.name, "", BEFORE), desk)
     if before is not stage.before_gates:
         stage = replace(stage, before_gates=before)
@@ -106,10 +106,10 @@ def open_before(stage: StageRow, seen: StageLook, desk: GateContext) -> StageRow
 
 def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
     """The stage with the gates opened that are after groups whose members ended, then, once all groups are done, its
-    own together with its wait; they are added to ``desk.opened``.
+    own together with its wait; they are added to ``desk.opened``. ValueError as of ``next_occurrence``.
 
     Nothing opens in a segment that is halted, or while the run is to stop. The wait of the ``last`` stage is Skipped,
-    as nothing follows, also while the run is to stop. ValueError as of ``next_occurrence``.
+    as nothing follows, also then.
     """
     seen = desk.look(stage)
     groups = []
@@ -136,12 +136,9 @@ def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
 
 
 def with_skipped_gates(stage: StageRow, desk: GateContext) -> StageRow:
-    """The stage with gates and wait Skipped of what a user skipped, also while members of that are in flight, and of
-    what is Skipped by now, reached or not.
-
-    Open gates and a wait that runs are Skipped, too; what was passed before stays as it is. The ``reason`` of the wait
-    is RequestedByUser where a user skipped the stage, else empty.
-    """
+    """The stage with gates and wait Skipped, open and running ones too, of what a user skipped, also while members of
+    that are in flight, and of what is Skipped by now, reached or not. The ``reason`` of the wait is RequestedByUser
+    where a user skipped the stage, else empty."""
     seen = desk.look(stage)
     groups = tuple(
         _with_both_changed(group, lambda gates: _skipped(gates, desk.now))
@@ -172,8 +169,8 @@ def cleared(gates: Gates) -> bool:
 
 
 def due_at(stage: StageRow) -> list[datetime]:
-    """Instants, past ones too, at which the clock completes an open gate or the running wait of the stage, in no order;
-    a refused gate has none."""
+    """Instants, past ones too, at which the clock completes an open gate (no refused one) or the running wait of the
+    stage, in no order."""
     gates = [*stage.before_gates, *stage.after_gates]
     for group in stage.groups:
         gates += (*group.before_gates, *group.after_gates)

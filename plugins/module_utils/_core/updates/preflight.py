@@ -33,8 +33,8 @@ Judge = t.Callable[[MemberView, str, tuple[NodePoolStatus, ...], datetime], Memb
 @dataclass(frozen=True, kw_only=True)
 class ProtectedNode:
     """A node of a pool that do-not-disrupt keeps from being replaced: by its own annotation, or by that of a ``pod``
-    (namespace and name), which holds till ``until`` if it ends. ``reached_by`` are the options with which kubectl
-    reaches its member, none where that is not known."""
+    (namespace and name), which holds till ``until`` if it ends. With the options ``reached_by`` kubectl reaches its
+    member, none where that is not known."""
 
     node: str
     pool: str = ""
@@ -52,7 +52,7 @@ class ProtectedNode:
     @property
     def freed_by(self) -> str:
         """The command for a shell that takes the annotation away; names are quoted, and one that begins with ``-``
-        stands behind ``--``, so that it is no option."""
+        stands behind ``--``."""
         namespace, _slash, pod = self.pod.partition("/")
         kind, name = (["pod", "-n", namespace], pod) if self.pod else (["node"], self.node)
         what = [*kind, *(["--"] if name.startswith("-") else []), name]
@@ -61,12 +61,11 @@ class ProtectedNode:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberLook:
-    """What a member showed when it was looked at. ``version`` is that of its control plane, empty if it was not told;
-    ``busy`` is what its platform does there, empty for nothing, ``not_ready`` are nodes, ``blocking`` disruption
-    budgets that allow nothing now, ``protected`` nodes that are to be replaced and may not be, ``removed`` APIs in use
-    with the minor that has them no more, ``unread`` what could not be read, with the reason. ``driver`` is what asking
-    its driver has brought up, as code, message and whether that blocks. ``unreachable`` says why nothing could be
-    read."""
+    """What a member showed when it was looked at. ``version`` is that of its control plane, ``busy`` what its platform
+    does there; both empty for nothing. ``not_ready`` are nodes, ``blocking`` disruption budgets that allow nothing now,
+    ``protected`` nodes that are to be replaced and may not be, ``removed`` APIs in use with the minor that has them no
+    more, ``unread`` what could not be read, with the reason. ``driver`` is what its driver told, as code, message and
+    whether that blocks. ``unreachable`` says why nothing could be read."""
 
     name: str
     version: str = ""
@@ -84,8 +83,8 @@ class MemberLook:
 @dataclass(frozen=True, kw_only=True)
 class PreflightFinding:
     """One thing that speaks against an upgrade. ``blocks``: the member is not to be upgraded as things are. ``code`` is
-    one of those of this module, ``unreachable``, ``precondition-failed``, ``MemberGone``, one of its driver's, or the
-    reason of an obstacle."""
+    one of this module's, ``unreachable``, ``precondition-failed``, ``MemberGone``, one of its driver's, or the reason
+    of an obstacle."""
 
     member: str
     code: str
@@ -93,7 +92,7 @@ class PreflightFinding:
     blocks: bool
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``member``, ``code``, ``message`` and ``blocks``."""
+        """As results have it: the fields."""
         return {"member": self.member, "code": self.code, "message": self.message, "blocks": self.blocks}
 
 
@@ -101,8 +100,8 @@ def preflight_findings(
     look: MemberLook, view: MemberView, target: str, now: datetime, whole: Judge | None = None, chain: bool = False
 ) -> tuple[PreflightFinding, ...]:
     """What speaks against an upgrade of one member's control plane to ``target``, in a fixed order of kinds; ``view``
-    has its windows and what else is known to hold it. Where it goes by steps ``whole`` judges it by version and pools,
-    with ``chain`` minor by minor. Nothing for one that has nothing to do or is skipped; of one that is unreachable that
+    has its windows and what else holds it. Where it goes by steps ``whole`` judges it by version and pools, with
+    ``chain`` minor by minor. Nothing for one that has nothing to do or is skipped; of one that is unreachable that
     alone. A ``target`` that is no version can give ValueError; with ``whole`` it may be empty, and no API is found to
     be gone then. What ``whole`` raises comes through."""
     if look.unreachable:
@@ -124,8 +123,8 @@ def left_fleet_finding(member: str) -> PreflightFinding:
 
 def apis_to_be_removed(metrics: str) -> tuple[tuple[str, str], ...]:
     """From an API server's ``/metrics`` (``apiserver_requested_deprecated_apis``): each API (``resource of
-    group/version``) that was asked for since it started and that a later minor removes, with that minor; by name, each
-    once. Lines of another form are passed over."""
+    group/version``) that was asked for since it started and that a later minor removes, with that minor; by name. Lines
+    of another form are passed over."""
     found = set()
     for row in _DEPRECATED.finditer(metrics):
         labels = dict(_LABEL.findall(row["labels"]))

@@ -46,9 +46,8 @@ LEFT_BEHIND = (FAILED, SKIPPED)
 
 def follow_up(before: UpdateRun, name: str) -> UpdateRun:
     """The follow-up run, neither started nor recorded: the spec of the first with its strategy written out, version and
-    Consistent images as they were fixed then, and all its failed and skipped members, in its order (those skipped by a
-    user or at the target among them, and those that have left the fleet since); of its metadata only the terms of
-    approvals that it keeps.
+    Consistent images as they were fixed then, and all its failed and skipped members (those skipped by a user or at the
+    target among them, and those that have left the fleet since); of its metadata only the terms of approvals.
 
     FleetError ``conflict-state`` unless the first is Completed or Skipped (a Stopped or Failed run is started again),
     ``nothing-to-retry`` if no member failed or was skipped, ``strategy-unproven`` if it names its strategy and no
@@ -91,9 +90,8 @@ def follow_up(before: UpdateRun, name: str) -> UpdateRun:
 
 
 def retry_name(before: UpdateRun) -> str:
-    """What the follow-up run is called, in 50 characters at most: that of ``web`` is ``web-retry``, that of this, if
-    its ``retryOf`` says that it is a retry, ``web-retry-2`` and so on. Whether there is a run of that name is not
-    looked at."""
+    """What the follow-up run is called, in 50 characters at most: that of ``web`` is ``web-retry``, that of this, if it
+    has a ``retryOf``, ``web-retry-2`` and so on. Whether there is a run of that name is not looked at."""
     stem, number = before.name, 1
     if before.spec.retry_of and (found := _RETRY.fullmatch(before.name)):
         stem, number = found[1], int(found[2] or 1) + 1
@@ -101,8 +99,8 @@ def retry_name(before: UpdateRun) -> str:
 
 
 def is_left_behind(member: MemberUpdateStatus) -> bool:
-    """Whether the member is yet to be updated after the run: it failed, or was skipped by the system and not for being
-    at the target already."""
+    """Whether the member is yet to be updated after the run: it failed, or the system skipped it, not for being at the
+    target already."""
     state = member.status.state
     return state == FAILED or (state == SKIPPED and member.skipped_by == SYSTEM and member.reason != ALREADY_AT_TARGET)
 
@@ -110,8 +108,7 @@ def is_left_behind(member: MemberUpdateStatus) -> bool:
 def made_good_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> str:
     """Name of the finished retry, or of a retry of that and so on, after which none of those that the run left behind
     is left; empty without one, and if it left nobody behind. ``runs`` are all that are recorded. Of several finished
-    retries of one run the one that was made last counts, of equally old ones the last by name; one that was made before
-    what it retries is none of its retries."""
+    retries of one run the one made last counts, then the last by name; one made before what it retries is none."""
     retries: dict[str, list[UpdateRun]] = {}
     for each in runs:
         if each.spec.retry_of and each.status.status.state in DONE:
@@ -130,7 +127,7 @@ def made_good_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> str:
 def superseded_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> UpdateRun | None:
     """The last run by time and name that stands for this one, which has Failed: it was made later and started, whatever
     has become of it, and takes all whom this one would try again at least as far: by the same type of upgrade or a full
-    one, to the same version or a newer one (to any where this one has none). ``runs`` are all that are recorded. None
+    one, to the same version or a newer one (any where this one has none). ``runs`` are all that are recorded. None
     without one, for a run in another state, and where it is not known when it was made."""
     made = run.metadata.creation_timestamp
     if made is None or run.status.status.state != FAILED:

@@ -33,10 +33,10 @@ class MemberRow:
 
     ``attempt`` is 0 until it is first dispatched, then counts from 1; ``operation`` names the latest attempt, and
     ``reference`` is what its driver gave back to find it again. Versions are those observed before and after it,
-    ``node_images`` (``family-version``) those of its pools after it; empty where none were seen. ``skipped_by`` is user
-    or system, empty if it was not skipped; ``skipped_via`` the kind of target that the user named. ``completed`` is
-    when it ended: Completed, Failed or Skipped. ``started`` is the first dispatch, whatever attempt this is;
-    ``pending_since`` since when it is Pending for the present ``reason``.
+    ``node_images`` (``family-version``) those of its pools after it. ``skipped_by`` is user or system, empty if it was
+    not skipped; ``skipped_via`` the kind of target that the user named. ``completed`` is when it ended: Completed,
+    Failed or Skipped. ``started`` is the first dispatch, whatever attempt this is; ``pending_since`` since when it is
+    Pending for the present ``reason``.
     """
 
     name: str
@@ -57,8 +57,8 @@ class MemberRow:
 
     @property
     def skipped_behind_target(self) -> bool:
-        """Whether the run itself skipped the member for another reason than being at the target already; a member that
-        failed is none, unlike as of ``retry.is_left_behind``."""
+        """Whether the run itself skipped the member for another reason than being at the target already; unlike
+        ``retry.is_left_behind`` not so of one that failed."""
         return self.state == SKIPPED and self.skipped_by == SYSTEM and self.reason != ALREADY_AT_TARGET
 
     @property
@@ -162,9 +162,9 @@ def with_members_changed(stage: StageRow, change: t.Callable[[MemberRow], Member
 @dataclass(frozen=True, kw_only=True)
 class RunState:
     """Everything stored of one update run. ``phase`` is NEW until the first start, then ACTIVE; ``stop_requested`` is
-    set by a stop until the next start. ``uid`` makes ids unique. ``started`` is the first dispatch of a member,
-    ``completed`` since when the run is Completed, Skipped or Failed. ``unreachable_timeout`` is how long a member may
-    wait as Unreachable before it is Skipped."""
+    set by a stop until the next start. ``started`` is the first dispatch of a member, ``completed`` since when the run
+    is Completed, Skipped or Failed. ``unreachable_timeout`` is how long a member may wait as Unreachable before it is
+    Skipped."""
 
     name: str
     uid: str
@@ -222,9 +222,9 @@ class MemberView:
     """What is true of a member at the instant of a decision.
 
     ``windows`` are intervals in order and apart, None for a member without windows, empty where none comes; ``shut``
-    names those who close them now, and ``closed`` are openings that freezes take away from them, in order.
-    ``obstacles`` are what else keeps it from starting, such as that it is unreachable. With ``skip`` (already at the
-    target) or ``fail`` (a precondition) it is not upgraded when its turn comes, but goes to that end.
+    names those who close them now, ``closed`` are openings that freezes take away. ``obstacles`` are what else keeps it
+    from starting, such as that it is unreachable. With ``skip`` (already at the target) or ``fail`` (a precondition) it
+    is not upgraded when its turn comes, but goes to that end.
     """
 
     name: str

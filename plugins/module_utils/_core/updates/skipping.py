@@ -61,15 +61,15 @@ class SkipTarget:
 
 
 def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime, reason: str = "") -> RunState:
-    """The run with all targets Skipped by the user; what is Completed or Skipped already stays as it is; gates and
-    waits of what is skipped are Skipped at ``now``, open and running ones too. The ``reason`` stands in the messages of
-    members, behind ``skipped on request``.
+    """The run with all targets Skipped by the user, but for what is Completed or Skipped already; gates and waits of
+    what is skipped are Skipped at ``now``, open and running ones too. The ``reason`` stands in the messages of members,
+    behind ``skipped on request``.
 
     A group or stage lets members in flight finish, and leaves failed ones as they are; a failed member that is named
     can be skipped once the run is Stopped or Failed, and that alone starts nothing. FleetError, and then nothing is
-    skipped: ``conflict-state`` for a run that is Completed, Skipped or Stopping; else with all problems, in the order
-    of ``targets``: ``unknown-target`` says which there are, ``conflict-state`` names the state (a member in flight, or
-    that failed in a run that goes on).
+    skipped: ``conflict-state`` for a run that is Completed, Skipped or Stopping; else with all problems:
+    ``unknown-target`` says which there are, ``conflict-state`` names the state (a member in flight, or that failed in a
+    run that goes on).
     """
     status = derive(run)
     if status.state not in SKIPPABLE:
@@ -96,7 +96,7 @@ def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime, reason: 
 
 def with_user_skips(run: RunState, now: datetime) -> RunState:
     """The run in which members are Skipped that are NotStarted, Pending or Stopped in a group or stage which the user
-    has skipped; the same run where there is no such group or stage."""
+    has skipped; the same run without such a group or stage."""
     wanted = {(STAGE, stage.name) for stage in run.stages if stage.user_skipped}
     wanted |= {(GROUP, group.name) for stage in run.stages for group in stage.groups if group.user_skipped}
     return replace(run, stages=tuple(_stage(stage, wanted, ON_REQUEST, now) for stage in run.stages)) if wanted else run
@@ -105,7 +105,7 @@ def with_user_skips(run: RunState, now: datetime) -> RunState:
 def with_skips_of(run: RunState, before: RunState, now: datetime) -> RunState:
     """The run, which is laid out anew and was never started, with what the user had skipped of it as it was ``before``:
     stages, groups and waits of the same names, and members that were named, or whose group or stage is in it no more;
-    members with the words and the instant of then. The same run where nothing was skipped."""
+    members that were skipped then with the words and the instant of then. The same run where nothing was skipped."""
     there = {(STAGE, stage.name) for stage in run.stages}
     there |= {(GROUP, group.name) for stage in run.stages for group in stage.groups}
     wanted: set[tuple[str, str]] = set()
@@ -196,7 +196,7 @@ def _member(row: MemberRow, above: str, itself: bool, words: str, now: datetime)
 
 def carry_on_hint(run: str) -> str:
     """The way out of a state in which nothing new begins and upgrades are in flight, as a hint with the command to
-    type; ``run`` is its plain name."""
+    type."""
     command = f"ansible-playbook gitops.fleet.update -e {shlex.quote(f'run={run}')}"
     return f"what is in flight ends first, while the run is carried on: {command}"
 

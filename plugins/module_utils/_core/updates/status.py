@@ -95,9 +95,9 @@ RUN_TABLE: Table[RunFacts] = (
 
 @dataclass(frozen=True, kw_only=True)
 class GroupStatus:
-    """``message`` is the summary error of a Failed group, what a Pending one waits for, else empty. ``failure_count``
-    are its failed members. ``started`` is the first dispatch of one of its members, ``completed`` the last end of its
-    members and gates once it is Completed, Skipped or Failed; None without such."""
+    """``message`` is why a group is Failed, or what a Pending one waits for, else empty. ``started`` is the first
+    dispatch of one of its members, ``completed`` the last end of its members and gates once it is Completed, Skipped or
+    Failed; None without such."""
 
     state: str = NOT_STARTED
     failure_count: int = 0
@@ -122,8 +122,8 @@ class StageStatus:
 @dataclass(frozen=True, kw_only=True)
 class RunStatus:
     """``outcome`` (Succeeded, CompletedWithFailures, CompletedWithSkips) is empty until the run is Completed or
-    Skipped, the final states. ``failure_count`` are the failed members of all stages, ``message`` as of
-    ``summary.of_run``; ``stages`` in the order of the rows."""
+    Skipped, the final states. ``failure_count`` are failed members, ``message`` as of ``summary.of_run``; ``stages`` in
+    the order of the rows."""
 
     state: str = NOT_STARTED
     failure_count: int = 0
@@ -169,8 +169,7 @@ def run_state(run: RunState, looks: t.Sequence[StageLook]) -> str:
 
 
 def derive(run: RunState) -> RunStatus:
-    """All states, counts, messages and times of an update run, its stages and groups, in a time linear in its
-    members."""
+    """All states, counts, messages and times of an update run, its stages and groups."""
     looks = [stage_look(stage, run) for stage in run.stages]
     state = run_state(run, looks)
     stages = tuple(_stage(stage, one) for stage, one in zip(run.stages, looks, strict=True))

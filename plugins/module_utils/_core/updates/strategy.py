@@ -48,8 +48,8 @@ NAMED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A member of the fleet, as far as strategies look at it: its update group (empty: it has none) and its labels
-    (None: they are not known, and no selector takes it, whatever that asks for)."""
+    """A member of the fleet, as far as strategies look at it: its update group (empty: none) and its labels (None: they
+    are not known, and no selector takes it, whatever that asks for)."""
 
     name: str
     group: str = ""
@@ -58,9 +58,8 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """The rows of a new run. ``uncovered`` are members that no group takes, in the order of the candidates: they are
-    not updated. ``warnings`` have the codes ``uncovered-members``, ``empty-group``, ``concurrency-cut`` and
-    ``group-limit-stricter``."""
+    """The rows of a new run. ``uncovered`` are members that no group takes: they are not updated. ``warnings`` have the
+    codes ``uncovered-members``, ``empty-group``, ``concurrency-cut`` and ``group-limit-stricter``."""
 
     stages: tuple[StageRow, ...]
     uncovered: tuple[str, ...] = ()

@@ -95,12 +95,10 @@ class Reason:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What a profile comes to. ``target`` is None where none was found, or none was looked for. ``run`` is to be
-    created unless it is there, and started if ``start``; ``existing`` is there already, and left as it is.
-
-    ``behind`` are the members that are behind, those of a new ``run`` alone where one is to be made; ``reasons`` tell
-    of others, and why there is no run.
-    """
+    """What a profile comes to. ``target`` is None where none was found or looked for. ``run`` is to be created unless
+    it is there, and started if ``start``; ``existing`` is there already, and left as it is. ``behind`` are the members
+    that are behind, those of a new ``run`` alone where one is to be made; ``reasons`` tell of others, and why there is
+    no run."""
 
     profile: str
     target: UpgradeTarget | None = None
@@ -153,8 +151,8 @@ def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
 
 def status_after(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> AutoUpgradeProfileStatus:
     """The status to record after an evaluation was carried out: failed for the first reason that is a failure, or else
-    succeeded if there is a run to make or start; both at ``now``, a failure without versions. Without either only the
-    message is new, and what was triggered last stays."""
+    succeeded if there is a run to make or start. Without either only the message is new, and what was triggered last
+    stays."""
     told = listed([_told(each) for each in found.reasons], _TOLD, "; ")
     versions: tuple[str, ...] = ()
     failed = next((each for each in found.reasons if each.code not in _NOT_FAILED), None)
@@ -175,8 +173,8 @@ def status_after(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) 
 
 def reason_to_mend(found: Evaluation) -> Reason | None:
     """The first reason why the profile's run is not made or not started that is for people to mend, such as an error on
-    the way. None without one, as where no run is wanted or members are left out, and for what passes by itself
-    (``NoSuchRelease``, ``lease-held``, ``lease-lost``, ``member-busy``, ``conflict``)."""
+    the way. None without one, as where no run is wanted or members are left out, and for what passes by itself (a
+    release that is not out yet, other runners)."""
     return next((each for each in found.reasons if each.code not in (*_NOT_FAILED, *_PASSES)), None)
 
 

@@ -29,10 +29,9 @@ def run_digest(
 ) -> str:
     """``sha256:`` and the hash over target, kind of upgrade, node images, how pools are upgraded, whether long-term
     support is asked for, whether several minors are gone one by one, the profile that made the run (such a run leaves
-    members out that would fail in others), and the sequence: stages and groups by name in order, their limits, gates
-    and waits, and each group's members in order. ``fixed`` are images that were chosen for the run: those of selection
-    Consistent count, for they follow from catalogues and not from the spec. An empty ``form`` is the first one, which
-    leaves the profile out.
+    members out that would fail in others), and the sequence: names of stages and groups, limits, gates, waits and
+    members. ``fixed`` are images that were chosen for the run: those of selection Consistent count, for they follow
+    from catalogues and not from the spec. An empty ``form`` is the first one, which leaves the profile out.
 
     Not covered: states, times, ids, the names of strategy and run, which run it repeats, what is done about conflicts,
     and how long a member that does not answer is waited for.
@@ -57,7 +56,7 @@ def run_digest(
 
 
 def strategy_digest(strategy: UpdateRunStrategy | None) -> str:
-    """``sha256:`` and the hash over all of an update strategy, its selectors included; empty for None."""
+    """``sha256:`` and the hash over all of an update strategy; empty for None."""
     return "sha256:" + digest_of(encode(strategy)) if strategy else ""
 
 

@@ -44,7 +44,7 @@ Ids = t.Mapping[str, str]
 
 def run_of(run: UpdateRun) -> RunState:
     """What is stored of the update run, as rows; nothing is judged. States of groups, stages and the run, and all
-    messages but those of members, are not looked at: they are derived anew."""
+    messages but those of members, are left out: they are derived anew."""
     status = run.status
     return RunState(
         name=run.name,
@@ -59,8 +59,8 @@ def run_of(run: UpdateRun) -> RunState:
 
 
 def status_of(state: RunState, status: RunStatus, before: UpdateRunStatus) -> UpdateRunStatus:
-    """The status to store: rows and what is derived of them (states, messages, counts, progress, outcome); all that
-    neither knows, such as conditions and images, stays as it was ``before``.
+    """The status to store: rows and what is derived of them, in place of what stood ``before``; all that neither knows,
+    such as conditions and images, stays.
 
     ``status`` is that of these very rows (``status.derive``); ValueError if their numbers differ. The result may be
     larger than an API server takes: see ``trimmed``.

@@ -62,12 +62,9 @@ class Cluster:
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """What comes of one pool's image. ``version`` is empty where the image stays; ``why`` says in words why it comes or
-    stays.
-
-    ``unknown``: nothing tells which image it could get. ``stays``: none is chosen, as it is held by a snapshot, or its
-    family is not named. ``drops_snapshot``: it is held by a snapshot, which the image takes the place of. ``skip`` says
-    why the whole member is skipped, ``obstacle`` what it waits for.
-    """
+    stays. ``unknown``: nothing tells which image it could get. ``stays``: none is chosen, as it is held by a snapshot,
+    or its family is not named. ``drops_snapshot``: the image takes the place of a snapshot. ``skip`` says why the whole
+    member is skipped, ``obstacle`` what it waits for."""
 
     version: str = ""
     why: str = ""
@@ -92,17 +89,14 @@ def cluster_of(member: FleetMember) -> Cluster:
 
 
 def node_images(cluster: Cluster) -> tuple[str, ...]:
-    """The images of its pools, ``family-version``, each once and sorted; without those of which family or version is
-    not known."""
+    """The images of its pools, ``family-version``, each once and sorted; unknown ones left out."""
     return tuple(sorted({f"{each.family}-{each.image}" for each in cluster.pools if each.family and each.image}))
 
 
 def common_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime) -> Images:
     """For each family the newest version that every member with a pool of it can have where it is; members whose
-    provider no catalogue describes do not count, nor pools whose family is not known.
-
-    A family without such a version is left out: members that count and have a pool of it will be skipped.
-    """
+    provider no catalogue describes do not count. A family without such a version is left out: members that count and
+    have a pool of it will be skipped."""
     offered: dict[str, set[str]] = {}
     for provider, location, family in sorted({(c.provider, c.location, p.family) for c in clusters for p in c.pools}):
         place = known.at(provider, location)
@@ -116,8 +110,8 @@ def common_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime)
 def images_without_pool(
     images: t.Iterable[str], clusters: t.Iterable[Cluster]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of images by their full names those, in order, of a family that no pool of the clusters has, and the families
-    that they have, sorted; nothing of both where a pool's family is not known, or none has a pool."""
+    """Of images by their full names those of a family that no pool of the clusters has, and the families that they
+    have, sorted; nothing of both where a pool's family is not known, or none has a pool."""
     pools = [pool for each in clusters for pool in each.pools]
     there = {each.family for each in pools}
     if not pools or "" in there:
@@ -127,10 +121,7 @@ def images_without_pool(
 
 def newest_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime) -> Images:
     """The newest image of each family where a pool of the clusters has it, by ``provider/location/family``, empty parts
-    left out: a release for Latest anywhere changes it.
-
-    Families for which the catalogues know no image at ``now`` are left out.
-    """
+    left out: a release for Latest there changes it. Families without an image at ``now`` are left out."""
     found = {}
     for provider, location, family in sorted({(c.provider, c.location, p.family) for c in clusters for p in c.pools}):
         place = known.at(provider, location)

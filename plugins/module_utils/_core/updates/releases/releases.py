@@ -5,8 +5,8 @@
 (``duplicate-location``), which minors are supported, the newest patch of a minor (``no-such-release``), why a version
 cannot be had yet (``VersionNotAvailable``).
 
-A vendor's update runs know this by themselves; here it comes from ReleaseCatalog objects. A provider that none of them
-describes is not checked; a location that its provider's catalogues leave out offers nothing.
+A provider that no ReleaseCatalog describes is not checked; a location that its provider's catalogues leave out offers
+nothing.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ Minor = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """A version of Kubernetes in one place, with the ``text`` as its catalogue writes it; ``available_from`` None:
-    always available."""
+    """A version of Kubernetes in one place; ``text`` is as its catalogue writes it, ``available_from`` None: always
+    available."""
 
     text: str
     version: KubeVersion
@@ -53,7 +53,7 @@ class Release:
         return self.version.major, self.version.minor
 
     def offered(self, now: datetime) -> bool:
-        """Whether it can be had at ``now``, that instant included; one without an instant always can."""
+        """Whether it can be had at ``now``, that instant included."""
         return self.available_from is None or self.available_from <= now
 
     def is_generally_available(self, now: datetime) -> bool:
@@ -97,8 +97,8 @@ class Image:
 @dataclass(frozen=True, kw_only=True)
 class LocationReleases:
     """What one location of a provider offers; versions and images from the oldest to the newest. ``images`` and
-    ``systems``, the operating systems, are by family; ``told_by`` names the catalogue for messages. ``image_age`` is
-    how long after it was published a fixed image may be used, ``supported_minors`` how many are in support, the newest
+    ``systems`` (operating systems) are by family; ``told_by`` names the catalogue for messages. ``image_age`` is how
+    long after it was published a fixed image may be used, ``supported_minors`` how many are in support, the newest
     among them."""
 
     location: str
@@ -149,14 +149,13 @@ class Releases:
         return LocationReleases(location=location, told_by=told)
 
     def of(self, provider: str) -> tuple[LocationReleases, ...]:
-        """All locations of the provider, ``*`` among them, in the order of the catalogues; none if no catalogue
-        describes it."""
+        """All locations of the provider, ``*`` among them; none if no catalogue describes it."""
         return tuple(place for (each, _location), place in self.places.items() if each == provider)
 
     def general(self, provider: str, now: datetime) -> tuple[Release, ...]:
         """Generally available versions from the oldest to the newest; none if no catalogue describes the provider. Such
-        a version comes to each location in time, so one that has it is enough. Remembered for the instant that was
-        asked last, for all members of a fleet ask."""
+        a version comes to each location in time, so one that has it is enough. Kept for the instant that was asked
+        last, for all members of a fleet ask."""
         at, general = self._general.get(provider, (None, ()))
         if at != now:
             found = {
@@ -204,9 +203,8 @@ def releases(catalogues: t.Iterable[ReleaseCatalog]) -> Releases:
 
 
 def version_obstacle(place: LocationReleases | None, wanted: str, location: str, now: datetime) -> MemberBlocker | None:
-    """Why the version cannot be had there yet, and until when if that is known; None if it can, a preview or deprecated
-    one too, or if nothing is known of the provider (``place`` None). ``location`` is for the words alone. ValueError
-    for what is no version."""
+    """Why the version cannot be had there yet, and until when if that is known; None if it can, or if nothing is known
+    of the provider (``place`` None). ``location`` is for the words alone. ValueError for what is no version."""
     if place is None:
         return None
     found = [each for each in place.versions if each.is_of(wanted)]

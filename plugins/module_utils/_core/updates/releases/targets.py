@@ -79,8 +79,8 @@ class UpgradeTarget:
 class UpgradeStep:
     """One thing to do to ``what``, ControlPlane or NodePool (``pool``). ``version`` and ``image`` are what comes, empty
     where it stays; ``from_version`` and ``before`` are the version and the image that are there then, empty where that
-    is not known, and are not compared; ``why`` is said of an image, or of a pool that goes before its control plane;
-    ``drops_snapshot`` as of ``Choice``."""
+    is not known; ``why`` is said of an image, or of a pool that goes before its control plane; ``drops_snapshot`` as of
+    ``Choice``."""
 
     what: str
     pool: str = ""
@@ -113,8 +113,8 @@ class UpgradeWork:
 def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> UpgradeWork:
     """What the member has to do for the target at ``now``; a skip, also for one pool alone, counts before a failure,
     and both before obstacles. A pool whose version or image is not known is taken to be behind. ``known`` is what
-    catalogues say. ValueError for a malformed version, of a pool too, and for one of the control plane that is not
-    known, unless a run that is not automatic wants node images alone; KeyError as of ``choose``."""
+    catalogues say. ValueError where a version that has to be compared is none (of a pool it may be empty); KeyError as
+    of ``choose``."""
     place = known.at(cluster.provider, cluster.location)
     choices = _choices(cluster, target, known, now)
     skip = next((each.skip for _pool, each in choices if each.skip), None)
@@ -162,7 +162,7 @@ def fixed_images(
 
 def target_of(run: UpdateRun) -> UpgradeTarget:
     """The goal that is written in a run, its version and images resolved as far as its status says (Custom names its
-    own), of two images of a family the last."""
+    own); of two images of a family the last counts."""
     update, status = run.spec.managed_cluster_update, run.status
     selection = update.node_image_selection
     named = [each.version for each in selection.custom_node_image_versions] if selection else []

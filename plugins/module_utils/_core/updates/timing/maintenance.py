@@ -126,9 +126,8 @@ class Calendar:
 
     def startable_spans(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
         """When upgrades of this type (Full, ControlPlaneOnly, NodeImageOnly) may start on the member (``site``) between
-        two instants, in order and apart. A window that reaches beyond them is not cut, the time around freezes of a
-        member without windows is; what a freeze leaves of a window and lies wholly beyond them is left out. None: at
-        any time; empty: never between them.
+        two instants, in order and apart. Windows that reach further are not cut; what a freeze leaves of one and lies
+        wholly beyond is left out. None: at any time; empty: never between them.
 
         KeyError for another type. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there,
         ``labels-unknown`` if its labels are not known and windows or freezes are chosen by labels: whether it may start
@@ -154,9 +153,8 @@ class Calendar:
     def openings_lost_to_freezes(
         self, site: MaintainedMember, run_type: str, start: datetime, end: datetime
     ) -> tuple[ClosedOpening, ...]:
-        """Of each freeze that reaches between two instants the first opening of the member's windows that it closes, in
-        order of time; freezes that close none, and all of a member without windows, are left out. Errors as of
-        ``startable_spans``."""
+        """Of each freeze that reaches between two instants the first opening of the member's windows that it closes, if
+        any, in order of time. Errors as of ``startable_spans``."""
         frozen = [each for each in self._frozen(site) if each.span[0] < end and each.span[1] > start]
         permitted = self.permitted(site, run_type, start, end) if frozen else None
         found = [
@@ -187,7 +185,7 @@ class Calendar:
         )
 
     def named_freezes(self, site: MaintainedMember) -> tuple[NamedFreeze, ...]:
-        """Each freeze of the member, past ones too, with the object that says it, in no order of time. FleetError
+        """Each freeze of the member, past ones too, with the object that says it, in no order. FleetError
         ``labels-unknown`` as of ``startable_spans``."""
         return tuple(NamedFreeze(each.words, each.span, each.clock) for each in self._frozen(site))
 
@@ -203,8 +201,8 @@ class Calendar:
         return MemberBlocker(reason=WINDOW_CLOSED, message=words, until=last.span[1])
 
     def freezes_of(self, site: MaintainedMember) -> tuple[tuple[str, Span], ...]:
-        """Each freeze of the member, past ones too, in no order of time: its name with its reason, and when it
-        holds. FleetError ``labels-unknown`` as of ``startable_spans``."""
+        """Each freeze of the member, past ones too, in no order: its name with its reason, and when it holds.
+        FleetError ``labels-unknown`` as of ``startable_spans``."""
         return tuple(
             (f"{each.freeze.name}: {each.freeze.reason}" if each.freeze.reason else each.freeze.name, each.span)
             for each in self._frozen(site)

@@ -67,8 +67,8 @@ def _closed(opens: datetime, view: MemberView, now: datetime) -> MemberBlocker:
 
 
 def pending(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
-    """The member's row, Pending for that reason; the same object if it was so before, with the same message.
-    ``pending_since`` does not move on with the message alone."""
+    """The member's row, Pending for that reason; the same object if it was so before. ``pending_since`` does not move
+    on with the message alone."""
     if row.state == PENDING and row.reason == why.reason and row.message == why.message:
         return row
     since = row.pending_since if row.state == PENDING and row.reason == why.reason else now
