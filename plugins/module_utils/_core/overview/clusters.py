@@ -66,8 +66,7 @@ class ClusterRow:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The row as reports have it: ``headroom`` as ``cpu`` in cores and ``memory`` in bytes, each a list of free and
-        total; ``heartbeat`` in RFC 3339, ``uncounted`` as ``imagesUncounted``, images sorted by name. None for a
-        number, an instant or a certificate that is not known."""
+        total; ``heartbeat`` in RFC 3339, ``uncounted`` as ``imagesUncounted``. None for what is not known."""
         return {
             "name": self.name,
             "state": self.state,
@@ -98,8 +97,8 @@ def cluster_row(
     """The row of one cluster. Its ``state`` is the first that holds of leaving, not reached, evacuated, never read (its
     MemberCluster is missing, or no heartbeat is known), not ready (its health is not known, or not True) and ready.
     ``failed`` has the ``code`` and ``message`` with which the last read of the member failed, if it did; the days until
-    a certificate ends are told from ``now``, aware. The version is that of the cluster's property, else that of the
-    member; without a ``member`` what it alone tells is empty."""
+    a certificate ends are told from ``now``, aware. The version is the cluster's property, else the member's; without a
+    ``member`` what it alone tells is empty."""
     status = cluster.status
     version, nodes = (status.properties.get(name) for name in (VERSION, NODES))
     agent = next((each for each in status.agent_status if each.type == AGENT), None)

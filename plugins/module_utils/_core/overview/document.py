@@ -42,9 +42,8 @@ class Overview:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The report as JSON data, instants in RFC 3339. ``letters`` and ``reasons`` are what the cells of placements
-        stand for. ``drift`` are the rows of drift, with ``driftKnown`` of the fleet and a ``drift`` in each cluster of
-        what is known there; ``supposed`` is ``whatIf``, notes are texts. ``since`` is None and ``changes`` empty: who
-        knows an earlier report fills them in."""
+        stand for. ``driftKnown`` is of the fleet, ``drift`` in each cluster what is known there; ``supposed`` is
+        ``whatIf``. ``since`` is None and ``changes`` empty: who knows an earlier report fills them in."""
         reasons = Reasons()
         placements = [each.as_dict(reasons) for each in self.placements]
         supposed = None if self.supposed is None else [each.as_dict() for each in self.supposed]

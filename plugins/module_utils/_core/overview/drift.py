@@ -42,8 +42,7 @@ class DriftRow:
     looked: bool = False
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The row as reports have it; ``since`` and ``seen`` in RFC 3339, cut to whole seconds, None where they are not
-        known."""
+        """The row as reports have it; instants in RFC 3339, cut to whole seconds."""
         return {
             "placement": self.placement,
             "cluster": self.cluster,
@@ -73,9 +72,9 @@ class DriftLook:
 class DriftKnown:
     """What is known of drift in some ``places``, of which ``looked`` were looked at since the last apply there.
     ``objects`` are not as placed, None where nothing was found and not all was looked at, or nothing is placed.
-    ``seen`` is the oldest instant at which that was observed, a look that found nothing among it. ``looked_at`` is when
-    somebody looked; ``applied`` is the last apply at a place that was not looked at since, as far as that is recorded:
-    conditions keep the instant at which they changed, and a later apply may have changed none."""
+    ``seen`` is the oldest instant at which that was observed, a look that found nothing among it, ``looked_at`` when
+    somebody looked. ``applied`` is the last apply at a place not looked at since, as far as recorded: conditions keep
+    the instant at which they changed, and a later apply may have changed none."""
 
     places: int = 0
     looked: int = 0
@@ -111,7 +110,7 @@ class DriftKnown:
 
     def as_dict(self) -> dict[str, t.Any]:
         """As reports and results have it, with ``asOf`` and ``words``, which alone tell ``looked_at``; instants in RFC
-        3339 to whole seconds, None where there is none."""
+        3339 to whole seconds."""
         return {
             "places": self.places,
             "looked": self.looked,
@@ -137,9 +136,9 @@ def drift_known(
     recorded: t.Iterable[DriftRow], applied: t.Mapping[Place, datetime | None], look: DriftLook | None = None
 ) -> FleetDrift:
     """What is known of every place in ``applied``, which tells when an apply was there last (None: not known), and of
-    those that the look has seen. Of a place that both know, the newer counts, the look if the instants are equal or
-    that of the apply is not known; what the other has found there is left out. Rows are by placement and cluster;
-    ``recorded`` ones of other places are kept among them, and count in the whole."""
+    those that the look has seen. Of a place that both know, only what the newer has found there counts, the look if the
+    instants are equal or that of the apply is not known. ``recorded`` rows of other places are kept, and count in the
+    whole."""
     places = {**dict.fromkeys(sorted(look.looked) if look else ()), **applied}
     seen = frozenset(each for each in look.looked if _is_newer(look.at, applied.get(each))) if look else frozenset()
     kept = [each for each in recorded if (each.placement, each.cluster) not in seen]
@@ -175,7 +174,7 @@ def applied_at(bindings: t.Iterable[ClusterResourceBinding], status: PlacementSt
 
 def drift_rows(placement: str, status: PlacementStatus) -> t.Iterator[DriftRow]:
     """What is recorded of drift and differences of a placement, which is named ``placement``: a row for each field, one
-    without a path where no field is named. By cluster in the order of the status, drift before differences."""
+    without a path where no field is named."""
     for each in status.placement_statuses:
         for one in each.drifted_placements:
             for detail in one.observed_drifts or (PatchDetail(path=""),):

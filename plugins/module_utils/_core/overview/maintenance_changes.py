@@ -110,8 +110,8 @@ def _said(words: Words) -> str:
 
 
 def difference(old: Words, new: Words) -> str:
-    """What the two say otherwise: ``name old -> new``, parted by commas, ``none`` for what is empty, in the order of
-    ``old``, then what only ``new`` has; empty if they say the same."""
+    """What the two say otherwise: ``name old -> new``, parted by commas, ``none`` for what is empty; empty if they say
+    the same."""
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name, "") != new.get(name, "")]
     return ", ".join(f"{name} {old.get(name) or 'none'} -> {new.get(name) or 'none'}" for name in names)
 

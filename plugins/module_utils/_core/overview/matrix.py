@@ -63,8 +63,8 @@ class PlacementColumn:
 
     def as_dict(self, reasons: Reasons) -> dict[str, t.Any]:
         """The column as reports have it: ``cells`` is a text with a letter for each cluster, ``why`` a list of the
-        places of their reasons in ``reasons``, from 0, to which those are added that it lacks; ``standing`` is sorted
-        by name; ``notes`` are the findings as texts."""
+        places of their reasons in ``reasons``, from 0, to which those are added that it lacks; ``notes`` are the
+        findings as texts."""
         return {
             "name": self.name,
             "policy": self.policy,
@@ -93,7 +93,7 @@ class Reasons:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def number(self, text: str) -> int:
-        """The place of the text in ``texts``, from 0; a new one is added at the end of these."""
+        """The place of the text in ``texts``, from 0; a new one is added at their end."""
         found = self.numbers.setdefault(text, len(self.texts))
         if found == len(self.texts):
             self.texts.append(text)
@@ -150,11 +150,10 @@ def undecided_column(
 
 
 def clusters_amiss(status: PlacementStatus) -> dict[str, tuple[str, str]]:
-    """By cluster, the first recorded condition that is not True, but for ``Synchronized``, in words and with its
-    message: (``not Applied``, ``2 of 3 objects could not be applied``); of one that is Unknown ``not known to be ...``,
-    as of one that ``is_late``, whose time is told too. Where there is no such condition, ``drifted`` with the number of
-    objects, if any; differences (``diffedPlacements``) alone are none. Clusters that are as they should be are left
-    out."""
+    """By cluster that is not as it should be, the first recorded condition that is not True, but for ``Synchronized``,
+    in words and with its message: (``not Applied``, ``2 of 3 objects could not be applied``); ``not known to be ...``
+    for one that is Unknown or ``is_late``. Without such a condition ``drifted`` with the number of objects; differences
+    (``diffedPlacements``) alone are none."""
     found: dict[str, tuple[str, str]] = {}
     for each in status.placement_statuses:
         lacking = next((one for one in each.conditions if one.status != "True" and one.type != "Synchronized"), None)

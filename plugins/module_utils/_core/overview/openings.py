@@ -70,12 +70,9 @@ class ClosedSpan:
 @dataclass(frozen=True, kw_only=True)
 class Permission:
     """One kind of work on one member. ``state`` is open, closed, held or unknown; ``why`` says what is against it now,
-    or what permits it; ``clock`` is the one for people.
-
-    ``next`` is the opening that is now by windows and freezes, also where the work is held, or the next one; None if
-    none is known. ``openings`` are those that meet the days asked for; ``closed`` is what freezes close from now to the
-    end of these days, or to that of ``next`` if it is later.
-    """
+    or what permits it; ``clock`` is the one for people. ``next`` is the opening that is now by windows and freezes,
+    also where the work is held, or the next one; None if none is known. ``openings`` are those that meet the days asked
+    for; ``closed`` is what freezes close from now to the end of these days, or to that of ``next`` if it is later."""
 
     state: str
     why: tuple[str, ...]

@@ -77,8 +77,8 @@ class RunNeed:
 def run_needs(charts: t.Iterable[RunChart], left: t.Mapping[tuple[str, str], datetime] = NOBODY) -> tuple[RunNeed, ...]:
     """Those of the runs that need something, in their order, each with one need: the first that it has of failed or
     stuck, approval, conductor, approved, unreachable, window and pause, and a waiting rotation then blocked or nodes.
-    The others have not begun, go on, stop, are stopped, or are over; while anything is under way only the first three
-    are asked, and only then a conductor is. ``left`` has runs, by kind and name, that nobody seems to conduct, and
+    The others have not begun, go on, stop, are stopped, or are over. A conductor is asked for while anything is under
+    way, and what stands behind it only else. ``left`` has runs, by kind and name, that nobody seems to conduct, and
     since when."""
     found = []
     for each in charts:

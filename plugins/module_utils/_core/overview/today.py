@@ -84,9 +84,9 @@ _OF_STATE = {
 @dataclass(frozen=True, kw_only=True)
 class PlacementsHeld:
     """What is recorded of placements on a cluster: how many it holds (``count``), and of those where something failed
-    (``failing``) what, by name. ``late`` are those that were not available yet when they were last seen, each in the
-    words of ``matrix.late``. ``names`` are all that it holds, ``leaving`` those of them that are no longer placed
-    there, with what takes them away."""
+    (``failing``) what, by name. ``late`` are those not available yet when they were last seen, in the words of
+    ``matrix.late``. ``names`` are all that it holds, ``leaving`` those no longer placed there, with what takes them
+    away."""
 
     count: int = 0
     failing: t.Mapping[str, str] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class MemberToday:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The row as results have it, ``uncounted`` as ``imagesUncounted``, ``held`` as ``placements``; instants in RFC
-        3339 and ``age`` in seconds, both cut to whole seconds, None where there is none."""
+        3339 and ``age`` in seconds, both cut to whole seconds."""
         ends = self.certificate
         return {
             "name": self.name,
@@ -157,8 +157,7 @@ class MemberToday:
 class Totals:
     """Numbers of clusters: by state, by minor of Kubernetes (``1.35``, empty where it is not known), and those with a
     certificate that has ``ended``, or ``ends`` in less than 30 days. ``silent_for`` is the age of the oldest heartbeat
-    of a silent one; ``read`` are the youngest and the oldest heartbeat's ages of all. Both are None where there is
-    none."""
+    of a silent one; ``read`` are the youngest and the oldest heartbeat's ages of all; both None without a heartbeat."""
 
     clusters: int
     states: t.Mapping[str, int]
@@ -192,8 +191,8 @@ class FleetToday:
 
     @property
     def is_behind(self) -> bool:
-        """Whether runs have seen something of any cluster (an upgrade, or that it does not answer) that is newer than
-        its last read."""
+        """Whether runs have seen something of any cluster (an upgrade, or that it does not answer) since its last
+        read."""
         return any(SEEN_SINCE in each.concerns for each in self.members)
 
     @property
@@ -203,8 +202,8 @@ class FleetToday:
 
     @property
     def objects_drifted(self) -> dict[str, list[str]]:
-        """By cluster, the objects that are not as placed, in the order of ``drifted``, each once, of whichever
-        placement; clusters without any are left out."""
+        """By cluster, the objects that are not as placed, each once, of whichever placement; clusters without any are
+        left out."""
         found: dict[str, dict[str, None]] = {}
         for each in self.drifted:
             found.setdefault(each.cluster, {})[each.object] = None
@@ -317,8 +316,8 @@ def minor_of(version: str) -> str:
 
 
 def counted_versions(versions: t.Iterable[str]) -> dict[str, int]:
-    """How many have each minor, the oldest first, and before it, under an empty text, those of which it is not known,
-    if any."""
+    """How many have each minor, the oldest first, and before it, under an empty text, those of which it is not
+    known."""
     counts = Counter(map(minor_of, versions))
     known = sorted((each for each in counts if each), key=KubeVersion.parse)
     return {each: counts[each] for each in (*([""] if "" in counts else []), *known)}

@@ -25,8 +25,8 @@ NEVER_NEWER = "which Kubernetes does not support"
 class Kubelets:
     """Versions of a member's kubelets as its pools tell them, each the oldest of its pool; empty where none is known.
     ``behind`` is how many minors the oldest is behind the API server, ``too_old`` whether that is more than Kubernetes
-    supports; ``ahead`` is how many the newest is ahead of it, which Kubernetes never supports. Both are 0 for none, and
-    None where that is not known."""
+    supports; ``ahead`` is how many the newest is ahead of it, which Kubernetes never supports. Both None where that is
+    not known."""
 
     oldest: str = ""
     newest: str = ""
@@ -92,8 +92,8 @@ def _minors(older: KubeVersion | None, newer: KubeVersion | None) -> int | None:
 
 
 def images_of(member: FleetMember) -> dict[str, int]:
-    """The member's nodes by image, as far as its pools tell it. What was recorded before pools told each image with its
-    nodes counts all nodes of a pool with the oldest."""
+    """The member's nodes by image, as far as its pools tell it. Older records have one image for a pool, the oldest,
+    and all its nodes count by that."""
     counts: Counter[str] = Counter()
     for pool in member.status.node_pools:
         for each in pool.images:

@@ -60,8 +60,9 @@ def named_failures(names: t.Sequence[str]) -> str:
 
 
 def completed_by(by: str, verified: bool, makers: t.Collection[str] = ()) -> str:
-    """Who completed a gate, in words: ``the clock`` where ``by`` is empty, else the name, with a remark unless it is
-    ``verified`` (the hub vouched for it), and one if it is of the ``makers``, who made or started the run."""
+    """Who completed a gate, in words: ``the clock`` where ``by`` is empty, else the name, with a remark unless the hub
+    vouched for it (``verified``) or it is UNVERIFIED itself, and one if it is of the ``makers``, who made or started
+    the run."""
     if not by:
         return "the clock"
     words = by if verified or by == UNVERIFIED else f"{by}, {UNVERIFIED}"
