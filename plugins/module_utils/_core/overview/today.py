@@ -157,7 +157,7 @@ class MemberToday:
 class Totals:
     """Numbers of clusters: by state, by minor of Kubernetes (``1.35``, empty where it is not known), and those with a
     certificate that has ``ended``, or ``ends`` in less than 30 days. ``silent_for`` is the age of the oldest heartbeat
-    of a silent one; ``read`` are the youngest and the oldest heartbeat's ages of all; both None without a heartbeat."""
+    of a silent one; ``read`` are the youngest and the oldest heartbeat's ages of all; None where there is none."""
 
     clusters: int
     states: t.Mapping[str, int]

@@ -25,11 +25,10 @@ NAMESPACE_KIND = ("", "Namespace")
 
 @dataclass(frozen=True, kw_only=True)
 class Catalog:
-    """``manifests`` by what they describe, ``of_kind`` and ``within`` (by namespace, those without one under an empty
-    text) in the same order; ``repeated`` stand there more than once. ``services`` are namespace and name of each,
-    ``terminating`` the names of Namespaces that are being deleted. ``problems`` are those of manifests that describe no
-    object. ``scopes`` as of ``scopes.likely_scopes``, ``sure`` those that nobody has guessed
-    (``scopes.sure_scopes``)."""
+    """``manifests`` by what they describe, ``of_kind`` and ``within`` (by namespace, empty for none) in the same order;
+    ``repeated`` stand there more than once. ``services`` are namespace and name of each, ``terminating`` the names of
+    Namespaces that are being deleted. ``problems`` are those of manifests that describe no object. ``scopes`` as of
+    ``scopes.likely_scopes``, ``sure`` those that nobody has guessed (``scopes.sure_scopes``)."""
 
     manifests: t.Mapping[ObjectId, Manifest]
     scopes: Scopes

@@ -50,7 +50,7 @@ class PlacedManifest:
 
 @dataclass(frozen=True)
 class Unpacked:
-    """``objects`` in the order of their envelopes and, inside one, of its keys. ``problems`` stop the placement."""
+    """``objects`` in the order of selection, those of an envelope by its keys. ``problems`` stop the placement."""
 
     objects: tuple[PlacedManifest, ...] = ()
     problems: tuple[Problem, ...] = ()

@@ -60,8 +60,8 @@ class Selector(t.Protocol):
 
     @property
     def selection_scope(self) -> str:
-        """Of a Namespace: ``NamespaceOnly`` and ``NamespaceWithResourceSelectors`` mean it without what is in it, which
-        with the latter other selectors mean; anything else all that is in it, too."""
+        """How much of a Namespace is meant: ``NamespaceOnly`` itself alone; ``NamespaceWithResourceSelectors`` itself,
+        and in it what other selectors mean; anything else all that is in it, too."""
 
 
 @dataclass(frozen=True)
