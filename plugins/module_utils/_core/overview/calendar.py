@@ -47,8 +47,8 @@ class PoolReason:
 
 @dataclass(frozen=True, kw_only=True)
 class PoolFreeze:
-    """A freeze of the fleet, in words, on those ``clusters``: our own verbs disrupt no node there from ``start`` to
-    ``end``, whatever budgets say. Karpenter knows nothing of it."""
+    """A freeze of the fleet, in words, on those ``clusters``: our own verbs begin no upgrade and no disruption of nodes
+    there from ``start`` to ``end``, whatever budgets say. Karpenter knows nothing of it."""
 
     what: str
     start: datetime

@@ -108,9 +108,9 @@ HOLDS_NOTHING, NOTHING_PLACED = PlacementsHeld(), DriftKnown()
 class MemberToday:
     """One cluster. ``state`` is ready, not ready, silent, not reached, never read, to be read (a run has upgraded it
     since) or leaving, ``why`` says why it is not ready; ``group`` is that of update runs, ``age`` that of the
-    heartbeat, both None if there was none; ``images`` are nodes by image, as far as pools tell it, and ``uncounted``
-    the nodes of pools that do not; ``runs`` is what is in flight there; ``concerns`` are of ``CONCERNS``, the worst
-    first."""
+    ``heartbeat``, both None if it was never read; ``images`` are nodes by image, as far as pools tell it, and
+    ``uncounted`` the nodes of pools that do not; ``runs`` is what is in flight there; ``concerns`` are of ``CONCERNS``,
+    the worst first."""
 
     name: str
     group: str
@@ -191,8 +191,8 @@ class FleetToday:
 
     @property
     def is_behind(self) -> bool:
-        """Whether runs have seen something of any cluster (an upgrade, or that it does not answer) since its last
-        read."""
+        """Whether runs have seen something of any cluster (an upgrade, or that it does not answer) that is newer than
+        its last read."""
         return any(SEEN_SINCE in each.concerns for each in self.members)
 
     @property

@@ -60,13 +60,10 @@ class InventoryEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class ApplySet:
-    """The parent's content.
-
-    ``placement`` is named as ``PlacementKey`` writes it; ``uid`` and ``generation`` are the placement's own.
-    ``decision`` holds ``affinityScore`` and ``priorityScore`` of the decision that picked the member, None without one.
-    ``policy_snapshot`` and ``resource_snapshot`` are names, the hashes belong to them. ``originals``: the
-    objects were selected on this very cluster, and are never deleted there.
-    """
+    """The parent's content. ``placement`` is named as ``PlacementKey`` writes it; ``uid`` and ``generation`` are its
+    own. ``decision`` holds ``affinityScore`` and ``priorityScore`` of the decision that picked the member, None without
+    one. ``policy_snapshot`` and ``resource_snapshot`` are names. ``originals``: the objects were selected on this very
+    cluster, and are never deleted there."""
 
     placement: str
     uid: str
@@ -92,8 +89,8 @@ class ApplySet:
 
 def parent_name(placement: str) -> str:
     """Name of the parent of a placement, which is named as ``PlacementKey`` writes it: for a ClusterResourcePlacement
-    its name, for a ResourcePlacement ``<namespace>.<name>.<digest>`` with 64 hexadecimal digits. No
-    ClusterResourcePlacement can be called so, for their names have 63 characters at most."""
+    its name, for a ResourcePlacement ``<namespace>.<name>.<digest>``, which is longer than the former's 63 characters
+    can be."""
     if "/" not in placement:
         return placement
     return f"{placement.replace('/', '.')}.{hashlib.sha256(placement.encode()).hexdigest()}"
@@ -108,8 +105,8 @@ def applyset_id(placement: str) -> str:
 
 
 def parent_manifest(applyset: ApplySet) -> dict[str, t.Any]:
-    """The ConfigMap that records the ApplySet on the member; its data are three JSON texts: ``placement``, ``record``,
-    ``inventory``; annotations list the kinds and namespaces of what is in it, but for the ConfigMap's own namespace."""
+    """The ConfigMap that records the ApplySet on the member; its data are three JSON texts, ``placement``, ``record``
+    and ``inventory``, its annotations list the kinds and namespaces of what is in it, but for its own namespace."""
     ids = [held.id for held in applyset.inventory]
     kinds = sorted({f"{each.kind}.{each.group}" if each.group else each.kind for each in ids})
     namespaces = sorted({each.namespace for each in ids if each.namespace} - {NAMESPACE})
@@ -167,9 +164,8 @@ def too_many_objects_problem(placement: str, objects: t.Sequence[ObjectId]) -> P
 def read_parent(parent: t.Mapping[str, t.Any]) -> ApplySet:
     """The ApplySet that a parent ConfigMap describes; ValueError if it is not one of ours, or damaged.
 
-    Whoever may write ConfigMaps on the member may have written it: what is checked is the form, that the ConfigMap has
-    the name that belongs to the placement, and that the snapshots are called as those of the placement; not that it is
-    true. Its labels and annotations are not looked at.
+    Whoever may write ConfigMaps on the member may have written it: its form is checked, that it has the name that
+    belongs to the placement, and that the snapshots are called as those of the placement; not that it is true.
     """
     called = str(metadata_of(parent).get("name") or "")
     try:

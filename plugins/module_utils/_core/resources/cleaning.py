@@ -43,10 +43,10 @@ _Object = dict[str, t.Any]
 
 def cleaned(manifest: Manifest) -> dict[str, t.Any]:
     """A deep copy as it is stored, hashed and applied: without status, what servers write into metadata, owners, and
-    what one cluster has allotted, the labels by which a Job finds its pods among it (unless it selects them itself).
+    what one cluster has allotted, such as the labels by which a Job finds its pods (unless it selects them itself).
     Other labels and finalizers stay, but for those that every server sets itself and the ``part-of`` label of an
-    ApplySet; labels and annotations that are empty go, and the rules of an aggregated ClusterRole. ``stringData`` goes
-    into ``data``, keys become texts. What is of a wrong shape stays, for the server to refuse."""
+    ApplySet; empty labels and annotations go, and the rules of an aggregated ClusterRole. ``stringData`` goes into
+    ``data``, keys become texts. What is of a wrong shape stays, for the server to refuse."""
     out: _Object = _copied(manifest)
     out.pop("status", None)
     _clean_metadata(_child(out, "metadata"))

@@ -68,8 +68,7 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
 
     ``credentials`` are the Secrets by which members are reached, which no envelope may hold. A ClusterResourceEnvelope
     holds cluster-scoped manifests, a ResourceEnvelope those of its own namespace. An object that comes twice, at least
-    once from an envelope, is a problem ``placed-twice``: KubeFleet refuses the second one too. An object without a name
-    that is no envelope is passed on.
+    once from an envelope, is a problem ``placed-twice``, as for KubeFleet. An object without a name is passed on.
     """
     placed: list[PlacedManifest] = []
     problems: list[Problem] = []
@@ -84,10 +83,10 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
 
 
 def opened(selected: Selected, scopes: Scopes, credentials: Secrets = ()) -> Selected:
-    """The selection with what is in its envelopes in their place, in hash order; as it is, where there is none. If an
-    envelope has a problem, or an object comes twice (``unpacked``), that is added and the objects stay as they are. A
-    ``bad-ignore`` of what is in an envelope is added too, but its envelope is opened all the same. ``scopes`` as of
-    ``check_envelope``. FleetError as of ``identify`` for an object without a name beside an envelope."""
+    """The selection with what is in its envelopes in their place, in hash order. Where ``unpacked`` finds a problem
+    that is added and the objects stay as they are. A ``bad-ignore`` of what is in an envelope is added too, but its
+    envelope is opened all the same. ``scopes`` as of ``check_envelope``. FleetError as of ``identify`` for an object
+    without a name beside an envelope."""
     found = unpacked(selected.objects, scopes, credentials)
     if found.problems or not any(each.origin for each in found.objects):
         return replace(selected, problems=(*selected.problems, *found.problems))

@@ -66,8 +66,8 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class SnapshotRow:
-    """One snapshot of one placement as it is told. ``latest``: it is the newest of its placement. ``clusters`` are
-    those that hold it; ``age`` is in seconds, None where nobody knows when it was recorded."""
+    """One snapshot of one placement as it is told. ``latest``: it is the newest of its placement. ``clusters`` hold it;
+    ``age`` is in seconds, None where nobody knows it."""
 
     placement: str
     step: Step

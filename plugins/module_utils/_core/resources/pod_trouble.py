@@ -19,9 +19,9 @@ WORDS = 160
 
 
 def pod_trouble(pods: t.Iterable[Pod]) -> str:
-    """The trouble of the first of the pods that has one, such as ``pod web-1: ImagePullBackOff``, its words behind the
-    name cut at ``WORDS`` characters; empty if none tells of one. Of one pod, containers come before what the scheduler
-    says, init containers first. A pod that is malformed is passed over."""
+    """The trouble of the first of the pods that has one, such as ``pod web-1: ImagePullBackOff``, its words cut at
+    ``WORDS`` characters; empty if none tells of one. Of one pod, containers come before what the scheduler says, init
+    containers first. A pod that is malformed is passed over."""
     for pod in pods:
         try:
             found = _container_trouble(pod) or _unscheduled(pod)

@@ -41,8 +41,8 @@ Hidden = t.Callable[[tuple[str, ...], t.Any], str]
 
 def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
     """The manifest as it may be recorded: a Secret, also one inside an envelope, without its values, and with a note of
-    where they are (``source``, such as ``git:<revision>``). Other objects come back as they are, in a new dict. A
-    Secret that is sealed already gets digests of its digests: who calls has to know.
+    where they are (``source``, such as ``git:<revision>``); other objects as they are, in a new dict. A Secret that is
+    sealed already gets digests of its digests: who calls has to know.
 
     ``key`` is kept apart from the records; ValueError for an empty one. FleetError ``not-json`` for a value or name of
     a Secret that cannot be written as JSON, such as half of a surrogate pair, RecursionError for a value that is too
@@ -55,9 +55,9 @@ def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
 
 
 def without_values(manifest: Manifest) -> dict[str, t.Any]:
-    """The manifest where no key is kept: values of Secrets, also of those in envelopes (annotations too), are
-    ``LEFT_OUT``, and their source is an empty text; a hash that anybody can compute would let weak ones be guessed.
-    Other objects come back as they are."""
+    """The manifest where no key is kept: values and annotations of Secrets, also of those in envelopes, are
+    ``LEFT_OUT``, and their source is empty; a hash that anybody can compute would let weak ones be guessed. Other
+    objects come back as they are."""
     return _sealed(manifest, lambda _place, _value: LEFT_OUT, "")
 
 

@@ -69,8 +69,8 @@ def snapshot_index(name: str) -> int:
 
 
 def is_snapshot_of(placement: str, name: str) -> bool:
-    """Whether a policy snapshot or a master resource snapshot of the placement may be called so; ``placement`` is its
-    name alone, and further parts of a resource snapshot are none."""
+    """Whether a policy snapshot or a master resource snapshot of the placement, ``placement`` being its name alone, may
+    be called so; further parts of a resource snapshot are none."""
     index = snapshot_index(name)
     return name in (policy_snapshot_name(placement, index), resource_snapshot_name(placement, index)) and index >= 0
 
@@ -82,7 +82,7 @@ def next_index(indices: t.Iterable[int]) -> int:
 
 def indices_to_drop(indices: t.Iterable[int], limit: int) -> tuple[int, ...]:
     """The indices of snapshots that go, oldest first, so that at most ``limit`` (``revisionHistoryLimit``) of those
-    given remain, among which the new one has to be. ValueError for a limit below 1."""
+    given remain, the new one among them. ValueError for a limit below 1."""
     if limit < 1:
         raise ValueError("at least one snapshot is kept")
     return tuple(sorted(set(indices))[:-limit])

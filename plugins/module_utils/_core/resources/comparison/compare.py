@@ -5,8 +5,8 @@
 item by item, quantities by value, fields that servers leave out or default; and what others have added to the object.
 
 Only fields that the manifest names count (KubeFleet's PartialComparison), and the server is not asked for a dry run; in
-a full comparison (FullComparison) those count too that only the live object has, the server's defaults among them.
-Lists are compared item by item as the live object's managedFields tell them apart, else by ``name``, else by position.
+a full comparison those count too that only the live object has, the server's defaults among them. Lists are compared as
+the live object's managedFields tell their items apart, else by ``name``, else by position.
 """
 
 from __future__ import annotations

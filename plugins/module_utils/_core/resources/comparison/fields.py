@@ -58,8 +58,8 @@ def may_be_shown(key: str, value: t.Any) -> bool:
 
 
 def is_masked(key: str, desired: Manifest, live: Manifest) -> bool:
-    """Whether a field beside ``metadata`` is shown by the lengths of its values alone: in a Secret, whatever the field
-    is called, unless it ``may_be_shown`` in both, or in the one that has it; ``desired`` tells the kind."""
+    """Whether a field beside ``metadata`` is shown by the lengths of its values alone: in a Secret (``desired`` tells
+    the kind), unless it ``may_be_shown`` in both, or in the one that has it."""
     found = [each[key] for each in (desired, live) if each.get(key) is not None]
     return is_secret(desired) and not all(may_be_shown(key, each) for each in found)
 

@@ -124,9 +124,9 @@ def as_live(manifest: Manifest, live: Manifest, paths: t.Iterable[Path]) -> Mani
 
 
 def as_compared(manifest: Manifest, live: Manifest) -> Manifest:
-    """The manifest as it is compared with an object that is not ours: what is ignored is taken from ``live`` as by
-    ``as_live``, and the annotation itself is left out; as it is without one. ValueError as of ``ignored_paths``.
-    ``live`` has passed ``check_managed_fields``."""
+    """The manifest as it is compared with an object that is not ours: what is ignored is taken from ``live``
+    (``as_live``), and the annotation itself is left out. ValueError as of ``ignored_paths``. ``live`` has passed
+    ``check_managed_fields``."""
     paths = ignored_paths(manifest)
     if not paths:
         return manifest

@@ -43,8 +43,8 @@ class Owner:
 
 
 def check_managed_fields(live: Manifest) -> None:
-    """ValueError if ``metadata.managedFields`` are not what an API server writes, or more than ``DEEPEST`` deep;
-    everything below relies on it."""
+    """ValueError if ``metadata.managedFields`` are not what an API server writes, or more than ``DEEPEST`` deep; all
+    that reads them relies on it."""
     for entry in rows(metadata_of(live), "managedFields"):
         if not _is_tree(mapping(entry, "fieldsV1"), DEEPEST):
             raise ValueError("managedFields hold no tree of fields")
@@ -71,9 +71,8 @@ def owners(live: Manifest, manager: str) -> tuple[Node | None, tuple[Owner, ...]
     """The tree that ``manager`` owns by Apply, several entries united (None without any), and those of everybody else
     in the order of ``managedFields``.
 
-    The same name by Update is somebody else, called ``<name> (Update)``: whoever used it did not apply, and an apply
-    does not give it up. So is one that applied to a subresource, called ``<name> (Apply)``. ``live`` has passed
-    ``check_managed_fields``.
+    The same name by Update is somebody else, called ``<name> (Update)``, for an apply does not give its fields up; so
+    is one that applied to a subresource, called ``<name> (Apply)``. ``live`` has passed ``check_managed_fields``.
     """
     ours: Node | None = None
     others: list[Owner] = []
@@ -103,8 +102,8 @@ def list_style(nodes: t.Iterable[Node]) -> str:
 
 
 def keys_of(nodes: t.Iterable[Node]) -> list[tuple[str, Keys]]:
-    """All (name in the tree, key fields) of a keyed list, each once, in the order of the nodes given; those with other
-    sets of key fields than the first MOST_FORMS are left out."""
+    """All (name in the tree, key fields) of a keyed list, each once; those with other sets of key fields than the first
+    MOST_FORMS are left out."""
     found: list[tuple[str, Keys]] = []
     forms: set[_Names] = set()
     for name in dict.fromkeys(key for node in nodes for key in node if key.startswith(KEYED)):

@@ -49,12 +49,9 @@ OWNABLE_METADATA = ("labels", "annotations", "finalizers")
 @dataclass(frozen=True)
 class FieldDrift:
     """One field that was taken over or removed, or that others added. ``managers`` own it now; none means that it was
-    removed, or that nobody owns it.
-
-    ``live`` is None where the field is gone, ``desired`` where it was added. Values and annotations of Secrets are
-    replaced by their lengths. ``live`` may equal ``desired``: then the field was changed and changed back by others,
-    and is still theirs.
-    """
+    removed, or that nobody owns it. ``live`` is None where the field is gone, ``desired`` where it was added; of
+    Secrets values and annotations are replaced by their lengths. Both may be equal: then others changed the field and
+    changed it back, and it is still theirs."""
 
     path: str
     desired: t.Any
