@@ -89,8 +89,8 @@ class ApplySet:
 
 def parent_name(placement: str) -> str:
     """Name of the parent of a placement, which is named as ``PlacementKey`` writes it: for a ClusterResourcePlacement
-    its name, for a ResourcePlacement ``<namespace>.<name>.<digest>``, which is longer than the former's 63 characters
-    can be."""
+    its name (63 characters at most), for a ResourcePlacement ``<namespace>.<name>.<digest>``, which is always
+    longer."""
     if "/" not in placement:
         return placement
     return f"{placement.replace('/', '.')}.{hashlib.sha256(placement.encode()).hexdigest()}"

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Envelopes give way to the manifests inside them before anything is applied (``placed-twice``); and what objects
-without one do on the hub itself (``acts-on-hub``; KubeFleet's envelope resources)."""
+"""Envelopes (KubeFleet's ClusterResourceEnvelope and ResourceEnvelope) replaced by the manifests inside them before
+anything is applied (``placed-twice``); what objects that are selected without one do on the hub itself
+(``acts-on-hub``)."""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
 
     ``credentials`` are the Secrets by which members are reached, which no envelope may hold. A ClusterResourceEnvelope
     holds cluster-scoped manifests, a ResourceEnvelope those of its own namespace. An object that comes twice, at least
-    once from an envelope, is a problem ``placed-twice``, as for KubeFleet. An object without a name is passed on.
+    once from an envelope, is a problem ``placed-twice``, as for KubeFleet. An object without a name that is no envelope
+    is passed on.
     """
     placed: list[PlacedManifest] = []
     problems: list[Problem] = []

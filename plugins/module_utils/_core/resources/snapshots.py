@@ -82,7 +82,7 @@ def next_index(indices: t.Iterable[int]) -> int:
 
 def indices_to_drop(indices: t.Iterable[int], limit: int) -> tuple[int, ...]:
     """The indices of snapshots that go, oldest first, so that at most ``limit`` (``revisionHistoryLimit``) of those
-    given remain, the new one among them. ValueError for a limit below 1."""
+    given, which include the new one, remain. ValueError for a limit below 1."""
     if limit < 1:
         raise ValueError("at least one snapshot is kept")
     return tuple(sorted(set(indices))[:-limit])

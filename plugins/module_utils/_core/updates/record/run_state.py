@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""From the status of an ``UpdateRun`` to the rows that decisions work on, and back."""
+"""The status of an update run (``UpdateRun``) read as the rows that decisions work on, and written back from these."""
 
 from __future__ import annotations
 
