@@ -152,8 +152,8 @@ def undecided_column(
 def clusters_amiss(status: PlacementStatus) -> dict[str, tuple[str, str]]:
     """By cluster that is not as it should be, the first recorded condition that is not True, but for ``Synchronized``,
     in words and with its message: (``not Applied``, ``2 of 3 objects could not be applied``); ``not known to be ...``
-    for one that is Unknown or ``is_late``. Without such a condition ``drifted`` with the number of objects; differences
-    (``diffedPlacements``) alone are none."""
+    for one that is Unknown or ``is_late``, for the latter with its time. Without such a condition ``drifted`` with the
+    number of objects; differences (``diffedPlacements``) alone are none."""
     found: dict[str, tuple[str, str]] = {}
     for each in status.placement_statuses:
         lacking = next((one for one in each.conditions if one.status != "True" and one.type != "Synchronized"), None)

@@ -157,9 +157,9 @@ def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court:
 
 
 def row_by_its_gate(row: GateRow, gate: Gate | None, court: Court | None = None) -> GateRow:
-    """A row that is Pending, due when its Gate says (but not before its schedule has come round) and refused as its
-    Gate says; NotStarted where there is no Gate, so that it is opened, and shown, again. A row in another state stays.
-    ``court`` as of ``refusal_words``. ValueError as of ``next_occurrence``."""
+    """A row that is Pending, if scheduled due when its Gate says, but not before its schedule has come round, and
+    refused as its Gate says; NotStarted where there is no Gate, so that it is opened, and shown, again. A row in
+    another state stays. ``court`` as of ``refusal_words``. ValueError as of ``next_occurrence``."""
     if row.state != PENDING:
         return row
     if gate is None:

@@ -75,9 +75,9 @@ def start(run: RunState, now: datetime) -> RunState:
 
 
 def stop(run: RunState) -> RunState:
-    """The run told to stop: nothing new starts, Pending members become Stopped, open gates and waits stay as they are;
-    what is in flight goes on to its end. The same run where nothing is left to stop (Stopping, Stopped, Skipped).
-    FleetError ``conflict-state`` for one that is NotStarted, Failed or Completed."""
+    """The run told to stop: nothing new starts, Pending members become Stopped, open gates and waits stay; what is in
+    flight goes on to its end. The same run where nothing is left to stop (Stopping, Stopped, Skipped). FleetError
+    ``conflict-state`` for one that is NotStarted, Failed or Completed."""
     state = derive(run).state
     if state in STOPPED_ALREADY:
         return run

@@ -50,8 +50,8 @@ class DispatchContext:
 @dataclass
 class GroupSlots:
     """One group while slots are given out: how many are ``free``, how many members have ``failed``, whether more may
-    begin (``open``), whether a row is other than before (``changed``), the places of those that were ``tried``.
-    ``queue`` holds the places of those that are still to be tried, the next one last; None before the first is."""
+    begin (``open``), whether a row is ``changed``, the places of those that were ``tried``. ``queue`` holds the places
+    of those still to be tried, the next one last; None before the first is."""
 
     group: GroupRow
     rows: list[MemberRow]

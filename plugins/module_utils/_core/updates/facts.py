@@ -70,9 +70,8 @@ def tally(members: t.Sequence[MemberRow]) -> Tally:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupFacts:
     """What the state of a group follows from. ``count`` are its members; ``user_skipped``: itself or with its stage;
-    ``breached``, ``stage_breached`` as of ``failure_threshold``; ``stop``: the run was told to; ``reached`` and
-    ``stage_reached`` as of the rows. Of its gates one before or after it is Pending (``..._pending``), or one after it
-    NotStarted (``after_unopened``)."""
+    ``breached``, ``stage_breached`` as of ``failure_threshold``; ``stop``: the run was told to. Of its gates one before
+    or after it is Pending (``..._pending``), or one after it NotStarted (``after_unopened``)."""
 
     count: Tally
     user_skipped: bool

@@ -136,9 +136,9 @@ def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
 
 
 def with_skipped_gates(stage: StageRow, desk: GateContext) -> StageRow:
-    """The stage with gates and wait Skipped, open and running ones too, of what a user skipped, also while members of
-    that are in flight, and of what is Skipped by now, reached or not. The ``reason`` of the wait is RequestedByUser
-    where a user skipped the stage, else empty."""
+    """The stage with those gates and its wait Skipped that are not over yet, open and running ones too, of what a user
+    skipped, also while members of that are in flight, and of what is Skipped by now. The ``reason`` of the wait is
+    RequestedByUser where a user skipped the stage, else empty."""
     seen = desk.look(stage)
     groups = tuple(
         _with_both_changed(group, lambda gates: _skipped(gates, desk.now))

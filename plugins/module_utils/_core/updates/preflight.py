@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What speaks against an upgrade of a member before it begins, all at once: ``minor-skipped``, ``kubelet-skew``,
 ``removed-api-used``, ``never-opens``, ``busy``, ``budget-allows-none``, ``nodes-not-ready``, ``do-not-disrupt``,
-``not-looked-at``, ``version-unreadable``; and deprecated APIs read from an API server's ``/metrics``."""
+``not-looked-at``, ``version-unreadable``; deprecated APIs read from an API server's ``/metrics``."""
 
 from __future__ import annotations
 

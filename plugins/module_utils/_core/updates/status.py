@@ -4,8 +4,7 @@
 """States of an update run, its stages and groups, as they follow from what is stored, with outcome
 (``CompletedWithFailures``), counts of failures, messages and times.
 
-Azure Fleet Manager publishes the states and most of the rules (update runs, "Understand update run states"). Each table
-is read from the top, and the first row whose condition holds gives the state.
+Azure Fleet Manager publishes the states and most of the rules (update runs, "Understand update run states").
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
 (``UpToDate``, ``RunExists``, ``VersionUnknown``, ``Disabled``); names of runs, status of the profile
 (``lastTriggerStatus``).
 
-What Azure Fleet does once, when a release appears, is here asked again each time: as long as a member is behind and no
-run for that goal has taken it up, there is a run to make. So a profile that was disabled, or made late, catches up.
+What Azure Fleet does once, when a release appears, is here asked again each time, so that a profile that was disabled,
+or made late, catches up.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _NUMBER = re.compile(r"-([1-9][0-9]*)$")
 class Reason:
     """Why there is no run, or why a member is not moved by it; ``member`` is empty for a reason of the whole profile.
     ``code`` is ``Disabled``, ``UpToDate``, ``RunExists``, ``NoSuchRelease``, ``VersionUnknown``, that of a skip
-    (``MinorGap``, ``OutOfSupport``, ``ImageMissingForPool``), or of an error on the way."""
+    (``MinorGap``, ``OutOfSupport``, ``ImageMissingForPool``), or of an error."""
 
     code: str
     message: str
@@ -118,7 +118,7 @@ def evaluate(
 ) -> Evaluation:
     """The run to create and start now, or why there is none; a disabled profile makes none. One that was made and whose
     start did not come about is given again. ``known`` is what catalogues say, ``members`` are those that the profile's
-    strategy takes, ``runs`` all that are recorded. A FleetError of ``goal`` is the reason ``NoSuchRelease``, its
+    strategy takes, ``runs`` all that are recorded. A FleetError of ``goal`` becomes the reason ``NoSuchRelease``, its
     ValueError is raised."""
     if profile.spec.disabled:
         return Evaluation(profile=profile.name, reasons=(Reason(DISABLED, "the profile is disabled"),))

@@ -77,8 +77,8 @@ def with_versions(
 
 def members_not_believed(reported: t.Mapping[str, str], told: t.Iterable[KubernetesRelease]) -> tuple[str, ...]:
     """Names of members whose version ``reported`` (by name) is not believed, from the highest down to the first that
-    is: each is more than one minor above the next one below it, and above the newest of what is ``told`` elsewhere.
-    Where nothing is told, the lowest is believed. ValueError for what is no version."""
+    is: each is more than one minor above the next below it, and above the newest of what is ``told`` elsewhere; without
+    that the lowest is believed. ValueError for what is no version."""
     elsewhere = max((_minor(each.version) for each in told), default=(0, 0))
     members = sorted(reported, key=lambda name: _minor(reported[name]), reverse=True)
     alone = []

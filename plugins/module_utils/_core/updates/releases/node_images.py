@@ -132,9 +132,9 @@ def newest_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime)
 
 
 def choose(pool: Pool, at: Cluster, selection: str, images: Images, known: Releases, now: datetime) -> Choice:
-    """Which image the pool of the member ``at`` gets by that ``selection``, Latest, Consistent or Custom, or why it
-    gets none. ``images`` are those fixed for the run (Consistent) or named in it (Custom); Latest looks at what the
-    member's location offers at ``now``. KeyError for another selection."""
+    """Which image the pool of the member ``at`` gets by that ``selection``, or why it gets none. ``images`` are those
+    fixed for the run (Consistent) or named in it (Custom); Latest looks at what the member's location offers at
+    ``now``. KeyError for another selection."""
     return _SELECTIONS[selection](_Asked(pool, images, known.at(at.provider, at.location), known, at, now))
 
 

@@ -148,7 +148,7 @@ def fixed_images(
     by family, one of each; there may be none. None for Latest, which fixes none, and where the control plane alone is
     upgraded.
 
-    To be recorded as a preview when the run is created, and for good when it is first started.
+    To be recorded as a preview when the run is created, for good when it is first started.
     """
     selection = run.spec.image_selection
     if selection == LATEST or run.spec.managed_cluster_update.upgrade.type == CONTROL_PLANE_ONLY:

@@ -44,8 +44,8 @@ _Dated = tuple[MaintenanceConfiguration, date | None]  # pylint: disable=unsuppo
 @dataclass(frozen=True, kw_only=True)
 class MaintainedMember:
     """A member, as far as maintenance looks at it. ``labels`` None: they are not known. ``maintenance`` is the
-    FleetMaintenance that it names, empty: those that choose it by labels; ``own`` what the cluster says itself, None:
-    nothing."""
+    FleetMaintenance that it names, empty: those that choose it by labels; ``own`` what the cluster says itself, if
+    anything."""
 
     name: str
     labels: Mapping[str, str] | None = field(default_factory=dict, hash=False)
@@ -90,8 +90,8 @@ class NamedFreeze:
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two that have windows for a member, the fleet or the cluster itself: in words, the clocks of its
-    windows, and whether one of them is open."""
+    """One of the two that have windows for a member, the fleet or the cluster itself, in words; with the clocks of its
+    windows, and whether one is open."""
 
     words: str
     clocks: tuple[tzinfo, ...]

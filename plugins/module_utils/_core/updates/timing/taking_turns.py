@@ -15,7 +15,7 @@ AROUND = timedelta(minutes=1)
 
 class TakingTurns:
     """Each operation waits by itself for ``max_idle`` before it stands still, so that one which is taken up again goes
-    on for longer than that only if it comes on.
+    on for longer only if it comes on.
 
     Those that stand still are taken up while another one of the run comes on. Once all have stood still and none has
     come on since, those still trying are waited for, and the run rests: else they would take turns for ever.
