@@ -50,7 +50,7 @@ class Court:
 
     @property
     def makers(self) -> frozenset[str]:
-        """Who made the run and who started it; empty if one of them is not named, or the hub does not vouch for the
+        """Who made and who started the run; empty if one of them is not named, or the hub does not vouch for the
         run."""
         return proven_makers(named_makers(self.run), self.vouches(self.run.metadata.creation_timestamp))
 
@@ -73,7 +73,7 @@ def expiry_words(at: datetime | None, expires: timedelta | None, now: datetime) 
 
 
 def named_makers(run: UpdateRun) -> tuple[str, str]:
-    """Who made the run and who started it, in this order; an empty name where it does not say."""
+    """Who made and who started the run, in this order; an empty name where it does not say."""
     return run.metadata.annotations.get(MADE_BY, ""), run.status.started_by
 
 
@@ -103,9 +103,9 @@ def judged_approval(
     gate: Gate, place: UpdateRunGateTarget, court: Court, now: datetime, used: bool = False
 ) -> Approval | RefusedApproval:
     """The approval of a Gate, or why it does not count: its ``place`` in the run, the digests (an approval without one
-    passes), who gave it and when are judged by the ``court``, in this order; the first fault counts. That the Gate is
-    Completed is for the caller to see. One that was ``used`` before does not expire. In one that counts ``by`` is
-    ``unverified`` where the Gate names nobody, and ``at`` is ``now`` where it says no time."""
+    passes), who gave it and when are judged by the ``court``, in this order. That the Gate is Completed is for the
+    caller to see. One that was ``used`` before does not expire. In one that counts ``by`` is ``unverified`` where the
+    Gate names nobody, and ``at`` is ``now`` where it says no time."""
     digest, approval = recorded_digest(court.run), gate.status.approval
     other = why_another_gate(gate, place, court.run)
     if other:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The members of a stage of an update run in batches within its limits (``maxConcurrency`` of stage and groups), which
-plain plays with ``serial`` can follow."""
+"""The members of a stage of an update run in batches within its limits (``maxConcurrency`` of stage and groups), for
+plain plays with ``serial``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .run import StageRow
 
 
 def batches(stage: StageRow) -> tuple[tuple[str, ...], ...]:
-    """Names of the members that go at once, batch after batch; none for a stage without members.
+    """Names of the members that go at once, batch after batch.
 
     A batch has at most ``max_concurrency`` members of each group and of the stage, of which the first groups take
     theirs first; a limit of 0 counts as 1. States of members, gates, waits, windows and limits of failures are not

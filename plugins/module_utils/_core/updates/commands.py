@@ -55,9 +55,9 @@ def start(run: RunState, now: datetime) -> RunState:
     """The run once a new one (NotStarted) is begun, or a Stopped or Failed one goes on: members that failed or were
     stopped are NotStarted again and keep the number of their attempt and their first start, breaches of limits of
     failures are lifted; no member begins here. Gates and waits of what is Skipped by then are Skipped at ``now``.
+    Failures in stages that are done, and in segments that the user skipped, are left.
 
-    Failures in stages that are done, and in segments that the user skipped, are left. FleetError ``conflict-state`` in
-    any other state.
+    FleetError ``conflict-state`` in any other state.
     """
     status = derive(run)
     if status.state not in STARTABLE:
@@ -102,8 +102,7 @@ def with_attempt_end(
 ) -> RunState:
     """The run with the end of the attempt called ``operation``, and with breaches of limits that follow: ``result`` is
     Completed, Failed, or Skipped (there was nothing to do). Empty versions and images stay as they were, ``message``
-    replaces the one before, even if it is empty; an empty ``reason`` is UpgradeFailed for Failed, AlreadyAtTarget for
-    Skipped.
+    replaces the one before; an empty ``reason`` is UpgradeFailed for Failed, AlreadyAtTarget for Skipped.
 
     The same run if the operation is not in flight, so that a result told twice or late does nothing. ValueError for
     another result.
@@ -147,8 +146,8 @@ def held_up(run: RunState, operation: str, message: str) -> RunState:
 def put_back(run: RunState, operation: str, why: MemberBlocker, now: datetime) -> RunState:
     """The run with an attempt taken back that was surely not begun and may not begin now: its member is Pending for the
     reason ``why``, Stopped where people have stopped the run meanwhile, Skipped where they have skipped its group or
-    stage. Its next attempt has the same number, and so the same name: should anything of this one come up after all, it
-    is found. The same run if the operation is not in flight."""
+    stage. Its next attempt has the same number and name: should anything of this one come up after all, it is found.
+    The same run if the operation is not in flight."""
 
     def back(row: MemberRow) -> MemberRow:
         """The row as before the attempt, Pending or Stopped."""

@@ -44,11 +44,11 @@ _IDLE = frozenset((NOT_STARTED, PENDING, STOPPED))
 
 
 def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
-    """The next state of an update run and what is to be done for it at ``now``: gates open and complete, waits begin
-    and end, members start. A refused gate that is not approved stops it. ``acts`` show the gates that open, then begin
-    attempts, each in the order in which they did; ``waits`` are the Pending members of stages that were reached, with
-    what holds each back; ``wake_at`` is when time alone next changes something for a gate, a wait or a Pending member,
-    None without such. ValueError for a schedule of a gate that cannot be read.
+    """The next state of an update run and what is to be done for it at ``now``. A refused gate that is not approved
+    stops it. ``acts`` show the gates that open, then begin attempts, each in the order in which they did; ``waits`` are
+    the Pending members of stages that were reached, with what holds each back; ``wake_at`` is when time alone next
+    changes something for a gate, a wait or a Pending member, None without such. ValueError for a schedule of a gate
+    that cannot be read.
 
     Pure, and settled: with its own result, the same members and instant, and nothing else, it gives no act and changes
     nothing. Of several approvals of one gate the last counts; one of a gate that this decision opens is for the next to

@@ -73,10 +73,10 @@ def dispatch(turn: DispatchContext, seen: StageLook) -> StageRow:
     begin are added to ``turn.begun``. ``seen`` is ``turn.stage`` as it is, with one group at least; members that have
     not ended must have a view (else KeyError).
 
-    Groups take turns for the slots of the stage, and the next decision goes on after the group that was served last;
-    members of a group are tried in the order of ``order_key``. One that cannot start takes no slot: it becomes Pending,
-    Skipped or Failed, and the next is tried. Nothing starts where the run is to stop, or a gate before, a breach or a
-    user's skip closes stage or group.
+    Groups take turns for the slots of the stage, from where the last decision ended; members of a group are tried in
+    the order of ``order_key``. One that cannot start takes no slot: it becomes Pending, Skipped or Failed, and the next
+    is tried. Nothing starts where the run is to stop, or a gate before, a breach or a user's skip closes stage or
+    group.
     """
     stage = turn.stage
     live = not (turn.run.stop_requested or seen.facts.breached or stage.user_skipped) and cleared(stage.before_gates)

@@ -54,7 +54,7 @@ class Tally:
 
 
 def tally(members: t.Sequence[MemberRow]) -> Tally:
-    """How many members of a group there are, and how many in each state but NotStarted."""
+    """The ``Tally`` of a group's members."""
     count = list(map(_state, members)).count
     return Tally(
         members=len(members),
@@ -88,9 +88,8 @@ class GroupFacts:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StageFacts:
     """What the state of a stage follows from. ``groups`` are derived states, ``breached_groups`` says of each whether
-    its own limit is breached; ``new`` and ``stop`` are of the run: never started, told to stop. ``in_flight`` and
-    ``failed`` count members. The rest is as of a group; the wait after it is Running (``wait_running``) or NotStarted
-    (``wait_unopened``)."""
+    its own limit is breached; ``new``: the run was never started. ``in_flight`` and ``failed`` count members. The rest
+    is as of a group; the wait after it is Running (``wait_running``) or NotStarted (``wait_unopened``)."""
 
     new: bool
     stop: bool
@@ -133,8 +132,7 @@ class StageFacts:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFacts:
     """What the state of a run follows from. ``stages`` are derived states, in order; ``new``: never started, ``stop``:
-    told to stop; ``in_flight`` counts members that are Running; ``latched``: a limit of failures is breached in a stage
-    or group."""
+    told to stop; ``in_flight`` counts members; ``latched``: a limit of failures is breached in a stage or group."""
 
     new: bool
     stop: bool

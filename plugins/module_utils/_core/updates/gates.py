@@ -43,7 +43,7 @@ Gates = tuple[GateRow, ...]
 @dataclass(frozen=True)
 class GateContext:
     """What one decision or command works with: the run, the instant, ``approvals`` that count, by the id of their gate;
-    the gates that it opened gather in ``opened``."""
+    gates that it opens gather in ``opened``."""
 
     run: RunState
     now: datetime
@@ -181,8 +181,8 @@ def due_at(stage: StageRow) -> list[datetime]:
 
 
 def placed_gates(stage: StageRow) -> t.Iterator[tuple[str, str, tuple[GateRow, ...]]]:
-    """Group (empty for the stage's own), timing and gates of each place of a stage, also where there are none: before
-    the stage, before and after each of its groups, after the stage."""
+    """Group (empty for the stage's own), timing and gates of each place of a stage: before it, before and after each of
+    its groups, after it."""
     yield "", BEFORE, stage.before_gates
     for group in stage.groups:
         yield group.name, BEFORE, group.before_gates
@@ -191,7 +191,7 @@ def placed_gates(stage: StageRow) -> t.Iterator[tuple[str, str, tuple[GateRow, .
 
 
 def with_gates_changed(state: RunState, change: t.Callable[[GateRow], GateRow]) -> RunState:
-    """The run with ``change`` done to each gate of its stages and groups; the same one if that leaves all equal."""
+    """The run with ``change`` done to each gate; the same one if that leaves all equal."""
     stages = tuple(_changed(stage, change) for stage in state.stages)
     return state if stages == state.stages else replace(state, stages=stages)
 

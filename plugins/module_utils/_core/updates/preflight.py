@@ -64,8 +64,8 @@ class MemberLook:
     """What a member showed when it was looked at. ``version`` is that of its control plane, ``busy`` what its platform
     does there; both empty for nothing. ``not_ready`` are nodes, ``blocking`` disruption budgets that allow nothing now,
     ``protected`` nodes that are to be replaced and may not be, ``removed`` APIs in use with the minor that has them no
-    more, ``unread`` what could not be read, with the reason. ``driver`` is what its driver told, as code, message and
-    whether that blocks. ``unreachable`` says why nothing could be read."""
+    more, ``unread`` what could not be read, and ``driver`` what its driver told, as code, message and whether that
+    blocks. ``unreachable`` says why nothing could be read."""
 
     name: str
     version: str = ""
@@ -99,11 +99,11 @@ class PreflightFinding:
 def preflight_findings(
     look: MemberLook, view: MemberView, target: str, now: datetime, whole: Judge | None = None, chain: bool = False
 ) -> tuple[PreflightFinding, ...]:
-    """What speaks against an upgrade of one member's control plane to ``target``, in a fixed order of kinds; ``view``
-    has its windows and what else holds it. Where it goes by steps ``whole`` judges it by version and pools, with
-    ``chain`` minor by minor. Nothing for one that has nothing to do or is skipped; of one that is unreachable that
-    alone. A ``target`` that is no version can give ValueError; with ``whole`` it may be empty, and no API is found to
-    be gone then. What ``whole`` raises comes through."""
+    """What speaks against an upgrade of one member's control plane to ``target``; ``view`` has its windows and what
+    else holds it. Where it goes by steps ``whole`` judges it by version and pools, with ``chain`` minor by minor.
+    Nothing for one that has nothing to do or is skipped; of one that is unreachable that alone. A ``target`` that is no
+    version can give ValueError; with ``whole`` it may be empty, and no API is found to be gone then. What ``whole``
+    raises comes through."""
     if look.unreachable:
         return (PreflightFinding(member=look.name, code="unreachable", message=look.unreachable, blocks=True),)
     seen = whole(view, look.version, look.pools, now) if whole else view_at_version(view, look.version, target)
@@ -123,8 +123,7 @@ def left_fleet_finding(member: str) -> PreflightFinding:
 
 def apis_to_be_removed(metrics: str) -> tuple[tuple[str, str], ...]:
     """From an API server's ``/metrics`` (``apiserver_requested_deprecated_apis``): each API (``resource of
-    group/version``) that was asked for since it started and that a later minor removes, with that minor; by name. Lines
-    of another form are passed over."""
+    group/version``) that was asked for since it started and that a later minor removes, with that minor; by name."""
     found = set()
     for row in _DEPRECATED.finditer(metrics):
         labels = dict(_LABEL.findall(row["labels"]))

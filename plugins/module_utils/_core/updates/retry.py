@@ -47,7 +47,7 @@ LEFT_BEHIND = (FAILED, SKIPPED)
 def follow_up(before: UpdateRun, name: str) -> UpdateRun:
     """The follow-up run, neither started nor recorded: the spec of the first with its strategy written out, version and
     Consistent images as they were fixed then, and all its failed and skipped members (those skipped by a user or at the
-    target among them, and those that have left the fleet since); of its metadata only the terms of approvals.
+    target, and those that have left the fleet since, too); of its metadata only the terms of approvals.
 
     FleetError ``conflict-state`` unless the first is Completed or Skipped (a Stopped or Failed run is started again),
     ``nothing-to-retry`` if no member failed or was skipped, ``strategy-unproven`` if it names its strategy and no

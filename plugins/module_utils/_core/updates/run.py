@@ -31,12 +31,11 @@ UNREACHABLE_TIMEOUT = timedelta(minutes=30)
 class MemberRow:
     """One member in the run.
 
-    ``attempt`` is 0 until it is first dispatched, then counts from 1; ``operation`` names the latest attempt, and
+    ``attempt`` is 0 until it is first dispatched, then counts from 1; ``operation`` names the latest attempt,
     ``reference`` is what its driver gave back to find it again. Versions are those observed before and after it,
-    ``node_images`` (``family-version``) those of its pools after it. ``skipped_by`` is user or system, empty if it was
-    not skipped; ``skipped_via`` the kind of target that the user named. ``completed`` is when it ended: Completed,
-    Failed or Skipped. ``started`` is the first dispatch, whatever attempt this is; ``pending_since`` since when it is
-    Pending for the present ``reason``.
+    ``node_images`` (``family-version``) those of its pools after it. ``skipped_by`` is user or system; ``skipped_via``
+    the kind of target that the user named. ``completed`` is when it ended: Completed, Failed or Skipped. ``started`` is
+    the first dispatch, whatever attempt this is; ``pending_since`` since when it is Pending for the present ``reason``.
     """
 
     name: str
@@ -193,7 +192,7 @@ class RunState:
 
     @property
     def unfinished(self) -> frozenset[str]:
-        """Names of members that are neither Completed nor Skipped nor Failed."""
+        """Names of members that are not Completed, Skipped or Failed."""
         return frozenset(row.name for row in self.members if row.state not in TERMINAL)
 
 
@@ -285,7 +284,7 @@ UpdateAct = Begin | OpenGate  # pylint: disable=unsupported-binary-operation  # 
 @dataclass(frozen=True, kw_only=True)
 class UpdateSeen:
     """What a decision looks at beside the run. ``approvals`` are those that count. ``gates`` are open gates as their
-    objects have them, by id; one that is not named is taken as the run has it."""
+    objects have them, by id; others are taken as the run has them."""
 
     members: Members
     approvals: t.Sequence[Approval] = ()

@@ -65,11 +65,10 @@ def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime, reason: 
     what is skipped are Skipped at ``now``, open and running ones too. The ``reason`` stands in the messages of members,
     behind ``skipped on request``.
 
-    A group or stage lets members in flight finish, and leaves failed ones as they are; a failed member that is named
-    can be skipped once the run is Stopped or Failed, and that alone starts nothing. FleetError, and then nothing is
-    skipped: ``conflict-state`` for a run that is Completed, Skipped or Stopping; else with all problems:
-    ``unknown-target`` says which there are, ``conflict-state`` names the state (a member in flight, or that failed in a
-    run that goes on).
+    A group or stage lets members in flight finish, and leaves failed ones; a failed member that is named can be skipped
+    once the run is Stopped or Failed, and that alone starts nothing. FleetError, and then nothing is skipped:
+    ``conflict-state`` for a run that is Completed, Skipped or Stopping; else with all problems: ``unknown-target``, and
+    ``conflict-state`` for a member in flight, or that failed in a run that goes on.
     """
     status = derive(run)
     if status.state not in SKIPPABLE:
@@ -95,8 +94,8 @@ def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime, reason: 
 
 
 def with_user_skips(run: RunState, now: datetime) -> RunState:
-    """The run in which members are Skipped that are NotStarted, Pending or Stopped in a group or stage which the user
-    has skipped; the same run without such a group or stage."""
+    """The run in which members of groups and stages that the user has skipped are Skipped if they are NotStarted,
+    Pending or Stopped; the same run without such a group or stage."""
     wanted = {(STAGE, stage.name) for stage in run.stages if stage.user_skipped}
     wanted |= {(GROUP, group.name) for stage in run.stages for group in stage.groups if group.user_skipped}
     return replace(run, stages=tuple(_stage(stage, wanted, ON_REQUEST, now) for stage in run.stages)) if wanted else run

@@ -85,9 +85,9 @@ def candidates_of_run(candidates: t.Sequence[Candidate], members: t.Collection[s
 
 def resolve(strategy: UpdateRunStrategy | None, candidates: t.Sequence[Candidate], uid: str) -> Resolved:
     """The rows of a new run, as the strategy groups its members, which keep the order of ``candidates``, with limits as
-    numbers: percentages of slots round down, of failures up; slots are 1 at least (a group without members has 0) and
-    ``MAX_CONCURRENCY`` at most. Groups stay though they have no members. Strategy None: all of them, one after another,
-    in one stage and group ``default``, and no failure is allowed.
+    numbers: percentages of slots round down, of failures up; slots are 1 at least (a group without members, which
+    stays, has 0) and ``MAX_CONCURRENCY`` at most. Strategy None: all of them, one after another, in one stage and group
+    ``default``, and no failure is allowed.
 
     ``uid`` of the run makes the ids of its gates. FleetError with all problems at once: ``overlapping-groups`` (a
     member that two groups take), ``invalid-label-selector``, ``invalid-count-or-percentage``.

@@ -117,9 +117,8 @@ def evaluate(
     now: datetime,
 ) -> Evaluation:
     """The run to create and start now, or why there is none; a disabled profile makes none. One that was made and whose
-    start did not come about is given again. ``known`` is what catalogues say, ``members`` are those that the profile's
-    strategy takes, ``runs`` all that are recorded. A FleetError of ``goal`` becomes the reason ``NoSuchRelease``, its
-    ValueError is raised."""
+    start did not come about is given again. ``members`` are those that the profile's strategy takes, ``runs`` all that
+    are recorded. A FleetError of ``goal`` becomes the reason ``NoSuchRelease``, its ValueError is raised."""
     if profile.spec.disabled:
         return Evaluation(profile=profile.name, reasons=(Reason(DISABLED, "the profile is disabled"),))
     return _evaluated(profile, known, members, runs, now, start=True)
@@ -140,7 +139,7 @@ def run_for_review(
 def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
     """The name of the run that a profile makes for a goal, in 50 characters at most: the same for the same goal, out of
     the profile (long names that are cut may come to the same), the version, and a digest of goal and strategy. Images
-    count where they are the goal: with a version a newer one makes no other run."""
+    count where they are the goal: beside a version newer ones make no other run."""
     images = {} if target.version else dict(target.images)
     upgrade = [profile.spec.update_strategy_id, target.type, target.version, target.selection, images]
     upgrade += ["longTermSupport"] if target.long_term_support else []
@@ -172,9 +171,9 @@ def status_after(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) 
 
 
 def reason_to_mend(found: Evaluation) -> Reason | None:
-    """The first reason why the profile's run is not made or not started that is for people to mend, such as an error on
-    the way. None without one, as where no run is wanted or members are left out, and for what passes by itself (a
-    release that is not out yet, other runners)."""
+    """The first reason why the profile's run is not made or not started that is for people to mend. None without one,
+    as where no run is wanted or members are left out, and for what passes by itself (a release that is not out yet,
+    other runners)."""
     return next((each for each in found.reasons if each.code not in (*_NOT_FAILED, *_PASSES)), None)
 
 

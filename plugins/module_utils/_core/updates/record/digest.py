@@ -27,11 +27,11 @@ FORM = "2"
 def run_digest(
     spec: UpdateRunSpec, stages: t.Sequence[StageRow], fixed: NodeImageSelectionStatus | None = None, form: str = FORM
 ) -> str:
-    """``sha256:`` and the hash over target, kind of upgrade, node images, how pools are upgraded, whether long-term
-    support is asked for, whether several minors are gone one by one, the profile that made the run (such a run leaves
-    members out that would fail in others), and the sequence: names of stages and groups, limits, gates, waits and
-    members. ``fixed`` are images that were chosen for the run: those of selection Consistent count, for they follow
-    from catalogues and not from the spec. An empty ``form`` is the first one, which leaves the profile out.
+    """``sha256:`` and the hash over target, kind of upgrade, node images, how pools are upgraded, long-term support,
+    whether several minors are gone one by one, the profile that made the run (such a run leaves members out that would
+    fail in others), and the sequence: names of stages and groups, limits, gates, waits and members. ``fixed`` are
+    images that were chosen for the run: those of selection Consistent count, for they follow from catalogues and not
+    from the spec. An empty ``form`` is the first one, which leaves the profile out.
 
     Not covered: states, times, ids, the names of strategy and run, which run it repeats, what is done about conflicts,
     and how long a member that does not answer is waited for.

@@ -31,7 +31,7 @@ def trimmed(status: UpdateRunStatus, limit: int = LIMIT) -> tuple[UpdateRunStatu
     """The status in at most ``limit`` bytes of JSON, as far as leaving out details of members can make it so, and that
     status encoded; nothing is raised where it cannot.
 
-    First the errors of members go, which repeat a message, then long messages are cut, then messages of stages that are
+    First errors of members go, which repeat a message, then long messages are cut, then messages of stages that are
     done go, then all, as far as needed. What a resume needs (states, attempts, operations, references, times) and
     versions stay. A status that was too large has the condition StatusTrimmed; one that fits is given back as it is.
     """

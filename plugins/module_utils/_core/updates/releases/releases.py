@@ -62,8 +62,8 @@ class Release:
         return self.status == GA and not self.version.is_prerelease and self.offered(now)
 
     def is_of(self, wanted: str) -> bool:
-        """Whether this is the wanted version: that very one, a vendor's build of it, or a patch of a minor, which no
-        prerelease is. ValueError for what is no version."""
+        """Whether this is the wanted version: that very one, a vendor's build of it, or a patch of a minor, no
+        prerelease. ValueError for what is no version."""
         asked = KubeVersion.parse(wanted)
         if is_minor(wanted):
             return self.minor == (asked.major, asked.minor) and not self.version.is_prerelease
@@ -140,8 +140,8 @@ class Releases:
         return any(each == provider for each, _location in self.places)
 
     def at(self, provider: str, location: str) -> LocationReleases | None:
-        """What the location offers, or else what the provider says for everywhere (whose ``location`` is ``*``). None
-        if the provider is not described; an empty place if only the location is not."""
+        """What the location offers, or else what the provider says for everywhere (``location`` is ``*`` then). None if
+        the provider is not described; an empty place if only the location is not."""
         found = self.places.get((provider, location)) or self.places.get((provider, EVERYWHERE))
         if found is not None or not self.knows(provider):
             return found

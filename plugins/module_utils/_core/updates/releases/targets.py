@@ -5,7 +5,7 @@
 and pools, or why it is skipped (``AlreadyAtTarget``, ``MinorGap``, ``OutOfSupport``), fails, or waits.
 
 The control plane goes first, but for pools whose kubelets would be too old for it, then the pools one after another;
-nothing goes back. The distance rules are those of the version skew policy of Kubernetes.
+nothing goes back (version skew policy of Kubernetes).
 """
 
 from __future__ import annotations
@@ -78,9 +78,8 @@ class UpgradeTarget:
 @dataclass(frozen=True, kw_only=True)
 class UpgradeStep:
     """One thing to do to ``what``, ControlPlane or NodePool (``pool``). ``version`` and ``image`` are what comes, empty
-    where it stays; ``from_version`` and ``before`` are the version and the image that are there then, empty where that
-    is not known; ``why`` is said of an image, or of a pool that goes before its control plane; ``drops_snapshot`` as of
-    ``Choice``."""
+    where it stays; ``from_version`` and ``before`` are version and image until then, empty where not known; ``why`` is
+    said of an image, or of a pool that goes before its control plane; ``drops_snapshot`` as of ``Choice``."""
 
     what: str
     pool: str = ""

@@ -5,8 +5,8 @@
 and when they let it start; ``no-such-maintenance``, ``labels-unknown``.
 
 What a cluster says itself counts beside what FleetMaintenance objects say: neither opens what the other closes. A run
-consults the window of what it upgrades: Kubernetes, or node images (Azure Fleet's update runs); the platform's own
-window is consulted by none. Freezes are ours, and hold whatever windows say.
+consults the window of what it upgrades, Kubernetes or node images (Azure Fleet's update runs), none the platform's own.
+Freezes are ours, and hold whatever windows say.
 """
 
 from __future__ import annotations

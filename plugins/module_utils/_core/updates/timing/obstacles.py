@@ -114,9 +114,9 @@ def _may_start(view: MemberView, now: datetime) -> datetime | None:
 
 
 def wakes_at(row: MemberRow, view: MemberView, run: RunState, now: datetime) -> list[datetime]:
-    """Instants later than ``now`` at which time alone changes something for a member whose ``row`` is Pending, in no
-    order: when all that keeps it is over and a window is open, if time brings that; else when some of it is over, or a
-    window opens or closes; in either case when one that is ``Unreachable`` is skipped (``unreachable_timeout``)."""
+    """Instants later than ``now``, in no order, at which time alone changes something for a member whose ``row`` is
+    Pending: all that keeps it is over and a window is open, or, if time does not bring that, some of it is over, or a
+    window opens or closes; or it is skipped as ``Unreachable``."""
     until = [each.until for each in view.obstacles if each.until is not None]
     starts = _may_start(view, now) if len(until) == len(view.obstacles) else None
     change = starts or changes_at(view, now)
