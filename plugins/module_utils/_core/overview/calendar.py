@@ -85,8 +85,8 @@ class PoolCalendar:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The calendar as reports have it: budgets as ``sentence`` writes them; of each change a list of the whole
-        minutes since ``start``, the limit (None for any number), and, where budgets close the pool, a list of their
-        places, from 0; instants in RFC 3339, cut to whole seconds."""
+        minutes since ``start``, the limit, and, where budgets close the pool, a list of their places, from 0; instants
+        in RFC 3339, cut to whole seconds."""
         return {
             "name": self.name,
             "where": self.where,
@@ -109,10 +109,9 @@ def pool_calendar(
     document: t.Any, where: str, start: datetime, nodes: int | None, clusters: t.Sequence[str] = ()
 ) -> PoolCalendar:
     """The 366 days from ``start``, an aware instant, on for a pool's manifest; fewer where its budgets change more than
-    ``MOST_CHANGES`` times. Reasons with the same changes are told together. ``nodes`` None: ``ASSUMED_NODES`` for the
-    limits, and not known for ``findings``, which are all that ``lint_node_pool`` says. Where the budgets cannot be read
-    the calendar has ``problems`` and no ``findings``, and ends where it starts. Nothing is raised for what the manifest
-    holds."""
+    ``MOST_CHANGES`` times. ``nodes`` None: ``ASSUMED_NODES`` for the limits, and not known for ``findings``, which are
+    those of ``lint_node_pool``. Where the budgets cannot be read the calendar has ``problems`` and no ``findings``, and
+    ends where it starts. Nothing is raised for what the manifest holds."""
     examined, size = examine(document), ASSUMED_NODES if nodes is None else nodes
     name = str(field(document, "metadata.name") or "")
     if examined.budgets is None:
@@ -148,8 +147,8 @@ def pool_calendar(
 
 def with_freezes(found: PoolCalendar, freezes: t.Mapping[str, t.Sequence[NamedFreeze]]) -> PoolCalendar:
     """The calendar with those freezes of its clusters that meet its time, by start, in place of those that it had;
-    ``freezes`` are those of each cluster by name. One that several clusters share, with the same words and span, is
-    there once, with them all. A pool that is on no cluster has those of all clusters."""
+    ``freezes`` are by cluster. One that several clusters share, with the same words and span, is there once. A pool
+    that is on no cluster has those of all clusters."""
     shared: dict[tuple[datetime, datetime, str], list[str]] = {}
     for name in found.clusters or sorted(freezes):
         for each in freezes.get(name, ()):

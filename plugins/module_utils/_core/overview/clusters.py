@@ -96,9 +96,8 @@ def cluster_row(
 ) -> ClusterRow:
     """The row of one cluster. Its ``state`` is the first that holds of leaving, not reached, evacuated, never read (its
     MemberCluster is missing, or no heartbeat is known), not ready (its health is not known, or not True) and ready.
-    ``failed`` has the ``code`` and ``message`` with which the last read of the member failed, if it did; the days until
-    a certificate ends are told from ``now``, aware. The version is the cluster's property, else the member's; without a
-    ``member`` what it alone tells is empty."""
+    ``failed`` has the ``code`` and ``message`` with which the last read failed, if it did; the days until a certificate
+    ends are told from ``now``, aware. The version is the cluster's property, else the member's."""
     status = cluster.status
     version, nodes = (status.properties.get(name) for name in (VERSION, NODES))
     agent = next((each for each in status.agent_status if each.type == AGENT), None)

@@ -72,9 +72,9 @@ class DriftLook:
 class DriftKnown:
     """What is known of drift in some ``places``, of which ``looked`` were looked at since the last apply there.
     ``objects`` are not as placed, None where nothing was found and not all was looked at, or nothing is placed.
-    ``seen`` is the oldest instant at which that was observed, a look that found nothing among it, ``looked_at`` when
-    somebody looked. ``applied`` is the last apply at a place not looked at since, as far as recorded: conditions keep
-    the instant at which they changed, and a later apply may have changed none."""
+    ``seen`` is the oldest instant of these findings, a look that found nothing among it, ``looked_at`` when somebody
+    looked. ``applied`` is the last apply at a place not looked at since, as far as recorded: conditions keep the
+    instant at which they changed, and a later apply may have changed none."""
 
     places: int = 0
     looked: int = 0
@@ -109,8 +109,8 @@ class DriftKnown:
         return f"{found}, {self.as_of}"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As reports and results have it, with ``asOf`` and ``words``, which alone tell ``looked_at``; instants in RFC
-        3339 to whole seconds."""
+        """As reports and results have it, with ``asOf`` and ``words``, which alone tell ``looked_at``; instants to
+        whole seconds."""
         return {
             "places": self.places,
             "looked": self.looked,

@@ -46,10 +46,10 @@ _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds
 @dataclass(frozen=True, kw_only=True)
 class HistoryFilter:
     """Which rows are wanted; what is empty, or None, matches all. ``about`` is a kind, a name (``namespace/name`` for
-    one in a namespace), or both as ``kind/name``; an act without a name is found by the members that it names. Instants
-    are aware, and inclusive: what had ended before ``since`` or begun after ``until`` is left out; what goes on is not
-    over, what was not ended counts by its beginning. ``member`` also takes an act on more members than it names,
-    ``action`` is as of ``actions_of``."""
+    one in a namespace), or both as ``kind/name``; an act without a name is found by its members. Instants are aware:
+    what had ended before ``since`` or begun after ``until`` is left out; what goes on is not over, what was not ended
+    counts by its beginning. ``member`` also takes an act on more members than it names, ``action`` is as of
+    ``actions_of``."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -133,12 +133,11 @@ def instant_of(text: str, option: str, now: datetime) -> datetime | None:
 def history(
     entries: t.Iterable[AuditEntry], told: t.Iterable[HistoryRow], wanted: HistoryFilter, holders: t.Container[str]
 ) -> tuple[HistoryRow, ...]:
-    """The acts that are wanted, by when they began, the newest last; of one instant those that records tell first.
-    Beginning and end of an act are one row; an end by somebody else, or without its beginning, is one of its own.
-    ``told`` is what other records tell, which is left out where an entry tells the same; ``holders`` are those who have
-    a lease now, so that what they have begun and not ended goes on. Such acts of others are told as not ended, with who
-    took them up, and approvals that were found not to count as such, with who found that, when and why. FleetError as
-    of ``actions_of``."""
+    """The acts that are wanted, by when they began, the newest last. Beginning and end of an act are one row; an end by
+    somebody else, or without its beginning, is one of its own. ``told`` is what other records tell, left out where an
+    entry tells the same; ``holders`` have a lease now, so that what they have begun and not ended goes on. Such acts of
+    others are told as not ended, with who took them up, and approvals that were found not to count as such, with who
+    found that, when and why. FleetError as of ``actions_of``."""
     rows = _with_successors(_paired(sorted(entries, key=lambda each: each.name), holders))
     about: dict[tuple[str, str, str], list[HistoryRow]] = {}
     for row in rows:

@@ -42,10 +42,9 @@ class PlacementColumn:
     """A placement on every cluster, in the order of the fleet.
 
     ``policy`` is the placement type. ``count`` of ``wanted`` clusters are found, and ``fulfilled`` says whether that is
-    enough; ``objects`` is how many objects it selects, None where that is not known; ``digest`` is the plan's, empty
-    without one. ``waves`` are the clusters that change, in order, where a plan tells them. ``standing`` is of clusters
-    that are not as they should be, as of ``clusters_amiss``. ``stops`` are brakes that would stop an apply,
-    ``findings`` what else is to be told.
+    enough; ``objects`` is how many it selects, None where that is not known; ``digest`` is the plan's, empty without
+    one. ``waves`` are the clusters that change, in order, where a plan tells them. ``standing`` as of
+    ``clusters_amiss``. ``stops`` are brakes that would stop an apply, ``findings`` what else is to be told.
     """
 
     name: str
@@ -63,8 +62,7 @@ class PlacementColumn:
 
     def as_dict(self, reasons: Reasons) -> dict[str, t.Any]:
         """The column as reports have it: ``cells`` is a text with a letter for each cluster, ``why`` a list of the
-        places of their reasons in ``reasons``, from 0, to which those are added that it lacks; ``notes`` are the
-        findings as texts."""
+        places of their reasons in ``reasons``, to which those are added that it lacks; ``notes`` are the findings."""
         return {
             "name": self.name,
             "policy": self.policy,
@@ -103,9 +101,8 @@ class Reasons:
 def decided_column(
     outcome: Scheduled, plan: PlacementPlan | None = None, status: PlacementStatus | None = None
 ) -> PlacementColumn:
-    """What scheduling decides of each cluster of the fleet; where the plan of the same fleet is given and differs, the
-    plan counts. ``objects`` is None without plan and status; digest, waves and stops are the plan's alone. FleetError
-    as of ``waves``."""
+    """What scheduling decides of each cluster of the fleet; where a plan is given and differs, that counts. ``objects``
+    is None without plan and status; digest, waves and stops are the plan's alone. FleetError as of ``waves``."""
     placement = outcome.asked.placement
     planned = {each.cluster: each for each in plan.clusters} if plan else {}
     cells = []

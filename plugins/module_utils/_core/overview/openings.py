@@ -71,8 +71,8 @@ class ClosedSpan:
 class Permission:
     """One kind of work on one member. ``state`` is open, closed, held or unknown; ``why`` says what is against it now,
     or what permits it; ``clock`` is the one for people. ``next`` is the opening that is now by windows and freezes,
-    also where the work is held, or the next one; None if none is known. ``openings`` are those that meet the days asked
-    for; ``closed`` is what freezes close from now to the end of these days, or to that of ``next`` if it is later."""
+    also where the work is held, or the next one; None if none is known. ``openings`` meet the days asked for;
+    ``closed`` is what freezes close from now to the end of these days, or to that of ``next`` if it is later."""
 
     state: str
     why: tuple[str, ...]
@@ -102,7 +102,7 @@ class Permission:
 @dataclass(frozen=True, kw_only=True)
 class ClusterOpenings:
     """A member of the fleet, with its ``permissions`` by the work (UPGRADE, NODES). ``operation`` is the upgrade in
-    flight there, empty for none; ``read`` is when its own windows were read last, None where that is not known."""
+    flight there, empty for none; ``read`` is when its own windows were read last, None where not known."""
 
     name: str
     permissions: t.Mapping[str, Permission]
@@ -112,7 +112,7 @@ class ClusterOpenings:
 
     def as_dict(self) -> dict[str, t.Any]:
         """As results have it: a key for each kind of work, and ``placements`` in the place of ``evacuated``: ``open``
-        unless it is evacuated, and ``why``; ``read`` in RFC 3339 or None."""
+        unless it is evacuated, and ``why``."""
         away = ["it is evacuated: placements leave it, and none come"] if self.evacuated else []
         return {
             "name": self.name,

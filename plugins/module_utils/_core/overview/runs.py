@@ -58,7 +58,7 @@ class Bar:
         """The bar as reports have it, without ``since``, ``approved`` and ``blocked``: ``state``, ``start`` and ``end``
         of the status; ``expectedStart``, ``expectedEnd``, ``latestEnd`` (the 90th percentile), ``expectedState`` (at
         the end) and ``waitsFor`` (the blocker, empty for a member that has begun) of the forecast; ``windows`` are
-        pairs of start and end. Instants in RFC 3339, cut to whole seconds."""
+        pairs. Instants in RFC 3339, cut to whole seconds."""
         expected = self.expected
         over = self.what == MEMBER and self.status.start_time is not None
         return {
@@ -121,8 +121,8 @@ def run_chart(
     run: UpdateRun, now: datetime, forecast: Forecast | None = None, members: Members | None = None
 ) -> RunChart:
     """An update run as a chart: the run, then its stages in order with their groups, members, gates and waits.
-    ``members`` tell the windows, which are cut to the time from its start (``now`` before it has one) to its end, the
-    latest that is expected, or ``now``, whichever comes last, with 12 hours on each side. ``now`` is aware."""
+    ``members`` tell the windows, which are cut to the time from its start, or ``now``, to its end, the latest that is
+    expected, or ``now``, whichever comes last, with 12 hours on each side. ``now`` is aware."""
     status = run.status
     ends = [each.status.completed_time for each in status.members] + [status.status.completed_time]
     starts = [each.status.start_time for each in status.members] + [status.status.start_time]

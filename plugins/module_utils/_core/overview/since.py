@@ -60,11 +60,10 @@ def checked_report(document: t.Any, where: str) -> Report:
 
 def changes(old: Report, new: Report) -> t.Iterator[Change]:
     """What has changed of clusters (which there are, version, state), placements, runs (which there are, state and
-    progress, not outcome alone) and drift (which fields, not which values they have), in this order and each by name,
-    drift by cluster; ``old`` is of ``checked_report``, ``new`` of ``Overview.as_dict``. Who holds a placement counts,
-    and not who is to gain it; of one that could not be decided that is not known. Runs of a report that tells no kinds
-    are update runs. Drift that a look has found and that is not told any more counts as mended only if all of its
-    cluster has been looked at."""
+    progress, not outcome alone) and drift (which fields, not which values they have); ``old`` is of ``checked_report``,
+    ``new`` of ``Overview.as_dict``. Who holds a placement counts, and not who is to gain it; of one that could not be
+    decided that is not known. Runs of a report that tells no kinds are update runs. Drift that a look has found and
+    that is not told any more counts as mended only if all of its cluster has been looked at."""
     for name, before, after in _pairs(old["clusters"], new["clusters"]):
         yield from (Change("cluster", name, text) for text in _cluster(before, after))
     held, holds = _holders(old), _holders(new)

@@ -233,8 +233,8 @@ def fleet_today(
     drifted: tuple[DriftRow, ...] = (),
     runs: tuple[RunNeed, ...] = (),
 ) -> FleetToday:
-    """The clusters in their order: those of the worst concern first, those without any last, of equal ones those where
-    something is in flight, then by name."""
+    """The clusters in their order: those of the worst concern first, of equal ones those where something is in flight,
+    then by name."""
     order = {concern: place for place, concern in enumerate(CONCERNS)}
 
     def rank(row: MemberToday) -> tuple[int, bool, str]:
@@ -255,9 +255,9 @@ def member_today(
 ) -> MemberToday:
     """The row of one cluster at ``now``, an aware instant; without a ``member`` (its FleetMember) what that alone tells
     is empty. Its state is the first that holds of leaving, not Reachable (silent), never read, and what its health
-    says; that it is evacuated does not change it. ``runs`` name what is in flight there, as people call it; without
-    any, the operation that is recorded counts. What a run has ``seen`` counts if it is newer than ``last_tried_at``;
-    where that is not known, and of a cluster that is leaving, it does not. A heartbeat from the future has age 0."""
+    says. ``runs`` name what is in flight there, as people call it; without any, the operation that is recorded counts.
+    What a run has ``seen`` counts if it is newer than ``last_tried_at``; where that is not known, and of a cluster that
+    is leaving, it does not. A heartbeat from the future has age 0."""
     row = cluster_row(cluster, member, now=now)
     state, why = _state(cluster, member, row.state, row.why)
     last = last_tried_at(cluster, member)

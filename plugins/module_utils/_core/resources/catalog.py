@@ -42,9 +42,9 @@ class Catalog:
 
 
 def catalog_of(objects: t.Iterable[Manifest], scopes: Scopes, sure: Scopes | None = None) -> Catalog:
-    """The catalog of all ``objects``; manifests that describe no object are in its problems. Of several manifests of
-    one object the first is taken, and the object is ``repeated``. A namespace is dropped first where by ``scopes`` the
-    kind has none, as API servers do. ``sure`` None: no scopes are sure."""
+    """The catalog of all ``objects``. Of several manifests of one object the first is taken, and the object is
+    ``repeated``. A namespace is dropped first where by ``scopes`` the kind has none, as API servers do. ``sure`` None:
+    no scopes are sure."""
     manifests: dict[ObjectId, Manifest] = {}
     of_kind: dict[VersionKind, list[ObjectId]] = {}
     within: dict[str, list[ObjectId]] = {}

@@ -103,8 +103,8 @@ def select(
     versions too (``duplicate-object``), is a problem. So are a kind of the wrong scope, an unknown kind, a malformed
     selector (``bad-selector``), labels, annotation or manifest, a reserved namespace, one selected by
     ``NamespaceWithResourceSelectors`` that is not there or is being deleted, and a webhook that could stop a cluster.
-    Any other name that is not there (``missing-object``), an object that is being deleted and one that must never be
-    placed (``never-placed``) contribute nothing, which is a finding.
+    Any other name that is not there, an object that is being deleted and one that must never be placed contribute
+    nothing, which is a finding.
     """
     picking = _Picking(
         catalog=catalog,

@@ -169,20 +169,19 @@ def differences(
     desired: Manifest, live: Manifest, limit: int = MAX_DIFFS, *, full: bool = False
 ) -> tuple[FieldDiff, ...]:
     """At most ``limit`` differences in the order of the manifest, those in metadata after the others; identity and
-    status are not compared, a null in ``desired`` says nothing, and neither does a missing field that servers leave out
-    when it is empty. Quantities are compared by value, base64 without line ends. ``live`` has passed
-    ``check_managed_fields``.
+    status are not compared, a null in ``desired`` says nothing, nor does a missing field that servers leave out when it
+    is empty. Quantities are compared by value, base64 without line ends. ``live`` has passed ``check_managed_fields``.
 
-    ``full`` adds what the manifest does not name, top-level fields last, but for finalizers and for labels and
-    annotations of Kubernetes and of the fleet.
+    ``full`` adds what the manifest does not name, but for finalizers and for labels and annotations of Kubernetes and
+    of the fleet.
     """
     return tuple(islice((pair.diff() for pair in _all(desired, live, full)), limit))
 
 
 def added_by_others(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, ...]:
-    """What others than ``manager`` have put into the object beside what the manifest names, in the order of a full
-    comparison (``differences``); at most MAX_DIFFS. What nobody owns is a server's default, and no addition; nor is
-    what is in a list or map that differs as a whole. ``live`` has passed ``check_managed_fields``."""
+    """What others than ``manager`` have put into the object beside what the manifest names, as of a full comparison
+    (``differences``); at most MAX_DIFFS. What nobody owns is a server's default, and no addition; nor is what is in a
+    list or map that differs as a whole. ``live`` has passed ``check_managed_fields``."""
     found = []
     for pair in _all(desired, live, full=True):
         others = tuple(dict.fromkeys(name for name in pair.names if name != manager))

@@ -98,8 +98,8 @@ def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Pro
 
 def without_left_alone(manifest: Manifest, live: Manifest | None, manager: str) -> Manifest:
     """The manifest without what ``gitops.fleet/ignore`` leaves to others, as ``manager`` applies it over ``live``, and
-    as drift is judged; as it is, where nothing is live or ignored. ValueError as of ``ignored_paths``, but where
-    nothing is live. ``live`` has passed ``check_managed_fields``."""
+    as drift is judged; as it is, where nothing is live. ValueError as of ``ignored_paths``, if something is live.
+    ``live`` has passed ``check_managed_fields``."""
     paths = ignored_paths(manifest) if live is not None else ()
     if live is None or not paths:
         return manifest

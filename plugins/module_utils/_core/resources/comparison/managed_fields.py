@@ -119,9 +119,9 @@ def match_items(items: t.Sequence[t.Any], keys: t.Sequence[tuple[str, Keys]]) ->
     """For each item of a keyed list its (name in the tree, key fields); where it is in no tree an empty name, with
     those key fields that it has.
 
-    A key field that the item leaves out matches, because the server fills it in; but an item that names all key fields
-    comes first, and several that name the same all match. A ``protocol`` that is left out beside protocols of ports is
-    TCP, and no UDP or SCTP.
+    A key field that the item leaves out matches, because the server fills it in; but an item that names all comes
+    first, and several that name the same all match. A ``protocol`` that is left out beside protocols of ports is TCP,
+    and no UDP or SCTP.
     """
     known = _KnownKeys.of(keys)
     found: dict[int, int] = {}
