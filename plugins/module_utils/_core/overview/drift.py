@@ -72,9 +72,9 @@ class DriftLook:
 class DriftKnown:
     """What is known of drift in some ``places``, of which ``looked`` were looked at since the last apply there.
     ``objects`` are not as placed, None where nothing was found and not all was looked at, or nothing is placed.
-    ``seen`` is the oldest instant of these findings, a look that found nothing among it, ``looked_at`` when somebody
-    looked. ``applied`` is the last apply at a place not looked at since, as far as recorded: conditions keep the
-    instant at which they changed, and a later apply may have changed none."""
+    ``seen`` is the oldest instant at which that was observed, looks that found nothing included, ``looked_at`` when
+    somebody looked. ``applied`` is the last apply at a place not looked at since, as far as recorded: conditions keep
+    the instant at which they changed, and a later apply may have changed none."""
 
     places: int = 0
     looked: int = 0
