@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the budgets of a NodePool permit over a year: the limit of nodes for each reason and when it changes, why
-budgets close the pool, where they prove too tight; freezes of its clusters beside them, a budget in words."""
+"""What the disruption budgets of a NodePool permit over a year: the limit of nodes for each reason and when it changes,
+which budgets close the pool; freezes of its clusters beside them, a budget in words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ASSUMED_NODES = 100
 @dataclass(frozen=True)
 class PoolChange:
     """From ``at`` on so many nodes of the pool may be disrupted, None for any number; ``budgets`` are the places, from
-    0, of those that set a limit of 0. One of these two is other than before."""
+    0, of those that set a limit of 0."""
 
     at: datetime
     limit: int | None
@@ -47,8 +47,8 @@ class PoolReason:
 
 @dataclass(frozen=True, kw_only=True)
 class PoolFreeze:
-    """A freeze of the fleet, in words, on those ``clusters``: our own verbs begin nothing there from ``start`` to
-    ``end``, whatever budgets say. Karpenter knows nothing of it."""
+    """A freeze of the fleet, in words, on those ``clusters``: our own verbs begin no upgrade and no disruption of nodes
+    there from ``start`` to ``end``, whatever budgets say. Karpenter knows nothing of it."""
 
     what: str
     start: datetime
@@ -56,7 +56,7 @@ class PoolFreeze:
     clusters: tuple[str, ...]
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The freeze as reports have it: ``what``, ``start`` and ``end`` in RFC 3339 to whole seconds, ``clusters``."""
+        """The freeze as reports have it; ``start`` and ``end`` in RFC 3339, cut to whole seconds."""
         return {
             "what": self.what,
             "start": write_time(self.start, SECONDS),
@@ -67,11 +67,9 @@ class PoolFreeze:
 
 @dataclass(frozen=True, kw_only=True)
 class PoolCalendar:
-    """A pool with so many ``nodes``, on the clusters that have it with that many (none: it is assumed).
-
+    """A pool with so many ``nodes``, on the clusters that have it with that many (none: the number is assumed).
     ``until`` is the end of what is worked out, ``where`` the manifest is. ``findings`` are the linter's, ``freezes`` as
-    of ``with_freezes``. ``problems`` say why a pool cannot be read; then it has no reasons.
-    """
+    of ``with_freezes``. ``problems`` say why a pool cannot be read; then it has no reasons."""
 
     name: str
     where: str
@@ -87,8 +85,8 @@ class PoolCalendar:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The calendar as reports have it: budgets as ``sentence`` writes them; of each change a list of the whole
-        minutes since ``start``, the limit (None for any number), and, where budgets close the pool, a list of their
-        places, from 0; of findings level, path and message; instants in RFC 3339, cut to whole seconds."""
+        minutes since ``start``, the limit, and, where budgets close the pool, a list of their places, from 0; instants
+        in RFC 3339, cut to whole seconds."""
         return {
             "name": self.name,
             "where": self.where,
@@ -111,11 +109,9 @@ def pool_calendar(
     document: t.Any, where: str, start: datetime, nodes: int | None, clusters: t.Sequence[str] = ()
 ) -> PoolCalendar:
     """The 366 days from ``start``, an aware instant, on for a pool's manifest; fewer where its budgets change more than
-    ``MOST_CHANGES`` times. Reasons with the same changes are told together, in the order of ``REASONS``. ``nodes``
-    None: ``ASSUMED_NODES`` for the limits, and not known for ``findings``. ``where`` and ``clusters`` are told back. A
-    manifest of which the budgets cannot be read gives a calendar with ``problems`` and no ``findings``, which ends
-    where it starts; of any other all that ``lint_node_pool`` says is among ``findings``. Nothing is raised for what the
-    manifest holds."""
+    ``MOST_CHANGES`` times. ``nodes`` None: ``ASSUMED_NODES`` for the limits, and not known for ``findings``, which are
+    those of ``lint_node_pool``. Where the budgets cannot be read the calendar has ``problems`` and no ``findings``, and
+    ends where it starts. Nothing is raised for what the manifest holds."""
     examined, size = examine(document), ASSUMED_NODES if nodes is None else nodes
     name = str(field(document, "metadata.name") or "")
     if examined.budgets is None:
@@ -150,9 +146,9 @@ def pool_calendar(
 
 
 def with_freezes(found: PoolCalendar, freezes: t.Mapping[str, t.Sequence[NamedFreeze]]) -> PoolCalendar:
-    """The calendar with those freezes of its clusters that meet its time, by start, then end and words, in place of
-    those that it had; ``freezes`` are those of each cluster by name. One that several clusters share, with the same
-    words and span, is there once, with them all. Of a pool that is on no cluster those of all clusters."""
+    """The calendar with those freezes of its clusters that meet its time, by start, in place of those that it had;
+    ``freezes`` are by cluster. One that several clusters share, with the same words and span, is there once. A pool
+    that is on no cluster has those of all clusters."""
     shared: dict[tuple[datetime, datetime, str], list[str]] = {}
     for name in found.clusters or sorted(freezes):
         for each in freezes.get(name, ()):
@@ -164,8 +160,8 @@ def with_freezes(found: PoolCalendar, freezes: t.Mapping[str, t.Sequence[NamedFr
 
 
 def sentence(budget: Budget) -> str:
-    """A budget in words: ``at most 10% of its nodes for Drifted, from "0 9 * * 1-5" (UTC) on for 8h``. Reasons and
-    schedule are left out where it has none; ``for no reason`` is one with an empty list."""
+    """A budget in words: ``at most 10% of its nodes for Drifted, from "0 9 * * 1-5" (UTC) on for 8h``, without reasons
+    or schedule where it has none; ``for no reason`` is one with an empty list."""
     share = "of its nodes" if budget.nodes.endswith("%") else "nodes"
     text = f"at most {budget.nodes} {share}"
     if budget.reasons is not None:

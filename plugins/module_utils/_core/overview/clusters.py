@@ -30,22 +30,22 @@ RESOURCES = ("cpu", "memory")
 
 @dataclass(frozen=True)
 class Headroom:
-    """What pods may still request, and what all of them may; cores or bytes. None where it is not known."""
+    """What pods may still request, and what all of them may, in cores or bytes; None where it is not known."""
 
     free: float | None = None
     total: float | None = None
 
     def as_list(self) -> list[float | None]:
-        """Free and total, None for what is not known."""
+        """Free and total."""
         return [self.free, self.total]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterRow:
-    """One cluster, as it is recorded. ``why`` is a sentence about a ``state`` that is not ready. ``group`` is that of
-    update runs, ``taints`` are ``key=value:effect``, ``key=:effect`` without a value, ``operation`` is the upgrade in
-    flight, empty for none. ``nodes`` is None where it is not known; ``images`` are nodes by image, as far as pools tell
-    it, and ``uncounted`` are the nodes of pools that do not."""
+    """One cluster, as it is recorded. ``why`` says why its ``state`` is not ready. ``group`` is that of update runs,
+    ``taints`` are ``key=value:effect``, ``key=:effect`` without a value, ``operation`` is the upgrade in flight, empty
+    for none. ``nodes`` is None where it is not known; ``images`` are nodes by image, as far as pools tell it, and
+    ``uncounted`` are the nodes of pools that do not."""
 
     name: str
     state: str
@@ -66,8 +66,7 @@ class ClusterRow:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The row as reports have it: ``headroom`` as ``cpu`` in cores and ``memory`` in bytes, each a list of free and
-        total; ``heartbeat`` in RFC 3339, ``uncounted`` as ``imagesUncounted``, images sorted by name. None for a
-        number, an instant or a certificate that is not known."""
+        total; ``heartbeat`` in RFC 3339, ``uncounted`` as ``imagesUncounted``. None for what is not known."""
         return {
             "name": self.name,
             "state": self.state,
@@ -97,9 +96,8 @@ def cluster_row(
 ) -> ClusterRow:
     """The row of one cluster. Its ``state`` is the first that holds of leaving, not reached, evacuated, never read (its
     MemberCluster is missing, or no heartbeat is known), not ready (its health is not known, or not True) and ready.
-    ``failed`` has the ``code`` and ``message`` with which the last read of the member failed, if it did; the days until
-    a certificate ends are told from ``now``, aware. The version is that of the cluster's property, else that of the
-    member, else empty; without a ``member`` what it alone tells is empty."""
+    ``failed`` has the ``code`` and ``message`` with which the last read failed, if it did; the days until a certificate
+    ends are told from ``now``, aware. The version is the cluster's property, else the member's."""
     status = cluster.status
     version, nodes = (status.properties.get(name) for name in (VERSION, NODES))
     agent = next((each for each in status.agent_status if each.type == AGENT), None)

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Everything that a report shows, in one document (``factsAt``, ``clusters``, ``placements``, ``runs``, ``pools``,
-``drift``, ``driftKnown``, ``whatIf``, ``notes``): equal inputs give equal bytes."""
+"""Everything that a fleet report shows, in one document of JSON data (``factsAt``, ``clusters``, ``placements``,
+``runs``, ``pools``, ``drift``, ``driftKnown``, ``whatIf``, ``notes``)."""
 
 from __future__ import annotations
 
@@ -41,11 +41,9 @@ class Overview:
     notes: tuple[Problem, ...] = field(default=())
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The report as JSON data, parts in the order that they have here, instants in RFC 3339. ``letters`` and
-        ``reasons`` are what the cells of placements stand for; a reason goes on after the name of its cluster.
-        ``drift`` are the rows of drift, with ``driftKnown`` of the fleet and a ``drift`` in each cluster of what is
-        known there; ``supposed`` is ``whatIf``, notes are texts. ``since`` is None and ``changes`` empty: who knows an
-        earlier report fills them in."""
+        """The report as JSON data, instants in RFC 3339. ``letters`` and ``reasons`` are what the cells of placements
+        stand for. ``driftKnown`` is of the fleet, ``drift`` in each cluster what is known there; ``supposed`` is
+        ``whatIf``. ``since`` is None and ``changes`` empty: who knows an earlier report fills them in."""
         reasons = Reasons()
         placements = [each.as_dict(reasons) for each in self.placements]
         supposed = None if self.supposed is None else [each.as_dict() for each in self.supposed]

@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What is known of drift, and since when (``places``, ``looked``, ``objects``, ``asOf``), field by field and by
-cluster: recorded by applies, or found by somebody who looked, whichever is newer. Where nobody looked, that is said,
-and nothing is counted."""
+cluster: recorded by applies, or found by somebody who looked, whichever is newer. Where nobody looked, that is said."""
 
 from __future__ import annotations
 
@@ -24,11 +23,12 @@ _APPLIES = ("Applied", "Available", "DiffReported")
 
 @dataclass(frozen=True, kw_only=True)
 class DriftRow:
-    """A field of an object on a cluster that is not as placed. ``differs``: nobody placed it, and it is in the
-    way, or is only reported on, be it missing. ``live`` and ``placed`` are values as texts, empty for none; ``path`` is
-    empty where no field is named.
+    """A field of an object on a cluster that is not as placed. ``differs``: it is a difference (KubeFleet's
+    ``diffedPlacements``) and no drift. ``live`` and ``placed`` are values as texts, empty for none; ``path`` is empty
+    where no field is named.
 
-    ``since`` is when it was seen first, ``seen`` when last; ``looked``: by somebody who looked, and not by an apply."""
+    ``since`` is when it was seen first, ``seen`` when last; ``looked``: by somebody who looked, and not by an apply.
+    """
 
     placement: str
     cluster: str
@@ -42,8 +42,7 @@ class DriftRow:
     looked: bool = False
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The row as reports have it; ``since`` and ``seen`` in RFC 3339, cut to whole seconds, None where they are not
-        known."""
+        """The row as reports have it; instants in RFC 3339, cut to whole seconds."""
         return {
             "placement": self.placement,
             "cluster": self.cluster,
@@ -73,9 +72,9 @@ class DriftLook:
 class DriftKnown:
     """What is known of drift in some ``places``, of which ``looked`` were looked at since the last apply there.
     ``objects`` are not as placed, None where nothing was found and not all was looked at, or nothing is placed.
-    ``seen`` is the oldest instant at which that was observed, a look that found nothing among it. ``looked_at`` is when
-    somebody looked; ``applied`` is the last apply at a place that was not looked at since, as far as that is recorded:
-    conditions keep the instant at which they changed, and a later apply may have changed none."""
+    ``seen`` is the oldest instant at which that was observed, looks that found nothing included, ``looked_at`` when
+    somebody looked. ``applied`` is the last apply at a place not looked at since, as far as recorded: conditions keep
+    the instant at which they changed, and a later apply may have changed none."""
 
     places: int = 0
     looked: int = 0
@@ -102,16 +101,16 @@ class DriftKnown:
 
     @property
     def words(self) -> str:
-        """What has drifted, and as of when, such as ``2 objects drifted, looked at 2026-11-25T10:00:00Z``, or ``no
-        drift`` in its place; only as of when where nothing was found and nobody looked."""
+        """What has drifted, and as of when, such as ``2 objects drifted, looked at 2026-11-25T10:00:00Z`` or ``no
+        drift, ...``; only as of when where nothing was found and nobody looked."""
         if not self.objects and not self.looked:
             return self.as_of
         found = f"{self.objects} object{'' if self.objects == 1 else 's'} drifted" if self.objects else "no drift"
         return f"{found}, {self.as_of}"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As reports and results have it, with ``asOf`` and ``words``, which alone tell ``looked_at``; instants in RFC
-        3339 to whole seconds, None where there is none."""
+        """As reports and results have it, with ``asOf`` and ``words``, which alone tell ``looked_at``; instants to
+        whole seconds."""
         return {
             "places": self.places,
             "looked": self.looked,
@@ -126,7 +125,7 @@ class DriftKnown:
 @dataclass(frozen=True, kw_only=True)
 class FleetDrift:
     """Everything that is known: ``clusters`` are those where something is placed or was looked at, by name; ``rows``
-    are by placement and cluster."""
+    are by placement and cluster; ``whole`` is of the fleet."""
 
     rows: tuple[DriftRow, ...] = ()
     clusters: t.Mapping[str, DriftKnown] = field(default_factory=dict)
@@ -137,9 +136,9 @@ def drift_known(
     recorded: t.Iterable[DriftRow], applied: t.Mapping[Place, datetime | None], look: DriftLook | None = None
 ) -> FleetDrift:
     """What is known of every place in ``applied``, which tells when an apply was there last (None: not known), and of
-    those that the look has seen. Of a place that both know, the newer counts, the look if the instants are equal or
-    that of the apply is not known; what the other has found there is left out. Rows are by placement and cluster;
-    ``recorded`` ones of other places are kept among them, and their objects count."""
+    those that the look has seen. Of a place that both know, only what the newer has found there counts, the look if the
+    instants are equal or that of the apply is not known. ``recorded`` rows of other places are kept, and count in the
+    whole."""
     places = {**dict.fromkeys(sorted(look.looked) if look else ()), **applied}
     seen = frozenset(each for each in look.looked if _is_newer(look.at, applied.get(each))) if look else frozenset()
     kept = [each for each in recorded if (each.placement, each.cluster) not in seen]
@@ -164,7 +163,7 @@ def drift_known(
 def applied_at(bindings: t.Iterable[ClusterResourceBinding], status: PlacementStatus) -> dict[str, datetime | None]:
     """By cluster that holds a placement, when an apply was there last, as far as its records tell, else None.
     ``bindings`` and ``status`` are those of the placement; bindings that are unscheduled, or hold no snapshot, are left
-    out, and of two of one cluster the last counts. In the order of the bindings."""
+    out."""
     rows = {each.cluster_name: each.conditions for each in status.placement_statuses}
     return {
         each.spec.target_cluster: _last((*each.status.conditions, *rows.get(each.spec.target_cluster, ())))
@@ -175,7 +174,7 @@ def applied_at(bindings: t.Iterable[ClusterResourceBinding], status: PlacementSt
 
 def drift_rows(placement: str, status: PlacementStatus) -> t.Iterator[DriftRow]:
     """What is recorded of drift and differences of a placement, which is named ``placement``: a row for each field, one
-    without a path where no field is named. By cluster in the order of the status, drift before differences."""
+    without a path where no field is named."""
     for each in status.placement_statuses:
         for one in each.drifted_placements:
             for detail in one.observed_drifts or (PatchDetail(path=""),):

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The result that a look for drift has written to a file (``drift.json``, ``observed_at``), read and judged as what
-others wrote (``drift-invalid``); a note where the look went by other records (``other-records``)."""
+"""The result file of a look for drift (``drift.json``, ``observed_at``), read and judged as what others wrote
+(``drift-invalid``); a note where the look went by other records (``other-records``)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _VALUE = 1_000
 def read_look(document: t.Any, where: str, now: datetime) -> DriftLook:
     """What the look has found, of a parsed JSON document; ``where`` is its file, for errors. FleetError
     ``drift-invalid``: no result of a look, as of one that failed before it began; else with all that is wrong at once:
-    that of an apply or a plan, no instant, one from the future (but for clocks that differ a little), names that are
-    none, parts of other types. A cluster with an error counts as not looked at, and its steps are left out, whatever is
-    in them. A ``place`` that is no text counts as none. Texts are made fit for one line."""
+    an apply or a plan, no instant, one from the future (but for clocks that differ a little), names that are none,
+    parts of other types. A cluster with an error counts as not looked at, and its steps are not read. Texts are made
+    fit for one line."""
     if not isinstance(document, dict) or not isinstance(document.get("members"), dict):
         raise FleetError(INVALID, f"this is no result of a look for drift{_refused(document)}", where, HINT)
     problems: list[Problem] = []

@@ -46,10 +46,10 @@ _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds
 @dataclass(frozen=True, kw_only=True)
 class HistoryFilter:
     """Which rows are wanted; what is empty, or None, matches all. ``about`` is a kind, a name (``namespace/name`` for
-    one in a namespace), or both as ``kind/name``; an act without a name is found by the members that it names. Instants
-    are aware, and inclusive: what had ended before ``since`` or begun after ``until`` is left out, what goes on is not
-    over, and what was not ended counts by its beginning. ``member`` also takes an act on more members than it names,
-    ``action`` is as of ``actions_of``."""
+    one in a namespace), or both as ``kind/name``; an act without a name is found by its members. Instants are aware:
+    what had ended before ``since`` or begun after ``until`` is left out; what goes on is not over, what was not ended
+    counts by its beginning. ``member`` also takes an act on more members than it names, ``action`` is as of
+    ``actions_of``."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -61,12 +61,11 @@ class HistoryFilter:
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryRow:
-    """One act; what is not told here is as of ``AuditEntrySpec``. ``name`` is the object's as records have it;
-    ``ended`` is None for an act of a single write, and for one of which no end is known. ``source`` says what tells of
-    it: an entry, another record, or the journal. ``member_count`` may be more than ``members`` names. ``outcome`` is
-    the one recorded, or that the act goes on, was not ended, was taken up, or does not count; ``holder`` is who had the
-    lease, ``entry`` the name of the AuditEntry: empty where there is none. ``marks`` are words by which an entry is
-    known to tell the same as another record."""
+    """One act; what is not told here is as of ``AuditEntrySpec``. ``name`` is the object's; ``ended`` is None for an
+    act of a single write, and for one of which no end is known. ``source`` says what tells of it: an entry, another
+    record, or the journal. ``member_count`` may be more than ``members`` names. ``outcome`` is the one recorded, or
+    that the act goes on, was not ended, was taken up, or does not count; ``holder`` is who had the lease, ``entry`` the
+    name of the AuditEntry. ``marks`` are words by which an entry is known to tell the same as another record."""
 
     at: datetime
     by: str
@@ -134,12 +133,11 @@ def instant_of(text: str, option: str, now: datetime) -> datetime | None:
 def history(
     entries: t.Iterable[AuditEntry], told: t.Iterable[HistoryRow], wanted: HistoryFilter, holders: t.Container[str]
 ) -> tuple[HistoryRow, ...]:
-    """The acts that are wanted, by when they began, the newest last; of one instant those that records tell first, then
-    by the name of the entry. Beginning and end of an act are one row; an end by somebody else, or without its
-    beginning, is one of its own. ``told`` is what other records tell, which is left out where an entry tells the same;
-    ``holders`` are those who have a lease now, so that what they have begun and not ended goes on. Such acts of others
-    are told as not ended, with who took them up, and approvals that were found not to count as such, with who found
-    that, when and why. FleetError as of ``actions_of``."""
+    """The acts that are wanted, by when they began, the newest last. Beginning and end of an act are one row; an end by
+    somebody else, or without its beginning, is one of its own. ``told`` is what other records tell, left out where an
+    entry tells the same; ``holders`` have a lease now, so that what they have begun and not ended goes on. Such acts of
+    others are told as not ended, with who took them up, and approvals that were found not to count as such, with who
+    found that, when and why. FleetError as of ``actions_of``."""
     rows = _with_successors(_paired(sorted(entries, key=lambda each: each.name), holders))
     about: dict[tuple[str, str, str], list[HistoryRow]] = {}
     for row in rows:
@@ -152,8 +150,8 @@ def history(
 
 
 def actions_of(text: str) -> tuple[str, ...]:
-    """The actions of an audit that the word means: one of ``ACTIONS``, or several TOGETHER (``Approved``); all of them
-    where it is empty. FleetError ``bad-option`` at ``what``, with all words, for another."""
+    """The actions of an audit that the word means: one of ``ACTIONS``, or several TOGETHER (``Approved``); all for an
+    empty one. FleetError ``bad-option`` at ``what``, with all words, for another."""
     if not text:
         return ACTIONS
     if text in TOGETHER or text in ACTIONS:
@@ -164,8 +162,8 @@ def actions_of(text: str) -> tuple[str, ...]:
 
 
 def approval_words(by: str) -> str:
-    """The words ``approval of <by>`` by which the entry of an approval that does not count names who gave it; an empty
-    ``by`` becomes ``nobody who is named``."""
+    """``approval of <by>``, by which the entry of an approval that does not count names who gave it; ``nobody who is
+    named`` for an empty ``by``."""
     return f"approval of {by or NOBODY}"
 
 

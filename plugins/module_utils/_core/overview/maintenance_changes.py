@@ -28,8 +28,8 @@ P = t.TypeVar("P")
 
 @dataclass(frozen=True, kw_only=True)
 class PartChange:
-    """A window, freeze or budget (``what``, with its name) that comes, goes or changes (``mark``: ``+``, ``-``, ``~``),
-    and in ``words`` what it says, or what is other about it."""
+    """A window, freeze or budget (``what``, with its name) that comes, goes or changes (``mark``: ``+``, ``-``, ``~``);
+    ``words`` are what it says, or what is other about it."""
 
     mark: str
     what: str
@@ -41,7 +41,7 @@ class PartChange:
         return f"{self.what} {MARKS[self.mark]}{f' ({self.words})' if self.words else ''}"
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it: ``change`` (comes, goes, changes), ``what`` and ``words``."""
+        """As results have it, ``mark`` as ``change`` (comes, goes, changes)."""
         return {"change": MARKS[self.mark], "what": self.what, "words": self.words}
 
 
@@ -55,12 +55,12 @@ class MaintenanceChange:
 
     @property
     def words(self) -> str:
-        """The sentences of the parts with commas between them, so that a freeze that was moved can be read years later
-        with both its dates; empty without parts."""
+        """The sentences of the parts with commas between them; empty without parts. They have old and new value, so
+        that a freeze that was moved can be read years later with both its dates."""
         return ", ".join(each.sentence for each in self.parts)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``name``, ``change`` (comes, goes, changes) and ``parts``."""
+        """As results have it, ``mark`` as ``change`` (comes, goes, changes)."""
         return {"name": self.name, "change": MARKS[self.mark], "parts": [each.as_dict() for each in self.parts]}
 
 
@@ -69,7 +69,7 @@ def maintenance_change(
 ) -> MaintenanceChange:
     """What becomes other in the FleetMaintenance of that ``name``, windows first, then freezes and budgets, of each
     those that come or change in the order of ``after``, then those that go. ``before`` None: it comes, else ``after``
-    None: it goes. Without parts both say the same, but for the order of their parts, and parts that stand twice."""
+    None: it goes. It has no parts where only their order is other, or how often one stands there."""
     old, new = before or FleetMaintenanceSpec(), after or FleetMaintenanceSpec()
     parts = (
         *_parts(old.windows, new.windows, "window", _window_key, _window),
@@ -110,8 +110,8 @@ def _said(words: Words) -> str:
 
 
 def difference(old: Words, new: Words) -> str:
-    """What the two say otherwise: ``name old -> new``, parted by commas, ``none`` for what is empty, in the order of
-    ``old``, then what only ``new`` has; empty if they say the same."""
+    """What the two say otherwise: ``name old -> new``, parted by commas, ``none`` for what is empty; empty if they say
+    the same."""
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name, "") != new.get(name, "")]
     return ", ".join(f"{name} {old.get(name) or 'none'} -> {new.get(name) or 'none'}" for name in names)
 

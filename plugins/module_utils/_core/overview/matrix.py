@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Placements over clusters (``cells``: holds, gains, loses, not picked, undecided): who holds what, who gains or loses
-it, and why, in the words of an explanation; what failed there, drifted, or is late, by recorded conditions
-(``standing``)."""
+it, and why; what failed there, drifted, or is late, by recorded conditions (``standing``)."""
 
 from __future__ import annotations
 
@@ -31,7 +30,8 @@ OF_PLAN = {KEPT: HOLDS, GAINED: GAINS, LOST: LOSES}
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One placement on one cluster. ``state`` is holds, gains, loses, not picked or undecided; ``why`` goes on after
-    the cluster's name: ``is not picked: its taint ...``."""
+    the cluster's name (``is not picked: its taint ...``), or is a cause of the plan with its reason (``policy-changed:
+    ...``)."""
 
     state: str
     why: str
@@ -42,10 +42,9 @@ class PlacementColumn:
     """A placement on every cluster, in the order of the fleet.
 
     ``policy`` is the placement type. ``count`` of ``wanted`` clusters are found, and ``fulfilled`` says whether that is
-    enough; ``objects`` is how many objects it selects, None where that is not known; ``digest`` is the plan's, empty
-    without one. ``waves`` are the clusters that change, in order, where a plan tells them. ``standing`` is what is
-    recorded of clusters that are not as they should be: condition and message. ``stops`` are brakes that would stop an
-    apply, ``findings`` what else is to be told.
+    enough; ``objects`` is how many it selects, None where that is not known; ``digest`` is the plan's, empty without
+    one. ``waves`` are the clusters that change, in order, where a plan tells them. ``standing`` as of
+    ``clusters_amiss``. ``stops`` are brakes that would stop an apply, ``findings`` what else is to be told.
     """
 
     name: str
@@ -63,8 +62,7 @@ class PlacementColumn:
 
     def as_dict(self, reasons: Reasons) -> dict[str, t.Any]:
         """The column as reports have it: ``cells`` is a text with a letter for each cluster, ``why`` a list of the
-        places of their reasons in ``reasons``, from 0, to which those are added that it lacks; ``standing`` is by name,
-        in order; ``notes`` are the findings as texts."""
+        places of their reasons in ``reasons``, to which those are added that it lacks; ``notes`` are the findings."""
         return {
             "name": self.name,
             "policy": self.policy,
@@ -93,7 +91,7 @@ class Reasons:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def number(self, text: str) -> int:
-        """The place of the text in ``texts``, from 0; a new one is added at the end of these."""
+        """The place of the text in ``texts``, from 0; a new one is added at their end."""
         found = self.numbers.setdefault(text, len(self.texts))
         if found == len(self.texts):
             self.texts.append(text)
@@ -103,9 +101,8 @@ class Reasons:
 def decided_column(
     outcome: Scheduled, plan: PlacementPlan | None = None, status: PlacementStatus | None = None
 ) -> PlacementColumn:
-    """What scheduling decides of each cluster of the fleet, with the plan of the same fleet where there is one, which
-    counts where the two differ. ``objects`` is None without plan and status; digest, waves and stops are the plan's
-    alone. FleetError as of ``waves``."""
+    """What scheduling decides of each cluster of the fleet; where a plan is given and differs, that counts. ``objects``
+    is None without plan and status; digest, waves and stops are the plan's alone. FleetError as of ``waves``."""
     placement = outcome.asked.placement
     planned = {each.cluster: each for each in plan.clusters} if plan else {}
     cells = []
@@ -135,8 +132,7 @@ def undecided_column(
     placement: ClusterResourcePlacement, clusters: int, problems: t.Sequence[Problem], status: PlacementStatus | None
 ) -> PlacementColumn:
     """A placement that cannot be decided, on so many ``clusters``; the first of the problems is told in every cell, all
-    of them are findings. ``status`` is the recorded one, None without. It has no digest, waves and stops, ``objects``
-    is None even with a status, and ``wanted`` and ``count`` are 0."""
+    of them are findings. ``status`` is the recorded one, None without."""
     why = f"is undecided: {problems[0].message}" if problems else "is undecided"
     return PlacementColumn(
         name=str(placement.key),
@@ -151,11 +147,10 @@ def undecided_column(
 
 
 def clusters_amiss(status: PlacementStatus) -> dict[str, tuple[str, str]]:
-    """By cluster, the first recorded condition that is not True, but for ``Synchronized``, in words and with its
-    message: (``not Applied``, ``2 of 3 objects could not be applied``); of one that is Unknown ``not known to be ...``,
-    as of one that ``is_late``, whose time is told too. Where there is no such condition, ``drifted`` with the number of
-    objects, if any; differences (``diffedPlacements``) alone are none. In the order of the status; clusters that are as
-    they should be, and places without a cluster, are left out."""
+    """By cluster that is not as it should be, the first recorded condition that is not True, but for ``Synchronized``,
+    in words and with its message: (``not Applied``, ``2 of 3 objects could not be applied``); ``not known to be ...``
+    for one that is Unknown or ``is_late``, for the latter with its time. Without such a condition ``drifted`` with the
+    number of objects; differences (``diffedPlacements``) alone are none."""
     found: dict[str, tuple[str, str]] = {}
     for each in status.placement_statuses:
         lacking = next((one for one in each.conditions if one.status != "True" and one.type != "Synchronized"), None)
@@ -174,8 +169,8 @@ def clusters_amiss(status: PlacementStatus) -> dict[str, tuple[str, str]]:
 
 def failing(status: PlacementStatus) -> dict[str, str]:
     """By cluster, what is recorded to have failed there, such as ``not Applied: 2 of 3 objects could not be applied``,
-    by the first condition that is False; what only has its turn later has not, nor what is ``late``. In the order of
-    the status; other clusters are left out."""
+    by the first condition that is False (but for ``RolloutStarted`` and ``Synchronized``, which only have their turn
+    later). Clusters without one, and those where it ``is_late``, are left out."""
     return {
         cluster: ": ".join(filter(None, (f"not {wrong.type}", wrong.message)))
         for cluster, wrong in _wrong(status)

@@ -14,11 +14,11 @@ Document = t.Mapping[str, t.Any]
 
 
 def member_changes(before: t.Iterable[Document], after: t.Iterable[Document]) -> str:
-    """What the records of a member (MemberCluster, FleetMember) say otherwise than before: ``driver local -> command,
-    label env prod -> none``, parted by commas; empty if nothing. Only labels and specs are told: of a connection that
-    is the path of a kubeconfig and its context, or the name of a Secret, and never what stands in them. Where two
-    documents of one side have a field or label of the same name, the last one counts; taints of one key are told
-    together. KeyError for a document without metadata, and for a taint without a key."""
+    """What the records of a member (MemberCluster, FleetMember) say otherwise than before, of labels and specs:
+    ``driver local -> command, label env prod -> none``; empty if nothing. Of a connection that is the path of a
+    kubeconfig and its context, or the name of a Secret, and never what stands in them. Where two documents of one side
+    have a field or label of the same name, the last one counts. KeyError for a document without metadata, and for a
+    taint without a key."""
     return difference(_words(before), _words(after))
 
 

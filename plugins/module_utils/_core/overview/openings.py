@@ -40,7 +40,7 @@ class OpenSpan:
 
     def as_dict(self, clock: tzinfo) -> dict[str, str | None]:
         """As results have it: ``start`` and ``end`` in RFC 3339, and as ``local_start`` and ``local_end`` by ``clock``,
-        for people; the ends None if it has none."""
+        for people; None for no end."""
         return {
             "start": write_time(self.start),
             "end": write_time(self.end) if self.end else None,
@@ -63,19 +63,16 @@ class ClosedSpan:
         return self.span == self.of
 
     def as_dict(self, clock: tzinfo) -> dict[str, t.Any]:
-        """As results have it: the closed span as of ``OpenSpan``, with ``whole`` and ``freeze``; without ``of``."""
+        """As results have it: the closed span as of ``OpenSpan``, with ``whole`` and ``freeze``."""
         return {**self.span.as_dict(clock), "whole": self.whole, "freeze": self.freeze}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Permission:
     """One kind of work on one member. ``state`` is open, closed, held or unknown; ``why`` says what is against it now,
-    or what permits it; ``clock`` is the one for people.
-
-    ``next`` is the opening that is now, or the next one; None if none is known. One that is HELD may be in it by the
-    windows. ``openings`` are those that meet the days asked for; ``closed`` is what freezes close in these days, or
-    until the next opening.
-    """
+    or what permits it; ``clock`` is the one for people. ``next`` is the opening that is now by windows and freezes,
+    also where the work is held, or the next one; None if none is known. ``openings`` meet the days asked for;
+    ``closed`` is what freezes close from now to the end of these days, or to that of ``next`` if it is later."""
 
     state: str
     why: tuple[str, ...]
@@ -90,8 +87,7 @@ class Permission:
         return self.state == IS_OPEN
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: the fields, ``open``, and ``time_zone``, the name of the clock; ``next`` None where there
-        is none."""
+        """As results have it: the fields, ``open``, and ``time_zone``, the name of the clock."""
         return {
             "open": self.open,
             "state": self.state,
@@ -106,7 +102,7 @@ class Permission:
 @dataclass(frozen=True, kw_only=True)
 class ClusterOpenings:
     """A member of the fleet, with its ``permissions`` by the work (UPGRADE, NODES). ``operation`` is the upgrade in
-    flight there, empty for none; ``read`` is when its own windows were read last, None where that is not known."""
+    flight there, empty for none; ``read`` is when its own windows were read last, None where not known."""
 
     name: str
     permissions: t.Mapping[str, Permission]
@@ -115,8 +111,8 @@ class ClusterOpenings:
     read: datetime | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: a key for each kind of work that there is, and ``placements`` in the place of
-        ``evacuated``: ``open`` unless it is evacuated, and ``why``; ``read`` in RFC 3339 or None."""
+        """As results have it: a key for each kind of work, and ``placements`` in the place of ``evacuated``: ``open``
+        unless it is evacuated, and ``why``."""
         away = ["it is evacuated: placements leave it, and none come"] if self.evacuated else []
         return {
             "name": self.name,
@@ -129,7 +125,7 @@ class ClusterOpenings:
 
 def permission(times: MemberTimes, now: datetime, until: datetime) -> Permission:
     """Whether the work may begin on the member at ``now``, and its openings that meet the span from then to ``until``;
-    those that reach further are told whole. UNKNOWN, and without openings, where its windows are not known; CLOSED
+    windows that reach further are told whole. UNKNOWN, and without openings, where its windows are not known; CLOSED
     where windows or freezes close it, HELD where something else alone is against it."""
     view = times.view
     blocker, opens = obstacle(view, now), closed_until(view, now)
@@ -153,8 +149,8 @@ def permission(times: MemberTimes, now: datetime, until: datetime) -> Permission
 
 
 def permission_changed(before: Permission, after: Permission) -> bool:
-    """Whether the state of a permission, its next opening or its openings are other ones after than before; only
-    another reason (``why``), or another ``closed``, is no change."""
+    """Whether the state of a permission, its next opening or its openings are other ones after than before; another
+    reason (``why``), or another ``closed``, is no change."""
     return (before.state, before.next, before.openings) != (after.state, after.next, after.openings)
 
 
@@ -162,8 +158,8 @@ def calendar_entries(
     found: t.Mapping[str, t.Mapping[str, MemberTimes]], now: datetime, until: datetime
 ) -> dict[str, tuple[Appointment, ...]]:
     """By the work (UPGRADE, NODES) the entries of a calendar, for members by name: openings, freezes and what these
-    close of windows that meet the span from ``now`` to ``until``, whole, one for all members that share it, by start,
-    then kind and words, members in the order given; none for what is always open."""
+    close of windows that meet the span from ``now`` to ``until``, one for all members that share it, by start, then
+    kind and words; none for what is always open."""
     return {work: tuple(_entries(members, now, until)) for work, members in found.items()}
 
 

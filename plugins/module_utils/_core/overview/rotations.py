@@ -23,10 +23,9 @@ NOT_BEGUN = "not begun"
 
 def rotation_chart(rotation: NodeRotation, state: RotationState) -> RunChart:
     """The rotation by its record alone: its waves in order, each with its nodes, the pause that the last one is
-    followed by, if any, then those that have not begun. What holds a node back now is told as far as the record has it;
-    in a wave nodes are by when they were begun, then by name, others as in the record. ``progress`` is how many of all
-    nodes are rotated, and how many were left (given up or blocked); without a message of its own one that is to stop
-    says that. ``over`` only once it has a state, all nodes have ended, and none is to be let go any more."""
+    followed by, if any, then those that have not begun. ``progress`` is how many of all nodes are rotated, and how many
+    were left (given up or blocked); without a message of its own one that is to stop says that. ``over`` once it has a
+    state, all nodes have ended, and none is to be let go any more."""
     status, counts = rotation.status, state.counts
     phase = status.phase or NOT_STARTED
     waves = sorted({each.wave for each in state.nodes if each.wave})

@@ -58,8 +58,8 @@ _AT_REST = (NOT_STARTED, STOPPING, STOPPED)
 
 @dataclass(frozen=True, kw_only=True)
 class RunNeed:
-    """A run, of one of ``runs.KINDS``, and which of ``NEEDS`` it has; ``since`` only when nobody seems to conduct it
-    any more. ``overridden`` as of ``RunChart``."""
+    """A run, of one of ``runs.KINDS``, and which of ``NEEDS`` it has; for a conductor ``since`` is since when nobody
+    seems to conduct it, else None. ``overridden`` as of ``RunChart``."""
 
     kind: str
     name: str
@@ -68,8 +68,8 @@ class RunNeed:
     overridden: bool = False
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it: the fields but ``overridden``, ``since`` in RFC 3339 to the second, and only where it is
-        known."""
+        """As results have it: the fields but ``overridden``, ``since`` in RFC 3339 to the second, left out where it is
+        None."""
         since = {"since": write_time(self.since, SECONDS)} if self.since else {}
         return {"kind": self.kind, "name": self.name, "needs": self.needs, **since}
 
@@ -77,8 +77,9 @@ class RunNeed:
 def run_needs(charts: t.Iterable[RunChart], left: t.Mapping[tuple[str, str], datetime] = NOBODY) -> tuple[RunNeed, ...]:
     """Those of the runs that need something, in their order, each with one need: the first that it has of failed or
     stuck, approval, conductor, approved, unreachable, window and pause, and a waiting rotation then blocked or nodes.
-    The others have not begun, go on, stop, are stopped, or are over; while anything is under way only the first three
-    are asked. ``left`` has runs, by kind and name, that nobody seems to conduct, and since when."""
+    The others have not begun, go on, stop, are stopped, or are over. A conductor is asked for while anything is under
+    way, and what stands behind it only else. ``left`` has runs, by kind and name, that nobody seems to conduct, and
+    since when."""
     found = []
     for each in charts:
         since = left.get((each.kind, each.name))

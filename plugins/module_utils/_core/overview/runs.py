@@ -36,11 +36,11 @@ BESIDE = timedelta(hours=12)
 @dataclass(frozen=True, kw_only=True)
 class Bar:
     """One line of the chart: ``what`` is run, stage, group, member, gate, wait, wave or node, ``depth`` 0 for the run.
-    ``why`` says more of its state, empty for nothing. ``expected`` is None where nothing is forecast; ``windows`` None
-    for a member that may begin at any time, or of which they are not told. ``due`` is when a gate or a wait ends by
-    itself; ``since`` is when the obstacle of a member began. ``approved``: of an open gate, that it is approved, which
-    whoever carries the run on takes up. ``blocked``: of a node that waits, that something of its own (its pods, their
-    PodDisruptionBudgets, an annotation) holds it back while its window is open."""
+    ``why`` says more of its state. ``expected`` is None where nothing is forecast; ``windows`` None for a member that
+    may begin at any time, or of which they are not told. ``due`` is when a gate or a wait ends by itself; ``since`` is
+    when the obstacle of a member began. ``approved``: of an open gate, that it is approved, which whoever carries the
+    run on takes up. ``blocked``: of a node that waits, that something of its own (its pods, their PodDisruptionBudgets,
+    an annotation) holds it back while its window is open."""
 
     what: str
     name: str
@@ -56,9 +56,9 @@ class Bar:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The bar as reports have it, without ``since``, ``approved`` and ``blocked``: ``state``, ``start`` and ``end``
-        of the status; ``expectedStart``, ``expectedEnd``, ``latestEnd`` (the 90th percentile), ``expectedState`` (that
-        at the end, or empty) and ``waitsFor`` (the blocker, or empty, as of a member that has begun) of the forecast;
-        ``windows`` are pairs of start and end. Instants in RFC 3339, cut to whole seconds, None where there is none."""
+        of the status; ``expectedStart``, ``expectedEnd``, ``latestEnd`` (the 90th percentile), ``expectedState`` (at
+        the end) and ``waitsFor`` (the blocker, empty for a member that has begun) of the forecast; ``windows`` are
+        pairs. Instants in RFC 3339, cut to whole seconds."""
         expected = self.expected
         over = self.what == MEMBER and self.status.start_time is not None
         return {
@@ -82,10 +82,10 @@ class Bar:
 @dataclass(frozen=True, kw_only=True)
 class RunChart:
     """A run, of one of ``KINDS``; its ``bars`` begin with the run itself. ``state`` is the one that its record comes
-    to, ``outcome`` how an update run ended, ``target`` what it brings, ``progress`` how much of it is done, in words;
-    empty where there is nothing to tell. ``over``: nothing of it is left to do, which is never so of an update run that
-    is Failed. ``forecast``: what is not over yet was forecast. ``of`` is the placement of a staged run; it is
-    ``overridden`` if clusters have overrides that are not done with it."""
+    to, ``outcome`` how an update run ended, ``target`` what it brings, ``progress`` how much of it is done, in words.
+    ``over``: nothing of it is left to do, which is never so of an update run that is Failed. ``forecast``: whether
+    there is one in it. ``of`` is the placement of a staged run; it is ``overridden`` if clusters have overrides that
+    are not done with it."""
 
     kind: str
     name: str
@@ -121,9 +121,8 @@ def run_chart(
     run: UpdateRun, now: datetime, forecast: Forecast | None = None, members: Members | None = None
 ) -> RunChart:
     """An update run as a chart: the run, then its stages in order with their groups, members, gates and waits.
-    ``members`` tell the windows, which are cut to the time from its start (``now`` before it has one) to its end, the
-    latest that is expected, or ``now``, whichever comes last, with 12 hours on each side; without them there are none,
-    and without a forecast nothing is expected. ``now`` is aware."""
+    ``members`` tell the windows, which are cut to the time from its start, or ``now``, to its end, the latest that is
+    expected, or ``now``, whichever comes last, with 12 hours on each side. ``now`` is aware."""
     status = run.status
     ends = [each.status.completed_time for each in status.members] + [status.status.completed_time]
     starts = [each.status.start_time for each in status.members] + [status.status.start_time]
@@ -157,8 +156,7 @@ def run_chart(
 
 
 def in_order(charts: t.Iterable[RunChart]) -> tuple[RunChart, ...]:
-    """Runs that are not over first, and the newest first of these and of the others, those of which that is not known
-    last; of equal ones in their order."""
+    """Runs that are not over first, and the newest first of these and of the others, those without ``made_at`` last."""
     return tuple(sorted(charts, key=lambda each: (each.over, -each.made_at.timestamp() if each.made_at else 0.0)))
 
 

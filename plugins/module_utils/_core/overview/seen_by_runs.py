@@ -31,7 +31,7 @@ class SeenByRun:
 
     @property
     def sentence(self) -> str:
-        """What is to be said of the member, with the instant to the second."""
+        """What is to be said of the member."""
         at = write_time(self.at, SECONDS)
         if self.upgraded:
             return f"not read since run {self.run} upgraded it at {at}"
@@ -42,8 +42,7 @@ class SeenByRun:
 
 def seen_by_runs(charts: t.Iterable[RunChart]) -> dict[str, SeenByRun]:
     """By member, what the update run saw that was there last, the first of the charts where instants are equal; members
-    that none has upgraded or missed are left out; in the order of the charts. Only a run that is Pending or Running
-    waits for a member."""
+    that none has upgraded or missed are left out. Only a run that is Pending or Running waits for a member."""
     found: dict[str, SeenByRun] = {}
     for chart in charts:
         for line in chart.bars if chart.kind == UPDATE_RUN else ():
@@ -57,8 +56,7 @@ def seen_by_runs(charts: t.Iterable[RunChart]) -> dict[str, SeenByRun]:
 
 def last_tried_at(cluster: MemberCluster, member: FleetMember | None) -> datetime | None:
     """The last instant at which facts of the cluster were read, or could not be, as far as that is recorded: of reads
-    that failed one after another only the first. None where neither is recorded. ``member`` None: there is no
-    FleetMember."""
+    that failed one after another only the first. None where neither is recorded."""
     agent = next((each for each in cluster.status.agent_status if each.type == AGENT), None)
     told = [
         find_condition(agent.conditions, "Healthy") if agent else None,

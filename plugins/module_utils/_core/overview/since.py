@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What has changed from one report to another, of clusters, placements, runs and drift: two documents of
-``Overview.as_dict``, the first of them from a file, which is checked (``report-invalid``, ``report-too-new``)."""
+"""What has changed from one fleet report to another, of clusters, placements, runs and drift; the earlier one is read
+from a file and checked (``report-invalid``, ``report-too-new``)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMED = 12
 
 @dataclass(frozen=True)
 class Change:
-    """``what`` is cluster, placement, run, staged run, rotation or drift; ``text`` goes on after the name."""
+    """``what`` is cluster, placement, run, staged run, rotation or drift; ``text`` goes on after the ``name``."""
 
     what: str
     name: str
@@ -60,12 +60,10 @@ def checked_report(document: t.Any, where: str) -> Report:
 
 def changes(old: Report, new: Report) -> t.Iterator[Change]:
     """What has changed of clusters (which there are, version, state), placements, runs (which there are, state and
-    progress, not outcome alone; kind by kind, as in ``KINDS``, others left out) and drift (which fields, not which
-    values they have), in this order and each by name, drift by cluster; ``old`` is of ``checked_report``, ``new`` of
-    ``Overview.as_dict``. Who holds a placement counts, and not who is to gain it; of one that could not be decided that
-    is not known. Of rows with one name the last counts; runs of a report that tells no kinds are update runs. Drift
-    that a look has found and that is not told any more counts as mended only if all of its cluster has been looked
-    at."""
+    progress, not outcome alone) and drift (which fields, not which values they have); ``old`` is of ``checked_report``,
+    ``new`` of ``Overview.as_dict``. Who holds a placement counts, and not who is to gain it; of one that could not be
+    decided that is not known. Runs of a report that tells no kinds are update runs. Drift that a look has found and
+    that is not told any more counts as mended only if all of its cluster has been looked at."""
     for name, before, after in _pairs(old["clusters"], new["clusters"]):
         yield from (Change("cluster", name, text) for text in _cluster(before, after))
     held, holds = _holders(old), _holders(new)

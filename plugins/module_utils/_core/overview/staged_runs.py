@@ -68,8 +68,7 @@ def staged_chart(
 ) -> RunChart:
     """The staged update run by its status: stages in order, then, if it has clusters, that of those that leave.
     ``approvers`` are who gave approvals, by the names of their requests. Only a run that has succeeded is ``over``, and
-    a failed one that others of the ``runs`` have made good; the message says what they have done since. A stage's
-    clusters are in the order of its status."""
+    a failed one that others of the ``runs`` have made good; the message says what they have done since."""
     standing, state = standing_of(run, runs), state_of(run)
     status = run.status
     index = status.resource_snapshot_index_used or run.spec.resource_snapshot_index or "latest"

@@ -5,7 +5,7 @@
 worst first (``concerns``: ``silent``, ``seen-since``, ``placement-fails``, ``certificate-ends``, ``kubelet-too-old``,
 ``drifted``); totals by state and by minor of Kubernetes.
 
-Nothing is asked of a member: everything is as of its last heartbeat.
+No member is asked: everything is as recorded.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ _OF_STATE = {
 @dataclass(frozen=True, kw_only=True)
 class PlacementsHeld:
     """What is recorded of placements on a cluster: how many it holds (``count``), and of those where something failed
-    (``failing``) what, by name. ``late`` are those that were not available yet when they were last seen, each in the
-    words of ``matrix.late``. ``names`` are all that it holds, ``leaving`` those of them that are no longer placed
-    there, with what takes them away."""
+    (``failing``) what, by name. ``late`` are those not available yet when they were last seen, in the words of
+    ``matrix.late``. ``names`` are all that it holds, ``leaving`` those no longer placed there, with what takes them
+    away."""
 
     count: int = 0
     failing: t.Mapping[str, str] = field(default_factory=dict)
@@ -95,8 +95,7 @@ class PlacementsHeld:
     leaving: t.Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``held`` (a number), ``names`` of what is held, ``failing``, ``late`` and ``leaving``, by
-        name."""
+        """As results have it, sorted by name, ``count`` as ``held``."""
         parts = {"failing": self.failing, "late": self.late, "leaving": self.leaving}
         told = {key: dict(sorted(each.items())) for key, each in parts.items()}
         return {"held": self.count, "names": sorted(self.names), **told}
@@ -108,10 +107,10 @@ HOLDS_NOTHING, NOTHING_PLACED = PlacementsHeld(), DriftKnown()
 @dataclass(frozen=True, kw_only=True)
 class MemberToday:
     """One cluster. ``state`` is ready, not ready, silent, not reached, never read, to be read (a run has upgraded it
-    since) or leaving, ``why`` a sentence about one that is not ready; ``group`` is that of update runs, ``age`` that of
-    the heartbeat, both heartbeat and age None if it was never read; ``images`` are nodes by image, as far as pools tell
-    it, and ``uncounted`` the nodes of pools that do not; ``runs`` is what is in flight there; ``concerns`` are of
-    ``CONCERNS``, the worst first."""
+    since) or leaving, ``why`` says why it is not ready; ``group`` is that of update runs, ``age`` that of the
+    ``heartbeat``, both None if it was never read; ``images`` are nodes by image, as far as pools tell it, and
+    ``uncounted`` the nodes of pools that do not; ``runs`` is what is in flight there; ``concerns`` are of ``CONCERNS``,
+    the worst first."""
 
     name: str
     group: str
@@ -132,7 +131,7 @@ class MemberToday:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The row as results have it, ``uncounted`` as ``imagesUncounted``, ``held`` as ``placements``; instants in RFC
-        3339 and ``age`` in seconds, both cut to whole seconds, None where there is none."""
+        3339 and ``age`` in seconds, both cut to whole seconds."""
         ends = self.certificate
         return {
             "name": self.name,
@@ -158,8 +157,7 @@ class MemberToday:
 class Totals:
     """Numbers of clusters: by state, by minor of Kubernetes (``1.35``, empty where it is not known), and those with a
     certificate that has ``ended``, or ``ends`` in less than 30 days. ``silent_for`` is the age of the oldest heartbeat
-    of a silent one; ``read`` are the youngest and the oldest heartbeat's ages of all. Both are None where there is
-    none."""
+    of a silent one; ``read`` are the youngest and the oldest heartbeat's ages of all; None where there is none."""
 
     clusters: int
     states: t.Mapping[str, int]
@@ -188,8 +186,7 @@ class FleetToday:
 
     @property
     def uncounted(self) -> tuple[int, ...]:
-        """How many nodes of their pools ``images`` does not count, of each cluster that has such, in the order of the
-        clusters."""
+        """How many nodes ``images`` does not count, of each cluster that has such, in the order of the clusters."""
         return tuple(each.uncounted for each in self.members if each.uncounted)
 
     @property
@@ -205,8 +202,8 @@ class FleetToday:
 
     @property
     def objects_drifted(self) -> dict[str, list[str]]:
-        """By cluster, the objects that are not as placed, in the order of ``drifted``, each once, of whichever
-        placement; clusters without any are left out."""
+        """By cluster, the objects that are not as placed, each once, of whichever placement; clusters without any are
+        left out."""
         found: dict[str, dict[str, None]] = {}
         for each in self.drifted:
             found.setdefault(each.cluster, {})[each.object] = None
@@ -214,8 +211,7 @@ class FleetToday:
 
     @property
     def totals(self) -> Totals:
-        """The numbers of the headline: how many clusters there are of each state and version, silent, evacuated, and so
-        on."""
+        """The numbers of the headline."""
         ages = [each.age for each in self.members if each.age is not None]
         silent = [each.age for each in self.members if each.state == SILENT and each.age is not None]
         ends = [each.certificate for each in self.members if each.certificate]
@@ -237,8 +233,8 @@ def fleet_today(
     drifted: tuple[DriftRow, ...] = (),
     runs: tuple[RunNeed, ...] = (),
 ) -> FleetToday:
-    """The clusters in their order: those of the worst concern first, those without any last, of equal ones those where
-    something is in flight, then by name."""
+    """The clusters in their order: those of the worst concern first, of equal ones those where something is in flight,
+    then by name."""
     order = {concern: place for place, concern in enumerate(CONCERNS)}
 
     def rank(row: MemberToday) -> tuple[int, bool, str]:
@@ -259,10 +255,9 @@ def member_today(
 ) -> MemberToday:
     """The row of one cluster at ``now``, an aware instant; without a ``member`` (its FleetMember) what that alone tells
     is empty. Its state is the first that holds of leaving, not Reachable (silent), never read, and what its health
-    says; that it is evacuated does not change it. ``runs`` name what is in flight there, as people call it; without
-    any, the operation that is recorded counts. What a run has ``seen`` counts if it is newer than the last read, or the
-    last that failed (``last_tried_at``); where neither is recorded, and of a cluster that is leaving, it does not. A
-    heartbeat from the future has age 0."""
+    says. ``runs`` name what is in flight there, as people call it; without any, the operation that is recorded counts.
+    What a run has ``seen`` counts if it is newer than ``last_tried_at``; where that is not known, and of a cluster that
+    is leaving, it does not. A heartbeat from the future has age 0."""
     row = cluster_row(cluster, member, now=now)
     state, why = _state(cluster, member, row.state, row.why)
     last = last_tried_at(cluster, member)
@@ -321,8 +316,8 @@ def minor_of(version: str) -> str:
 
 
 def counted_versions(versions: t.Iterable[str]) -> dict[str, int]:
-    """How many have each minor, the oldest first, and before it, under an empty text, those of which it is not known,
-    if any."""
+    """How many have each minor, the oldest first, and before it, under an empty text, those of which it is not
+    known."""
     counts = Counter(map(minor_of, versions))
     known = sorted((each for each in counts if each), key=KubeVersion.parse)
     return {each: counts[each] for each in (*([""] if "" in counts else []), *known)}

@@ -25,8 +25,8 @@ NEVER_NEWER = "which Kubernetes does not support"
 class Kubelets:
     """Versions of a member's kubelets as its pools tell them, each the oldest of its pool; empty where none is known.
     ``behind`` is how many minors the oldest is behind the API server, ``too_old`` whether that is more than Kubernetes
-    supports; ``ahead`` is how many the newest is ahead of it, which Kubernetes never supports. Both are 0 for none, and
-    None where that is not known."""
+    supports; ``ahead`` is how many the newest is ahead of it, which Kubernetes never supports. Both None where that is
+    not known."""
 
     oldest: str = ""
     newest: str = ""
@@ -51,7 +51,7 @@ class CertificateEnd:
 
     @property
     def ended(self) -> bool:
-        """Whether it ended before the instant at which it was looked at."""
+        """Whether it had ended when it was looked at."""
         return self.days < 0
 
     @property
@@ -92,8 +92,8 @@ def _minors(older: KubeVersion | None, newer: KubeVersion | None) -> int | None:
 
 
 def images_of(member: FleetMember) -> dict[str, int]:
-    """The member's nodes by image, as far as its pools tell it. What was recorded before pools told each image with its
-    nodes counts all nodes of a pool with the oldest."""
+    """The member's nodes by image, as far as its pools tell it. Older records have one image for a pool, the oldest,
+    and all its nodes count by that."""
     counts: Counter[str] = Counter()
     for pool in member.status.node_pools:
         for each in pool.images:
@@ -104,14 +104,13 @@ def images_of(member: FleetMember) -> dict[str, int]:
 
 
 def nodes_without_image(member: FleetMember) -> int:
-    """How many of the member's nodes ``images_of`` does not count, since their image is not known; never negative."""
+    """How many of the member's nodes ``images_of`` does not count, since their image is not known."""
     there = sum(pool.count for pool in member.status.node_pools)
     return max(0, there - sum(images_of(member).values()))
 
 
 def images_in_all(images: t.Iterable[t.Mapping[str, int]]) -> dict[str, int]:
-    """All nodes by image, the most first, of equal ones by image; ``images`` are the nodes by image of each member.
-    The report's page sums them up for itself."""
+    """All nodes by image, the most first, of equal ones by image; ``images`` are the nodes by image of each member."""
     counts: Counter[str] = Counter()
     for each in images:
         counts.update(each)
@@ -119,8 +118,8 @@ def images_in_all(images: t.Iterable[t.Mapping[str, int]]) -> dict[str, int]:
 
 
 def next_end(member: FleetMember, now: datetime) -> CertificateEnd | None:
-    """The certificate, of server and client, that ends next or has ended first, of two at one instant that of the
-    client, seen at ``now``, aware; None where none is known."""
+    """The certificate, of server and client, that ends next or has ended first, seen at ``now``, aware; None where none
+    is known."""
     told = member.status.certificates
     if told is None:
         return None

@@ -5,8 +5,8 @@
 written and read, with the inventory of objects, how many it can list (``too-many-objects``), and the label ``part-of``
 on objects.
 
-The parent is a ConfigMap in our own namespace; every placed object carries the ``part-of`` label. The parent's data
-hold what is needed to rebuild our records from the members alone.
+The parent stands in our own namespace. From its data our records can be rebuilt by the members alone, but for the
+content of what is placed, of which it has names and hashes.
 """
 
 from __future__ import annotations
@@ -60,13 +60,10 @@ class InventoryEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class ApplySet:
-    """The parent's content.
-
-    ``placement`` is named as ``PlacementKey`` writes it; ``uid`` and ``generation`` are the placement's own.
-    ``decision`` holds ``affinityScore`` and ``priorityScore`` of the decision that picked the member, None without one.
-    ``policy_snapshot`` and ``resource_snapshot`` are names, the hashes belong to them. ``originals``: the
-    objects were selected on this very cluster, and are never deleted there.
-    """
+    """The parent's content. ``placement`` is named as ``PlacementKey`` writes it; ``uid`` and ``generation`` are its
+    own. ``decision`` holds ``affinityScore`` and ``priorityScore`` of the decision that picked the member, None without
+    one. ``policy_snapshot`` and ``resource_snapshot`` are names. ``originals``: the objects were selected on this very
+    cluster, and are never deleted there."""
 
     placement: str
     uid: str
@@ -91,9 +88,9 @@ class ApplySet:
 
 
 def parent_name(placement: str) -> str:
-    """Name of the parent of a placement, which is named as ``PlacementKey`` writes it: that of a
-    ClusterResourcePlacement itself. That of a ResourcePlacement, ``<namespace>.<name>.<digest>``, ends in 64
-    hexadecimal digits: no ClusterResourcePlacement can be called so, for their names have 63 characters at most."""
+    """Name of the parent of a placement, which is named as ``PlacementKey`` writes it: for a ClusterResourcePlacement
+    its name (63 characters at most), for a ResourcePlacement ``<namespace>.<name>.<digest>``, which is always
+    longer."""
     if "/" not in placement:
         return placement
     return f"{placement.replace('/', '.')}.{hashlib.sha256(placement.encode()).hexdigest()}"
@@ -108,9 +105,8 @@ def applyset_id(placement: str) -> str:
 
 
 def parent_manifest(applyset: ApplySet) -> dict[str, t.Any]:
-    """The ConfigMap that records the ApplySet on the member; its data are three JSON texts: ``placement``, ``record``,
-    ``inventory``; annotations list the kinds and namespaces of what is in it, but for its own namespace. Nothing is
-    written here."""
+    """The ConfigMap that records the ApplySet on the member; its data are three JSON texts, ``placement``, ``record``
+    and ``inventory``, its annotations list the kinds and namespaces of what is in it, but for its own namespace."""
     ids = [held.id for held in applyset.inventory]
     kinds = sorted({f"{each.kind}.{each.group}" if each.group else each.kind for each in ids})
     namespaces = sorted({each.namespace for each in ids if each.namespace} - {NAMESPACE})
@@ -150,8 +146,8 @@ def parent_manifest(applyset: ApplySet) -> dict[str, t.Any]:
 
 
 def too_many_objects_problem(placement: str, objects: t.Sequence[ObjectId]) -> Problem | None:
-    """A Problem ``too-many-objects`` where the parent could not list all ``objects`` of a placement (more than
-    ``MOST_INVENTORY`` bytes); None else. ``placement`` is its name."""
+    """A Problem ``too-many-objects`` where the parent could not list all ``objects`` of a placement, which would take
+    more than ``MOST_INVENTORY`` bytes; None else."""
     if len(objects) <= _SURELY_FEW:
         return None
     entries = tuple(InventoryEntry(id=each, hash="0" * 64) for each in objects)
@@ -168,10 +164,8 @@ def too_many_objects_problem(placement: str, objects: t.Sequence[ObjectId]) -> P
 def read_parent(parent: t.Mapping[str, t.Any]) -> ApplySet:
     """The ApplySet that a parent ConfigMap describes; ValueError if it is not one of ours, or damaged.
 
-    Whoever may write ConfigMaps on the member may have written it: what is checked is the form, that the ConfigMap has
-    the name that belongs to the placement, and that the snapshots are called as those of the placement; not that it is
-    true. Its labels and annotations are not looked at; the inventory stays in its order, and what stands there twice
-    too.
+    Whoever may write ConfigMaps on the member may have written it: its form is checked, that it has the name that
+    belongs to the placement, and that the snapshots are called as those of the placement; not that it is true.
     """
     called = str(metadata_of(parent).get("name") or "")
     try:
@@ -248,7 +242,7 @@ def _is_segment(called: str) -> bool:
 
 def with_part_of_label(manifest: t.Mapping[str, t.Any], applyset: str) -> dict[str, t.Any]:
     """The manifest with the label ``applyset.kubernetes.io/part-of`` that makes it a member of the ApplySet with that
-    ID; another that it had gives way. The given one is not changed."""
+    ID, in place of another. The given one is not changed."""
     metadata = dict(manifest.get("metadata") or {})
     metadata["labels"] = {**labels_of(manifest), PART_OF_LABEL: applyset}
     return {**manifest, "metadata": metadata}

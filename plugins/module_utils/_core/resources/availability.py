@@ -55,9 +55,9 @@ def availability(group: str, kind: str, live: Live) -> str:
 
 
 def lacking(group: str, kind: str, live: Live) -> str:
-    """What a live object lacks that is not available yet, as the rest of a sentence about it, such as ``has 1 of 3
-    replicas available``; ``is not available yet`` for most kinds, ``has a status of another structure`` where status or
-    metadata are no map. Whether it is available is not looked at."""
+    """What a live object that is not available lacks, as the rest of a sentence about it: ``has 1 of 3 replicas
+    available``, for most kinds ``is not available yet``, ``has a status of another structure`` where status or metadata
+    are no map. Whether it is available is not looked at."""
     try:
         return _lacking(group, kind, live)
     except ValueError:

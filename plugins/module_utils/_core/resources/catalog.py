@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Manifests by the objects that they describe, for any number of placements to select from; which stand there twice
-(``repeated``), which Namespaces are being deleted (``terminating``), and a cluster-scoped object has no namespace,
-whatever its manifest says."""
+(``repeated``), which Namespaces are being deleted (``terminating``)."""
 
 from __future__ import annotations
 
@@ -26,12 +25,10 @@ NAMESPACE_KIND = ("", "Namespace")
 
 @dataclass(frozen=True, kw_only=True)
 class Catalog:
-    """``manifests`` by what they describe, ``of_kind`` and ``within`` (by namespace, those without one under an empty
-    text) in the same order; ``scopes`` as of ``scopes.likely_scopes``. ``repeated`` stand there more than once.
-    ``services`` are namespace and name of each, ``terminating`` the names of Namespaces that are being deleted.
-    ``problems`` are those of manifests that describe no object. ``sure`` are scopes that nobody has guessed, as of
-    ``scopes.sure_scopes``.
-    """
+    """``manifests`` by what they describe, ``of_kind`` and ``within`` (by namespace, empty for none) in the same order;
+    ``repeated`` stand there more than once. ``services`` are namespace and name of each, ``terminating`` the names of
+    Namespaces that are being deleted. ``problems`` are those of manifests that describe no object. ``scopes`` as of
+    ``scopes.likely_scopes``, ``sure`` those that nobody has guessed (``scopes.sure_scopes``)."""
 
     manifests: t.Mapping[ObjectId, Manifest]
     scopes: Scopes
@@ -45,9 +42,9 @@ class Catalog:
 
 
 def catalog_of(objects: t.Iterable[Manifest], scopes: Scopes, sure: Scopes | None = None) -> Catalog:
-    """The catalog of all ``objects``; manifests that describe no object are in its problems. Of several manifests of
-    one object the first is taken, and the object is ``repeated``; before that a namespace is dropped where by
-    ``scopes`` the kind has none; kinds that these do not have keep it. ``sure`` None: no scopes are sure."""
+    """The catalog of all ``objects``. Of several manifests of one object the first is taken, and the object is
+    ``repeated``. A namespace is dropped first where by ``scopes`` the kind has none, as API servers do. ``sure`` None:
+    no scopes are sure."""
     manifests: dict[ObjectId, Manifest] = {}
     of_kind: dict[VersionKind, list[ObjectId]] = {}
     within: dict[str, list[ObjectId]] = {}
@@ -97,6 +94,5 @@ def is_namespace(each: ObjectId) -> bool:
 
 
 def is_being_deleted(manifest: Manifest) -> bool:
-    """Whether its server has begun to delete it, by ``metadata.deletionTimestamp`` of whatever value but an empty
-    one."""
+    """Whether its server has begun to delete it (``metadata.deletionTimestamp`` is not empty)."""
     return bool(metadata_of(manifest).get("deletionTimestamp"))

@@ -6,8 +6,8 @@ of volumes, labels of Jobs, rules of aggregated ClusterRoles; ``stringData`` bec
 before a resource is stored).
 
 Beyond upstream: ``Secret.stringData`` is folded into ``data``, and empty labels and annotations go. So does what every
-control plane fills in by itself, in a Namespace and in an aggregated ClusterRole: a file and a list from the hub come
-to the same manifest, and nobody fights the control plane.
+control plane fills in by itself, in a Namespace and in an aggregated ClusterRole: with it a manifest from a file would
+differ from one from the hub, and an apply would fight the control plane.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _Object = dict[str, t.Any]
 
 def cleaned(manifest: Manifest) -> dict[str, t.Any]:
     """A deep copy as it is stored, hashed and applied: without status, what servers write into metadata, owners, and
-    what one cluster has allotted, the labels by which a Job finds its pods among it. The input is left alone. Other
-    labels and finalizers stay, but for those that every server sets itself and the ``part-of`` label of an ApplySet;
-    labels and annotations that are empty go, and the rules of an aggregated ClusterRole. ``stringData`` goes into
+    what one cluster has allotted, such as the labels by which a Job finds its pods (unless it selects them itself).
+    Other labels and finalizers stay, but for those that every server sets itself and the ``part-of`` label of an
+    ApplySet; empty labels and annotations go, and the rules of an aggregated ClusterRole. ``stringData`` goes into
     ``data``, keys become texts. What is of a wrong shape stays, for the server to refuse."""
     out: _Object = _copied(manifest)
     out.pop("status", None)

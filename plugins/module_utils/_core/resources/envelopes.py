@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Envelopes give way to the manifests inside them before anything is applied (``placed-twice``); and what objects
-without one do on the hub itself (``acts-on-hub``; KubeFleet's envelope resources)."""
+"""Envelopes (KubeFleet's ClusterResourceEnvelope and ResourceEnvelope) replaced by the manifests inside them before
+anything is applied (``placed-twice``); what objects that are selected without one do on the hub itself
+(``acts-on-hub``)."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ class PlacedManifest:
 
 @dataclass(frozen=True)
 class Unpacked:
-    """``objects`` in the order of their envelopes and, inside one, of its keys. ``problems`` stop the placement."""
+    """``objects`` in the order of selection, those of an envelope by its keys. ``problems`` stop the placement."""
 
     objects: tuple[PlacedManifest, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -67,9 +68,9 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
     that has one.
 
     ``credentials`` are the Secrets by which members are reached, which no envelope may hold. A ClusterResourceEnvelope
-    holds cluster-scoped manifests, a ResourceEnvelope those of its own namespace. An object that comes twice, from two
-    envelopes or also by itself, is a problem ``placed-twice``: KubeFleet refuses the second one too. An object without
-    a name that is no envelope is passed on.
+    holds cluster-scoped manifests, a ResourceEnvelope those of its own namespace. An object that comes twice, at least
+    once from an envelope, is a problem ``placed-twice``, as for KubeFleet. An object without a name that is no envelope
+    is passed on.
     """
     placed: list[PlacedManifest] = []
     problems: list[Problem] = []
@@ -84,11 +85,10 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
 
 
 def opened(selected: Selected, scopes: Scopes, credentials: Secrets = ()) -> Selected:
-    """The selection with what is in its envelopes in their place, in hash order; as it is, where there is none. If an
-    envelope has a problem, or an object comes twice, that is added and the objects stay as they are. A ``bad-ignore``
-    of what is in an envelope is added too, but its envelope is opened all the same. ``scopes`` as of
-    ``check_envelope``, ``credentials`` as of ``unpacked``. FleetError as of ``identify`` for an object without a name
-    beside an envelope."""
+    """The selection with what is in its envelopes in their place, in hash order. Where ``unpacked`` finds a problem
+    that is added and the objects stay as they are. A ``bad-ignore`` of what is in an envelope is added too, but its
+    envelope is opened all the same. ``scopes`` as of ``check_envelope``. FleetError as of ``identify`` for an object
+    without a name beside an envelope."""
     found = unpacked(selected.objects, scopes, credentials)
     if found.problems or not any(each.origin for each in found.objects):
         return replace(selected, problems=(*selected.problems, *found.problems))
@@ -174,9 +174,8 @@ SHOWN = 3
 
 
 def side_effect_findings(selected: t.Iterable[ObjectId], where: str = "") -> tuple[Problem, ...]:
-    """One finding ``acts-on-hub`` for each way, in the order of ``SIDE_EFFECTS``, in which objects selected without an
-    envelope act on the hub itself, at ``where``, with the first three of them by group, version, kind and name, and the
-    number of the others; empty if none does."""
+    """One finding ``acts-on-hub`` at ``where`` for each way, in the order of ``SIDE_EFFECTS``, in which objects
+    selected without an envelope act on the hub itself, with the first three of them and the number of the others."""
     objects = sorted(selected)
     found = []
     for effect, kinds in SIDE_EFFECTS.items():

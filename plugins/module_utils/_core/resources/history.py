@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The resource snapshots of a placement one after another, as rows (``added``, ``removed``, ``changed``,
-``ageSeconds``, ``rolledBackTo``, ``whole``): what differs in each from the one before, whether one is whole, where its
-Secrets are kept."""
+``ageSeconds``, ``rolledBackTo``, ``whole``): what differs in each from the one before, whether one is whole, where the
+content of its Secrets is kept."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class RolledBack:
 @dataclass(frozen=True, kw_only=True)
 class KeptSnapshot:
     """A resource snapshot with all its parts; ``manifests`` are as recorded, Secrets sealed. ``hash`` is the recorded
-    one, ``rolled_back`` says that it was made by a roll back; ``created`` is None, and the Git ``revision`` empty,
-    where that is not known."""
+    one, ``rolled_back`` says that a roll back made it; ``created`` is None, and the Git ``revision`` empty, where that
+    is not known."""
 
     name: str
     index: int
@@ -48,9 +48,8 @@ class KeptSnapshot:
 
     @property
     def secret_sources(self) -> dict[ObjectId, str]:
-        """The Secrets, and envelopes with Secrets, in the order of ``manifests``, whose content is kept elsewhere, and
-        where, of an envelope the first source; by their notes alone, so that any object with such a note is among
-        them. FleetError as of ``identify``."""
+        """The Secrets, and envelopes with Secrets, whose content is kept elsewhere, and where, of an envelope the first
+        source; by their notes alone, whoever wrote these. FleetError as of ``identify``."""
         found = ((identify(each), _source(each)) for each in self.manifests)
         return {each: source for each, source in found if source}
 
@@ -67,8 +66,8 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class SnapshotRow:
-    """One snapshot of one placement as it is told. ``latest``: it is the newest of its placement. ``clusters`` are
-    those that hold it; ``age`` is in seconds, None where nobody knows when it was recorded."""
+    """One snapshot of one placement as it is told. ``latest``: it is the newest of its placement. ``clusters`` hold it;
+    ``age`` is in seconds, None where nobody knows it."""
 
     placement: str
     step: Step
@@ -100,10 +99,9 @@ class SnapshotRow:
 
 
 def history(snapshots: t.Sequence[KeptSnapshot]) -> tuple[Step, ...]:
-    """What each resource snapshot changed: a step for each of ``snapshots``, which come in ascending order of index.
-    Objects are in the order of the snapshot that has them, those ``removed`` in that of the one before. An object in
-    another version of its API is the same one; one of which one of two neighbours knows the name alone counts as
-    changed. FleetError as of ``identify`` and ``object_hash``."""
+    """What each resource snapshot changed: a step for each of ``snapshots``, which come in ascending order of index. An
+    object in another version of its API is the same one; one of which one of two neighbours knows the name alone counts
+    as changed. FleetError as of ``identify`` and ``object_hash``."""
     steps: list[Step] = []
     before: dict[t.Any, tuple[ObjectId, str]] | None = None
     for each in snapshots:

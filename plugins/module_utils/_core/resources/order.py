@@ -93,10 +93,8 @@ _WAVE = {group_kind: wave for wave, kinds in enumerate(WAVES) for group_kind in 
 
 def hash_place(each: ObjectId) -> tuple[int, str, str]:
     """Sort key of the hash order: kinds of ``HASH_ORDER``, of whatever group, by their place in it, the others after
-    them by group, version and kind.
-
-    Inside a kind it goes by API version, then by ``namespace/name`` as one text, as upstream has it.
-    """
+    them by group, version and kind; inside a kind by API version, then by ``namespace/name`` as one text, as upstream
+    has it."""
     place, named = _PLACE.get(each.kind), f"{each.namespace}/{each.name}"
     if place is None:
         return (len(HASH_ORDER), f"{each.group}/{each.version}, Kind={each.kind}", named)

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What ails the pods of a workload, in the pods' own words: why they wait, crash or find no node, such as ``pod web-1:
-ImagePullBackOff`` (Kubernetes pod status)."""
+"""What ails the pods of a workload, by their status: why they wait, crash or find no node, such as ``pod web-1:
+ImagePullBackOff``."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ WORDS = 160
 
 
 def pod_trouble(pods: t.Iterable[Pod]) -> str:
-    """The first trouble of any of the pods, such as ``pod web-1: ImagePullBackOff``, its words behind the name cut at
-    ``WORDS`` characters; empty if none tells of one. Of one pod, containers come before what the scheduler says, those
-    for the start first. A pod that is malformed is passed over."""
+    """The trouble of the first of the pods that has one, such as ``pod web-1: ImagePullBackOff``, its words cut at
+    ``WORDS`` characters; empty if none tells of one. Of one pod, containers come before what the scheduler says, init
+    containers first. A pod that is malformed is passed over."""
     for pod in pods:
         try:
             found = _container_trouble(pod) or _unscheduled(pod)

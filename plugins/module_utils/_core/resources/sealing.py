@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Secrets in records: each value gives way to a keyed digest, or is ``left out`` without a key, and the object notes
-where its content can be read again (``gitops.fleet/secret-source``), a note that is taken off to compare, hash or show
-it; hashes of sealed objects.
+where its content can be read again (``gitops.fleet/secret-source``); hashes of sealed objects, without that note.
 
 Whoever reads a record without the key learns neither a value nor whether two Secrets hold the same one.
 """
@@ -42,13 +41,13 @@ Hidden = t.Callable[[tuple[str, ...], t.Any], str]
 
 def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
     """The manifest as it may be recorded: a Secret, also one inside an envelope, without its values, and with a note of
-    where they are. Other objects come back as they are, in a new dict. A Secret that is sealed already gets digests of
-    its digests: who calls has to know.
+    where they are (``source``, such as ``git:<revision>``); other objects as they are, in a new dict. A Secret that is
+    sealed already gets digests of its digests: who calls has to know.
 
     ``key`` is kept apart from the records; ValueError for an empty one. FleetError ``not-json`` for a value or name of
-    a Secret that cannot be written as JSON, such as half of a surrogate pair. ``source`` says where the content is,
-    such as ``git:<revision>``. Annotations of a Secret count as values: tools keep whole copies of the object in them.
-    So does what stands in ``metadata`` and is no field of it.
+    a Secret that cannot be written as JSON, such as half of a surrogate pair, RecursionError for a value that is too
+    deep. Annotations of a Secret count as values: tools keep whole copies of the object in them. So does what stands in
+    ``metadata`` and is no field of it.
     """
     if not key:
         raise ValueError("sealing needs a key")
@@ -56,14 +55,14 @@ def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
 
 
 def without_values(manifest: Manifest) -> dict[str, t.Any]:
-    """The manifest where no key is kept: values of Secrets, also of those in envelopes (annotations too), are
-    ``LEFT_OUT``, and their source is an empty text; a hash that anybody can compute would let weak ones be guessed.
-    Other objects come back as they are."""
+    """The manifest where no key is kept: values and annotations of Secrets, also of those in envelopes, are
+    ``LEFT_OUT``, and their source is empty; a hash that anybody can compute would let weak ones be guessed. Other
+    objects come back as they are."""
     return _sealed(manifest, lambda _place, _value: LEFT_OUT, "")
 
 
 def has_secrets(manifest: Manifest) -> bool:
-    """Whether the manifest is a Secret, be it an empty or a sealed one, or an envelope with one."""
+    """Whether the manifest is a Secret, be it empty or sealed, or an envelope with one."""
     group, kind = group_version(str(manifest.get("apiVersion", "")))[0], manifest.get("kind")
     data = manifest.get("data")
     if (group, kind) == ("", "Secret"):
@@ -73,8 +72,7 @@ def has_secrets(manifest: Manifest) -> bool:
 
 
 def shows_left_out(manifest: Manifest) -> bool:
-    """Whether ``without_values`` has left anything out of this v1 Secret, which it has not of one without values and
-    annotations; False for envelopes and other objects."""
+    """Whether ``without_values`` has left anything out of this v1 Secret; False for envelopes and other objects."""
     secret = (manifest.get("apiVersion"), manifest.get("kind")) == ("v1", "Secret")
     values = (each for part in manifest.values() if isinstance(part, t.Mapping) for each in part.values())
     return secret and any(each == LEFT_OUT for each in (*values, *annotations_of(manifest).values()))
@@ -97,8 +95,8 @@ def _sealed(manifest: Manifest, hidden: Hidden, source: str) -> dict[str, t.Any]
 
 
 def object_hash(manifest: Manifest) -> str:
-    """Hex SHA-256 of a sealed manifest; where its content came from is not part of it. FleetError ``not-json``, and
-    RecursionError for one that is too deep."""
+    """Hex SHA-256 of a sealed manifest without its source. FleetError ``not-json``, and RecursionError for one that is
+    too deep."""
     return digest_of(without_source(manifest))
 
 
@@ -109,8 +107,8 @@ def content_digest(value: t.Any, key: bytes) -> str:
 
 
 def secret_source(manifest: Manifest) -> str:
-    """Where the content of a sealed Secret can be read, by its annotation ``gitops.fleet/secret-source``, whoever wrote
-    that, and on whatever object; empty without one, and for what ``without_values`` made."""
+    """The annotation ``gitops.fleet/secret-source`` of the manifest, whoever wrote it, and on whatever object: where
+    the content of a sealed Secret can be read. Empty without one, and for what ``without_values`` made."""
     return str(annotations_of(manifest).get(SOURCE_ANNOTATION, ""))
 
 

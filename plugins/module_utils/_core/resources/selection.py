@@ -56,12 +56,12 @@ class Selector(t.Protocol):
 
     @property
     def label_selector(self) -> LabelSelector | None:
-        """Labels that objects must have, None for any; with a name nobody asks for them."""
+        """Labels that objects must have, None for any; beside a name it is only checked."""
 
     @property
     def selection_scope(self) -> str:
-        """Of Namespaces alone: ``NamespaceOnly``, or with what is in it; ``NamespaceWithResourceSelectors``: by other
-        selectors; anything else: all that is there."""
+        """How much of a Namespace is meant: ``NamespaceOnly`` itself alone; ``NamespaceWithResourceSelectors`` itself,
+        and in it what other selectors mean; anything else all that is in it, too."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,7 @@ def select(
     namespace: str = "",
     credentials: Secrets = (),
 ) -> Selected:
-    """The union of what the selectors mean in the ``catalog`` (of all manifests of the files, or lists from the hub);
-    problems are told and not raised.
+    """The union of what the selectors mean in the ``catalog``; problems are told and not raised.
 
     ``namespace`` is that of a ResourcePlacement, which means namespaced kinds in it and nothing else; it is empty for a
     ClusterResourcePlacement, which means namespaced kinds only in the first namespace that it selects by
@@ -104,8 +103,8 @@ def select(
     versions too (``duplicate-object``), is a problem. So are a kind of the wrong scope, an unknown kind, a malformed
     selector (``bad-selector``), labels, annotation or manifest, a reserved namespace, one selected by
     ``NamespaceWithResourceSelectors`` that is not there or is being deleted, and a webhook that could stop a cluster.
-    Any other name that is not there (``missing-object``), an object that is being deleted and one that must never be
-    placed (``never-placed``) contribute nothing, which is a finding.
+    Any other name that is not there, an object that is being deleted and one that must never be placed contribute
+    nothing, which is a finding.
     """
     picking = _Picking(
         catalog=catalog,

@@ -19,10 +19,8 @@ DEFAULT_POLICY = {"placementType": "PickAll"}
 
 def policy_hash(policy: t.Mapping[str, t.Any] | None) -> str:
     """The hash that tells whether a policy needs a new snapshot: hex SHA-256 of it as it is in JSON, without
-    ``numberOfClusters``.
-
-    Scaling alone makes no new snapshot. None, or an empty one, is PickAll. FleetError as of ``canonical_json``.
-    """
+    ``numberOfClusters``: scaling alone makes no new snapshot. None, or an empty one, is PickAll. FleetError as of
+    ``canonical_json``."""
     kept = {key: value for key, value in (policy or DEFAULT_POLICY).items() if key != "numberOfClusters"}
     return digest_of(kept)
 
@@ -36,8 +34,8 @@ def resource_hash(object_hashes: t.Iterable[str]) -> str:
 def in_parts(manifests: t.Iterable[Manifest], limit: int = PART_LIMIT) -> tuple[tuple[Manifest, ...], ...]:
     """The manifests packed in order into parts of at most ``limit`` bytes, the sum over the JSON of each.
 
-    A bigger object gets a part of its own. Nothing selected still makes one empty part. FleetError as of
-    ``canonical_json``.
+    A bigger object gets a part of its own; without manifests there is one empty part. FleetError and RecursionError as
+    of ``canonical_json``.
     """
     packed: list[list[Manifest]] = [[]]
     size = 0
@@ -63,7 +61,7 @@ def resource_snapshot_name(placement: str, index: int, part: int = 0) -> str:
 
 
 def snapshot_index(name: str) -> int:
-    """The index in the name of a policy snapshot or of a master resource snapshot, -1 where there is none, or one of
+    """The index in the name of a policy snapshot or of a master resource snapshot; -1 where there is none, or one of
     more than nine digits: records and members may say anything. Of a further part it is the number in its name, which
     is not the index."""
     found = _INDEXED.fullmatch(name)
@@ -71,8 +69,8 @@ def snapshot_index(name: str) -> int:
 
 
 def is_snapshot_of(placement: str, name: str) -> bool:
-    """Whether a policy snapshot or a master resource snapshot of the placement may be called so; ``placement`` is its
-    name alone, and further parts of a resource snapshot are none."""
+    """Whether a policy snapshot or a master resource snapshot of the placement, ``placement`` being its name alone, may
+    be called so; further parts of a resource snapshot are none."""
     index = snapshot_index(name)
     return name in (policy_snapshot_name(placement, index), resource_snapshot_name(placement, index)) and index >= 0
 
@@ -84,7 +82,7 @@ def next_index(indices: t.Iterable[int]) -> int:
 
 def indices_to_drop(indices: t.Iterable[int], limit: int) -> tuple[int, ...]:
     """The indices of snapshots that go, oldest first, so that at most ``limit`` (``revisionHistoryLimit``) of those
-    given remain, among which the new one has to be. ValueError for a limit below 1."""
+    given, which include the new one, remain. ValueError for a limit below 1."""
     if limit < 1:
         raise ValueError("at least one snapshot is kept")
     return tuple(sorted(set(indices))[:-limit])

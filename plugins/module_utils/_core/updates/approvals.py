@@ -1,12 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which approvals and refusals of an update run's gates count, by their Gate objects: digest, self-approval, who made
-the run, what proves a name, what expired; whether a gate that was passed is proven; and gates and runs as people see
-them, with answers that nobody has taken up yet.
+"""Approvals and refusals at the gates of an update run, judged by their Gate objects: digest, self-approval, proven
+names, expiry; whether a gate that was passed is proven; the run as people see it, with answers not taken up yet.
 
-What a Gate says of its approver is worth as much as the hub that holds it: names are verified on a hub that refuses
-gates which name somebody else, and has done so for the whole life of the gate.
+Names are verified on a hub that refuses gates which name somebody else, and has done so for the whole life of the gate.
 """
 
 from __future__ import annotations
@@ -34,8 +32,8 @@ MADE_BY = "gitops.fleet/made-by"
 
 @dataclass(frozen=True, kw_only=True)
 class Court:
-    """What approvals of one update run are judged by. ``given`` are the terms of who conducts it. The hub vouches for
-    names in objects that were made after ``since``; None: for no name, as where it has no such policies."""
+    """What approvals of one update run are judged by. ``given`` are terms asked beside those that the run keeps. The
+    hub vouches for names in objects made after ``since``; None: for no name."""
 
     run: UpdateRun
     given: Terms = Terms()
@@ -43,29 +41,29 @@ class Court:
 
     @property
     def terms(self) -> Terms:
-        """The stricter of the given terms and those that the run keeps, one by one, as of ``stricter``."""
+        """The given terms and those that the run keeps, joined by ``stricter``."""
         return stricter(self.given, kept_terms(self.run.metadata.annotations))
 
     def vouches(self, created: datetime | None) -> bool:
-        """Whether names in an object that was ``created`` then are true, as of ``is_vouched_for``."""
+        """Whether the hub vouches for names in an object that was ``created`` then, as of ``is_vouched_for``."""
         return is_vouched_for(created, self.since)
 
     @property
     def makers(self) -> frozenset[str]:
-        """Who made the run and who started it, by which approvals are judged; empty if one of them is not named, or the
-        hub does not vouch for the run."""
+        """Who made and who started the run; empty if one of them is not named, or the hub does not vouch for the
+        run."""
         return proven_makers(named_makers(self.run), self.vouches(self.run.metadata.creation_timestamp))
 
 
 def is_vouched_for(created: datetime | None, since: datetime | None) -> bool:
-    """Whether names in an object that was ``created`` then are true, on a hub that refuses others ``since`` then:
-    whether it was made later, and not at that very instant. They are not if one of the two is not known (None)."""
+    """Whether a hub that refuses false names ``since`` then vouches for those in an object ``created`` then: whether
+    that was later. False if either is not known (None)."""
     return since is not None and created is not None and created > since
 
 
 def expiry_words(at: datetime | None, expires: timedelta | None, now: datetime) -> str:
-    """Why an approval that was given ``at`` (None: unknown, which is too long ago) is not used any more, or not yet, as
-    it lies more than five minutes ahead; empty if it is used, and always where nothing ``expires``."""
+    """Why an approval given ``at`` then is not used: it is older than ``expires``, of an unknown time (None), or more
+    than five minutes ahead of ``now``; empty if it is used, or nothing ``expires`` (None)."""
     if expires is None:
         return ""
     given = f"given at {write_time(at)}" if at else "given at an unknown time"
@@ -75,20 +73,20 @@ def expiry_words(at: datetime | None, expires: timedelta | None, now: datetime) 
 
 
 def named_makers(run: UpdateRun) -> tuple[str, str]:
-    """Who made the run and who started it, in this order; empty where it does not say."""
+    """Who made and who started the run, in this order; an empty name where it does not say."""
     return run.metadata.annotations.get(MADE_BY, ""), run.status.started_by
 
 
 def proven_makers(names: tuple[str, str], vouched: bool) -> frozenset[str]:
-    """Those who made and started a run of either kind, by its ``named_makers``; empty if one of them is not named, or
-    nothing vouches for the run (it is not ``vouched``)."""
+    """The ``names`` of who made and who started a run; empty if one of them is empty, or nothing vouches for the
+    run."""
     return frozenset(names if vouched and all(names) else ())
 
 
 def self_approval_words(by: str, makers: t.Collection[str]) -> str:
-    """Why an approval of ``by`` does not count where self-approval is not allowed, for runs of either kind; ``makers``
-    as of ``proven_makers``. Empty if it counts; an empty ``by`` is none of them, and it is for the caller to see that
-    somebody is named."""
+    """Why an approval of ``by`` does not count where self-approval is not allowed: nothing proves the ``makers`` (as of
+    ``proven_makers``), or ``by`` is one of them. Empty if it counts; whether ``by`` is empty is for the caller to
+    see."""
     if not makers:
         return "nothing proves who made and who started the run, and self-approval is not allowed"
     return f"{by} made or started the run, and self-approval is not allowed" if by in makers else ""
@@ -105,10 +103,9 @@ def judged_approval(
     gate: Gate, place: UpdateRunGateTarget, court: Court, now: datetime, used: bool = False
 ) -> Approval | RefusedApproval:
     """The approval of a Gate, or why it does not count: its ``place`` in the run, the digests (an approval without one
-    passes), who gave it and when are judged by the ``court``, in this order; the first fault counts. That the Gate is
-    Completed is for the caller to see. One that was ``used`` before does not expire any more. Where the Gate does not
-    say who gave it, and that need not be proven, ``by`` is ``unverified``; where it does not say when, and no expiry is
-    looked at, ``at`` is ``now``."""
+    passes), who gave it and when are judged by the ``court``, in this order. That the Gate is Completed is for the
+    caller to see. One that was ``used`` before does not expire. In one that counts ``by`` is ``unverified`` where the
+    Gate names nobody, and ``at`` is ``now`` where it says no time."""
     digest, approval = recorded_digest(court.run), gate.status.approval
     other = why_another_gate(gate, place, court.run)
     if other:
@@ -130,8 +127,8 @@ def judged_approval(
 
 
 def why_another_gate(gate: Gate, place: UpdateRunGateTarget, run: UpdateRun) -> str:
-    """Why the Gate is not that of this place in this run, as the rest of a sentence; empty if it is. It must name the
-    place and bear the run's recorded digest."""
+    """Why the Gate is not that of this place in this run, as the rest of a sentence; empty if it names the place and
+    bears the run's recorded digest."""
     if gate.spec.target.update_run_properties != place:
         return "its Gate stands elsewhere"
     digest = recorded_digest(run)
@@ -139,10 +136,10 @@ def why_another_gate(gate: Gate, place: UpdateRunGateTarget, run: UpdateRun) -> 
 
 
 def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court: Court, now: datetime) -> str:
-    """Why a gate that the run says is Completed was not, by its Gate object (None: there is none); empty if it was. One
-    that nobody completed must be due, by a clock five minutes ahead of ``now``; of another the Gate must be Completed,
-    by an approval that counts, whatever its age, and is of whom the ``row`` names. That the ``row`` is Completed is not
-    looked at."""
+    """Why a gate that the run says is Completed was not, by its Gate object (None: there is none); empty if it was.
+    Where the ``row`` names nobody it must be due, by a clock five minutes ahead of ``now``; else the Gate must be
+    Completed, by an approval that counts, whatever its age, of whom the ``row`` names. ValueError as of
+    ``next_occurrence``."""
     if gate is None:
         return "there is no Gate of it"
     other = why_another_gate(gate, place, court.run)
@@ -160,9 +157,9 @@ def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court:
 
 
 def row_by_its_gate(row: GateRow, gate: Gate | None, court: Court | None = None) -> GateRow:
-    """A row that is Pending, with ``due`` and ``refused`` as its Gate has them; NotStarted and not opened where there
-    is no Gate, so that it is opened, and shown, again. A row in another state stays as it is. ``court`` as of
-    ``refusal_words``. ValueError as of ``next_occurrence``, for the ``schedule`` of the row."""
+    """A row that is Pending, if scheduled due when its Gate says, but not before its schedule has come round, and
+    refused as its Gate says; NotStarted where there is no Gate, so that it is opened, and shown, again. A row in
+    another state stays. ``court`` as of ``refusal_words``. ValueError as of ``next_occurrence``."""
     if row.state != PENDING:
         return row
     if gate is None:
@@ -171,10 +168,9 @@ def row_by_its_gate(row: GateRow, gate: Gate | None, court: Court | None = None)
 
 
 def as_answered(run: UpdateRun, answers: t.Mapping[str, Approval | str]) -> UpdateRun:
-    """The run as people are to see it, never for records. ``answers``, by the id of an open gate, are what was answered
-    since the run was conducted: an approval, whose giver the gate names though it is Pending still, or the words of a
-    refusal; of gates that are not open they are passed over. The same run if that changes none of its gates. Whoever
-    conducts the run takes the answers up."""
+    """The run as people are to see it, never for records: whoever conducts it takes the answers up. ``answers`` are by
+    the id of a gate: an approval, whose giver the gate names though it is Pending still, or the words of a refusal;
+    those of gates that are not open are passed over. The same run if none of its gates changes."""
 
     def answered(row: GateRow) -> GateRow:
         """An open gate with its answer; without one it names nobody who has approved it, and keeps its refusal. Others
@@ -203,9 +199,9 @@ def _due(row: GateRow, gate: Gate) -> datetime | None:
 
 
 def refusal_words(gate: Gate, court: Court | None = None) -> str:
-    """Who refused to open a gate that is Pending, and why; empty if nobody did, and in another state. Anybody who may
-    write the Gate may refuse: what a refusal does is that nothing begins. Without a ``court`` nothing vouches for the
-    name; one that is missing is ``unverified``."""
+    """Who refused to open a gate that is Pending, and why; empty if nobody did, and in another state. Names are told to
+    be ``unverified`` unless the ``court`` vouches for them: whoever may write the Gate may refuse, since all that comes
+    of it is that nothing begins."""
     given = gate.status.refusal
     if given is None or gate.status.state != PENDING:
         return ""

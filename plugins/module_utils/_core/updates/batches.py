@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The members of a stage of an update run in batches that never exceed its limits (``maxConcurrency`` of stage and
-groups): what plain plays with ``serial`` can follow."""
+"""The members of a stage of an update run in batches within its limits (``maxConcurrency`` of stage and groups), for
+plain plays with ``serial``."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from .run import StageRow
 
 
 def batches(stage: StageRow) -> tuple[tuple[str, ...], ...]:
-    """Names that go at once, batch after batch, empty for a stage without members; groups go side by side, as in an
-    update run.
+    """Names of the members that go at once, batch after batch.
 
     A batch has at most ``max_concurrency`` members of each group and of the stage, of which the first groups take
-    theirs first; a limit of 0 counts as 1. All members are in it, whatever their states; gates, waits, windows and
-    limits of failures are not looked at. An update run does not wait for the slowest of a batch, so that this is never
-    faster than one.
+    theirs first; a limit of 0 counts as 1. States of members, gates, waits, windows and limits of failures are not
+    looked at.
     """
     waiting = [[member.name for member in group.members] for group in stage.groups]
     out = []

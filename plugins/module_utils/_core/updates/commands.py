@@ -1,11 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An update run is started, started again or stopped, where its state allows that (``conflict-state``), or told of an
-attempt at a member: its driver's reference, what holds it up, how it ended, or that it was never begun.
+"""Commands to an update run: start, start again and stop, where its state allows that (``conflict-state``); and what
+became of an attempt at a member: its driver's reference, what holds it up, how it ended, that it was never begun.
 
-Start and stop are those of Azure Fleet Manager; stop is possible in Pending too, start after Stopped and Failed. A
-refusal is a FleetError with code ``conflict-state`` that names the state, and nothing has changed then.
+Start and stop are those of Azure Fleet Manager; stop is possible in Pending too, start after Stopped and Failed.
 """
 
 from __future__ import annotations
@@ -53,13 +52,12 @@ _RESULTS = {COMPLETED: "", FAILED: UPGRADE_FAILED, SKIPPED: ALREADY_AT_TARGET}
 
 
 def start(run: RunState, now: datetime) -> RunState:
-    """The run once a new one (NotStarted) is begun, or a Stopped or Failed one goes on: what is Completed or Skipped
-    stays, members that failed or were stopped are NotStarted again and keep the number of their attempt and their first
-    start, breaches of limits of failures are lifted. Gates and waits of what is Skipped by then are Skipped at ``now``;
-    nothing begins here.
+    """The run once a new one (NotStarted) is begun, or a Stopped or Failed one goes on: members that failed or were
+    stopped are NotStarted again and keep the number of their attempt and their first start, breaches of limits of
+    failures are lifted; no member begins here. Gates and waits of what is Skipped by then are Skipped at ``now``.
+    Failures in stages that are done, and in segments that the user skipped, are left.
 
-    Failures in stages that are done, and in segments that the user skipped, are left as they are. FleetError
-    ``conflict-state`` in any other state.
+    FleetError ``conflict-state`` in any other state.
     """
     status = derive(run)
     if status.state not in STARTABLE:
@@ -77,9 +75,9 @@ def start(run: RunState, now: datetime) -> RunState:
 
 
 def stop(run: RunState) -> RunState:
-    """The run told to stop: nothing new starts, Pending members become Stopped, open gates and waits stay as they are;
-    what is in flight goes on to its end. The same run where nothing is left to stop (Stopping, Stopped, Skipped).
-    FleetError ``conflict-state`` for one that is NotStarted, Failed or Completed."""
+    """The run told to stop: nothing new starts, Pending members become Stopped, open gates and waits stay; what is in
+    flight goes on to its end. The same run where nothing is left to stop (Stopping, Stopped, Skipped). FleetError
+    ``conflict-state`` for one that is NotStarted, Failed or Completed."""
     state = derive(run).state
     if state in STOPPED_ALREADY:
         return run
@@ -102,12 +100,12 @@ def with_attempt_end(
     version_after: str = "",
     node_images: tuple[str, ...] = (),
 ) -> RunState:
-    """Writes down the end of an attempt at a member: ``result`` is Completed, Failed, or Skipped (there was nothing to
-    do). Versions and images that are empty stay as they were, ``message`` replaces the one before, even if it is empty;
-    an empty ``reason`` is UpgradeFailed for Failed, AlreadyAtTarget for Skipped.
+    """The run with the end of the attempt called ``operation``, and with breaches of limits that follow: ``result`` is
+    Completed, Failed, or Skipped (there was nothing to do). Empty versions and images stay as they were, ``message``
+    replaces the one before; an empty ``reason`` is UpgradeFailed for Failed, AlreadyAtTarget for Skipped.
 
-    The run with that, and with breaches of limits that follow; the same run if ``operation`` is not in flight, so that
-    a result told twice or late does nothing. ValueError for another result.
+    The same run if the operation is not in flight, so that a result told twice or late does nothing. ValueError for
+    another result.
     """
     if result not in _RESULTS:
         raise ValueError(f"{result!r} is no end of an attempt")
@@ -130,9 +128,8 @@ def with_attempt_end(
 
 
 def with_reference(run: RunState, operation: str, reference: str, version_before: str = "") -> RunState:
-    """The run with the ``reference`` by which the driver finds the operation again, in place of an earlier one (an
-    empty one takes that away), and the version at which it began (empty: that stays as it is); the same run if the
-    operation is not in flight."""
+    """The run with the ``reference`` by which the driver finds the operation again, even an empty one, and the version
+    at which it began (empty: that stays); the same run if the operation is not in flight."""
     return _in_flight(
         run,
         operation,
@@ -141,16 +138,15 @@ def with_reference(run: RunState, operation: str, reference: str, version_before
 
 
 def held_up(run: RunState, operation: str, message: str) -> RunState:
-    """The run with ``message`` at the member whose upgrade is in flight: what that waits for, empty once it goes on.
-    The same run if the operation is not in flight, or the message is there already."""
+    """The run in which the member whose upgrade is in flight says in its ``message`` what that waits for; empty once it
+    goes on. The same run if the operation is not in flight, or the message is there already."""
     return _in_flight(run, operation, lambda row: row if row.message == message else replace(row, message=message))
 
 
 def put_back(run: RunState, operation: str, why: MemberBlocker, now: datetime) -> RunState:
-    """The run with an attempt taken back that was meant, was surely not begun, and may not begin now: its member is
-    Pending for the reason ``why``, without a slot. Its next attempt has the same number, and so the same name: should
-    anything of this one come up after all, it is found. Where people have stopped the run meanwhile it is Stopped,
-    where they have skipped its group or stage Skipped. Versions, images and the reference that stood there are gone.
+    """The run with an attempt taken back that was surely not begun and may not begin now: its member is Pending for the
+    reason ``why``, Stopped where people have stopped the run meanwhile, Skipped where they have skipped its group or
+    stage. Its next attempt has the same number and name: should anything of this one come up after all, it is found.
     The same run if the operation is not in flight."""
 
     def back(row: MemberRow) -> MemberRow:

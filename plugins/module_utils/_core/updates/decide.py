@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The next step of an update run, from what is stored, what is true of its members, and the clock: what begins, who has
-left the fleet (``MemberGone``), a refused gate that stops it, what it waits for and when it wakes; and the attempts in
-flight."""
+left the fleet (``MemberGone``), a refused gate that stops it, what it waits for and when it wakes."""
 
 from __future__ import annotations
 
@@ -45,17 +44,16 @@ _IDLE = frozenset((NOT_STARTED, PENDING, STOPPED))
 
 
 def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
-    """The next state of an update run and what is to be done for it: everything that follows at ``now``, as gates open
-    and complete, waits begin and end, members start. A gate that is refused and not approved stops it. ``acts`` show
-    the gates that open, then begin attempts, each in the order in which they did; ``waits`` are the Pending members of
-    stages that were reached, with what holds each back; ``wake_at`` is when a gate, a wait or a member's window or
-    obstacle turns by the clock, None without such. ValueError for a schedule of a gate that cannot be read.
+    """The next state of an update run and what is to be done for it at ``now``. A refused gate that is not approved
+    stops it. ``acts`` show the gates that open, then begin attempts, each in the order in which they did; ``waits`` are
+    the Pending members of stages that were reached, with what holds each back; ``wake_at`` is when time alone next
+    changes something for a gate, a wait or a Pending member, None without such. ValueError for a schedule of a gate
+    that cannot be read.
 
-    Pure, and settled: with its own result, the same members, approvals and instant, and without ``gates``, it gives no
-    act and changes nothing. Of several approvals of one gate the last counts; one of a gate that is not open does
-    nothing, also where this decision opens it: the next one finds that approval, and goes on. A run that was never
-    started stays as it is. Sequence and states are those of Azure Fleet Manager's update runs: stages one after
-    another, groups side by side, members as slots, windows and obstacles allow.
+    Pure, and settled: with its own result, the same members and instant, and nothing else, it gives no act and changes
+    nothing. Of several approvals of one gate the last counts; one of a gate that this decision opens is for the next to
+    take up. A run that was never started stays as it is. Sequence and states are those of Azure Fleet Manager's update
+    runs: stages one after another, groups side by side, members as slots, windows and obstacles allow.
     """
     if state.phase != ACTIVE:
         return Decision(state=state)
@@ -95,9 +93,8 @@ def _stopped_by_refusal(run: RunState, approved: t.Collection[str]) -> RunState:
 
 
 def acts_in_flight(state: RunState) -> tuple[Begin, ...]:
-    """The attempts at members that are Running, in the order of stages, groups and members: while there is one the
-    conductor stays (``conductor.loop``), for the run is neither settled nor idle (``max_idle``). An open gate is none:
-    it is shown anew by whoever conducts the run, and keeps nobody there."""
+    """The attempts at members that are Running, in the order of stages, groups and members; no open gates, for nobody
+    has to stay for these."""
     return tuple(
         Begin(stage=stage.name, group=group.name, member=row.name, attempt=row.attempt, operation=row.operation)
         for stage in state.stages

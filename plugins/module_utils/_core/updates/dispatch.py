@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which members of a stage begin their upgrade now: slots (``maxConcurrency``) of stage and groups, order of members,
-round robin of the groups, who is skipped or fails when its turn comes, who waits for a slot (``WaitingForSlot``); and
-the names of operations."""
+"""Which members of a stage of an update run begin their upgrade now: slots (``maxConcurrency``) of stage and groups,
+order of members, round robin of the groups, who is skipped or fails when its turn comes, who waits for a slot
+(``WaitingForSlot``); names of operations."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class DispatchContext:
 @dataclass
 class GroupSlots:
     """One group while slots are given out: how many are ``free``, how many members have ``failed``, whether more may
-    begin (``open``), whether a row is other than before (``changed``), the places of those that were ``tried``.
-    ``queue`` holds places of its members, the next one last; None before the first is tried."""
+    begin (``open``), whether a row is ``changed``, the places of those that were ``tried``. ``queue`` holds the places
+    of those still to be tried, the next one last; None before the first is."""
 
     group: GroupRow
     rows: list[MemberRow]
@@ -63,20 +63,20 @@ class GroupSlots:
     tried: set[int] = field(default_factory=set)
 
     def put(self, at: int, row: MemberRow) -> None:
-        """Sets the row at that place, and notes whether it is another one."""
+        """Sets the row at that place, and notes whether it is another object."""
         if row is not self.rows[at]:
             self.rows[at], self.changed = row, True
 
 
 def dispatch(turn: DispatchContext, seen: StageLook) -> StageRow:
     """The stage after giving out its free slots to members that can start, the same one if nothing changes; attempts to
-    begin are added to ``turn.begun``. ``seen`` is ``turn.stage`` as it is, of one group at least; each member that has
-    not ended has a view (without one KeyError can be raised).
+    begin are added to ``turn.begun``. ``seen`` is ``turn.stage`` as it is, with one group at least; members that have
+    not ended must have a view (else KeyError).
 
-    Groups take turns for the slots of the stage, and the next decision goes on after the group that was served last;
-    members of a group are tried in the order of ``order_key``. One that cannot start takes no slot: it becomes Pending,
-    or Skipped or Failed at once, and the next is tried. Others that are Pending get their present obstacle. Nothing
-    starts where the run is to stop, or a gate before, a breach or a user's skip closes stage or group.
+    Groups take turns for the slots of the stage, from where the last decision ended; members of a group are tried in
+    the order of ``order_key``. One that cannot start takes no slot: it becomes Pending, Skipped or Failed, and the next
+    is tried. Nothing starts where the run is to stop, or a gate before, a breach or a user's skip closes stage or
+    group.
     """
     stage = turn.stage
     live = not (turn.run.stop_requested or seen.facts.breached or stage.user_skipped) and cleared(stage.before_gates)
@@ -178,8 +178,8 @@ def _after_turn(turn: DispatchContext, group: GroupRow, row: MemberRow) -> Membe
 
 
 def operation_name(run: RunState, member: str, attempt: int) -> str:
-    """What the operation is called that upgrades the member in this attempt (from 1), ``<run>-<first 8 characters of
-    its uid>.<member>.<attempt>``: the same for every conductor that begins it, so that it is begun once."""
+    """The name of the operation that upgrades the member in this attempt (from 1), ``<run>-<first 8 characters of its
+    uid>.<member>.<attempt>``: the same for every conductor, so that it is begun once."""
     return f"{operation_prefix(run)}{member}.{attempt}"
 
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Counts of members by state and flags of an update run, its stages and groups, from the stored rows, of which states
-are derived; and limits of failures latched (``breached``)."""
+"""What the states of an update run, its stages and groups are derived from: members counted by state, and flags of the
+stored rows; and breaches of failure limits recorded (``breached``)."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _state = attrgetter("state")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally:
-    """How many ``members`` a group has, and how many of them in each state; ``in_flight`` are Running. Those that are
-    NotStarted are in none of the others."""
+    """How many ``members`` a group has, and how many of them in each state but NotStarted; ``in_flight`` are
+    Running."""
 
     members: int
     in_flight: int
@@ -49,12 +49,12 @@ class Tally:
 
     @property
     def ended(self) -> bool:
-        """Whether all are Completed, Skipped or Failed; so it is of a group without members."""
+        """Whether all are Completed, Skipped or Failed; true of a group without members."""
         return self.failed + self.skipped + self.completed == self.members
 
 
 def tally(members: t.Sequence[MemberRow]) -> Tally:
-    """How many members of a group there are, and how many in each state but NotStarted."""
+    """The ``Tally`` of a group's members."""
     count = list(map(_state, members)).count
     return Tally(
         members=len(members),
@@ -70,9 +70,8 @@ def tally(members: t.Sequence[MemberRow]) -> Tally:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupFacts:
     """What the state of a group follows from. ``count`` are its members; ``user_skipped``: itself or with its stage;
-    ``breached``, ``stage_breached``: it or its stage has more failures than allowed, now or latched earlier; ``stop``:
-    the run was told to; ``reached`` as of ``GroupRow``, ``stage_reached`` as of its stage. Of its gates one before or
-    after it is Pending (``..._pending``), or one after it NotStarted (``after_unopened``)."""
+    ``breached``, ``stage_breached`` as of ``failure_threshold``; ``stop``: the run was told to. Of its gates one before
+    or after it is Pending (``..._pending``), or one after it NotStarted (``after_unopened``)."""
 
     count: Tally
     user_skipped: bool
@@ -89,9 +88,8 @@ class GroupFacts:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StageFacts:
     """What the state of a stage follows from. ``groups`` are derived states, ``breached_groups`` says of each whether
-    its own limit is breached; ``new`` and ``stop`` are of the run: never started, told to stop. ``in_flight`` and
-    ``failed`` count members of all its groups. The rest is as of a group; the wait after it is Running
-    (``wait_running``) or NotStarted (``wait_unopened``)."""
+    its own limit is breached; ``new``: the run was never started. ``in_flight`` and ``failed`` count members. The rest
+    is as of a group; the wait after it is Running (``wait_running``) or NotStarted (``wait_unopened``)."""
 
     new: bool
     stop: bool
@@ -115,18 +113,18 @@ class StageFacts:
 
     @property
     def groups_done(self) -> bool:
-        """Whether each group is Completed or Skipped, as it is without any."""
+        """Whether each group is Completed or Skipped; true without groups."""
         return all(state in DONE for state in self.groups)
 
     @property
     def groups_ended(self) -> bool:
-        """Whether each group is Completed, Skipped or Failed, as it is without any."""
+        """Whether each group is Completed, Skipped or Failed; true without groups."""
         return all(state in _ENDED for state in self.groups)
 
     @property
     def drained(self) -> bool:
-        """Whether a group is breached and each other one is breached, Completed or Skipped: then nothing new may start
-        in the stage."""
+        """Whether a group is breached and each other one is breached, Completed or Skipped: nothing new may start
+        then."""
         sides = zip(self.groups, self.breached_groups, strict=True)
         return any(self.breached_groups) and all(breached or state in DONE for state, breached in sides)
 
@@ -134,8 +132,7 @@ class StageFacts:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFacts:
     """What the state of a run follows from. ``stages`` are derived states, in order; ``new``: never started, ``stop``:
-    told to stop; ``in_flight`` counts members of all stages that are Running; ``latched`` says that a limit of failures
-    is breached in one stage or group."""
+    told to stop; ``in_flight`` counts members; ``latched``: a limit of failures is breached in a stage or group."""
 
     new: bool
     stop: bool
@@ -150,8 +147,8 @@ class RunFacts:
 
 
 def group_facts(group: GroupRow, stage: StageRow, count: Tally, *, stage_breached: bool, stop: bool) -> GroupFacts:
-    """What the table of states of groups asks about. ``count`` is of its members, ``stage_breached`` says that the
-    stage is over its limit of failures, ``stop`` that the run was told to stop."""
+    """What the table of states of groups asks about. ``count`` is of its members; the stage is over its limit of
+    failures (``stage_breached``), the run was told to stop (``stop``)."""
     return GroupFacts(
         count=count,
         user_skipped=group.user_skipped or stage.user_skipped,
@@ -170,7 +167,7 @@ def stage_facts(
     stage: StageRow, groups: t.Sequence[GroupFacts], states: tuple[str, ...], breached: bool, run: RunState
 ) -> StageFacts:
     """What the table of states of stages asks about. ``groups`` and ``states`` are those of its groups, in order;
-    ``breached`` says that the stage is over its own limit of failures."""
+    ``breached``: the stage is over its own limit of failures."""
     wait = stage.wait
     return StageFacts(
         new=run.phase == NEW,
@@ -202,8 +199,8 @@ def run_facts(run: RunState, stages: t.Sequence[StageFacts], states: tuple[str, 
 
 
 def with_breaches(stage: StageRow, facts: StageFacts) -> StageRow:
-    """The stage with the breaches of its own limit and its groups' recorded (``breached``) that ``facts``, which are
-    its own, tell, so that a later skip of the failed member lifts none; the same one if they are recorded already."""
+    """The stage with the breaches of its own limit and its groups' recorded that its ``facts`` tell, so that a later
+    skip of the failed member lifts none; the same one if they are recorded already."""
     if any(breach != group.breached for group, breach in zip(stage.groups, facts.breached_groups, strict=True)):
         groups = (
             group if group.breached == breach else replace(group, breached=breach)

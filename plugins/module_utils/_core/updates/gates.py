@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Gates and waits of an update run (Azure Fleet Manager's): where they stand (before and after stages and groups),
-opened, when a scheduled one is due, completed by people or by the clock, closed with what is skipped; all of a stage by
-their places, all of a run changed."""
+"""Gates and waits of an update run (Azure Fleet Manager's): opened before and after stages and groups, due by a
+schedule, completed by people or by the clock, closed with what is skipped; all of a stage by their places, all of a run
+changed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Gates = tuple[GateRow, ...]
 @dataclass(frozen=True)
 class GateContext:
     """What one decision or command works with: the run, the instant, ``approvals`` that count, by the id of their gate;
-    the gates that it opened gather in ``opened``."""
+    gates that it opens gather in ``opened``."""
 
     run: RunState
     now: datetime
@@ -52,8 +52,7 @@ class GateContext:
     _looks: dict[int, tuple[StageRow, StageLook]] = field(default_factory=dict)
 
     def look(self, stage: StageRow) -> StageLook:
-        """What follows from the stage, worked out once as long as it is the same object, by phase and stop of this
-        ``run``."""
+        """What follows from the stage by phase and stop of this ``run``, worked out once for the same object."""
         found = self._looks.get(id(stage))
         if found is None:
             found = self._looks[id(stage)] = (stage, stage_look(stage, self.run))
@@ -62,8 +61,8 @@ class GateContext:
 
 def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
     """When a scheduled gate that opens at an aware instant completes itself: the first such day and time later than
-    that, by its offset from UTC (empty: none), at most a week away; in the time zone of ``after``. ValueError for a
-    day, time or offset that is none."""
+    that, by its offset from UTC (empty: none), in the time zone of ``after``. ValueError for a day, time or offset that
+    is none."""
     hour, minute = schedule.time.split(":")
     local = after.astimezone(clock_of(schedule.utc_offset, ""))
     days = (DAYS.index(schedule.day) - local.weekday()) % 7
@@ -72,10 +71,10 @@ def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
 
 
 def with_passed_gates(stage: StageRow, desk: GateContext) -> StageRow:
-    """The stage with those open (Pending) gates Completed that were approved, refused or not, or are due and were not
-    refused, and its wait if that is over; clocks go on while a run is stopped. A gate or wait of the clock is completed
-    at its own time, not at ``now``; one that was approved, due or not, at the instant of its approval, by whom that
-    names, and its refusal is taken off. A stage that was not reached stays as it is."""
+    """The stage with those open (Pending) gates Completed that were approved, or are due and not refused, and its wait
+    if that is over; clocks go on while a run is stopped. What the clock completes is completed at its own time; what
+    was approved, refused and due or not, at the instant of its approval, and its refusal is taken off. A stage that was
+    not reached stays as it is."""
     if not stage.reached:
         return stage
     groups = tuple(_with_both_changed(group, lambda gates: _completed(gates, desk)) for group in stage.groups)
@@ -87,9 +86,9 @@ def with_passed_gates(stage: StageRow, desk: GateContext) -> StageRow:
 
 
 def open_before(stage: StageRow, seen: StageLook, desk: GateContext) -> StageRow:
-    """The stage with the gates before it opened, and once they are passed those before its groups, but for groups that
-    are to be skipped, or whose limit of failures is breached; they are added to ``desk.opened``. ``seen`` is the stage
-    as it is. ValueError as of ``next_occurrence``."""
+    """The stage with the gates before it opened, and, once these are passed, those before its groups, but for groups
+    that are or will be skipped, or are breached; they are added to ``desk.opened``. ``seen`` is the stage as it is.
+    ValueError as of ``next_occurrence``."""
     before = _opened(stage.before_gates, (stage.name, "", BEFORE), desk)
     if before is not stage.before_gates:
         stage = replace(stage, before_gates=before)
@@ -107,10 +106,10 @@ def open_before(stage: StageRow, seen: StageLook, desk: GateContext) -> StageRow
 
 def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
     """The stage with the gates opened that are after groups whose members ended, then, once all groups are done, its
-    own together with its wait; they are added to ``desk.opened``.
+    own together with its wait; they are added to ``desk.opened``. ValueError as of ``next_occurrence``.
 
     Nothing opens in a segment that is halted, or while the run is to stop. The wait of the ``last`` stage is Skipped,
-    as nothing follows, also while the run is to stop. ValueError as of ``next_occurrence``.
+    as nothing follows, also then.
     """
     seen = desk.look(stage)
     groups = []
@@ -137,12 +136,9 @@ def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
 
 
 def with_skipped_gates(stage: StageRow, desk: GateContext) -> StageRow:
-    """The stage with gates and wait Skipped of what a user skipped, and of what is Skipped by now, reached or not.
-
-    Open gates and a wait that runs are Skipped, too; what was passed before stays as it is. The ``reason`` of the wait
-    is RequestedByUser where a user skipped the stage, else empty. A skipped segment that still drains opens nothing any
-    more either.
-    """
+    """The stage with those gates and its wait Skipped that are not over yet, open and running ones too, of what a user
+    skipped, also while members of that are in flight, and of what is Skipped by now. The ``reason`` of the wait is
+    RequestedByUser where a user skipped the stage, else empty."""
     seen = desk.look(stage)
     groups = tuple(
         _with_both_changed(group, lambda gates: _skipped(gates, desk.now))
@@ -163,19 +159,18 @@ def with_skipped_gates(stage: StageRow, desk: GateContext) -> StageRow:
 
 
 def skipped_wait(wait: WaitRow, reason: str, now: datetime) -> WaitRow:
-    """The wait after a stage, whatever its state, Skipped at ``now`` for ``reason`` (empty: its stage came to be
-    Skipped of itself)."""
+    """The wait after a stage, whatever its state, Skipped at ``now`` for ``reason``, which may be empty."""
     return replace(wait, state=SKIPPED, reason=reason, completed=now)
 
 
 def cleared(gates: Gates) -> bool:
-    """Whether none of the gates holds anything up: each is Completed or Skipped, or there is none."""
+    """Whether none of the gates holds anything up: each is Completed or Skipped."""
     return not gates or all(gate.state in DONE for gate in gates)
 
 
 def due_at(stage: StageRow) -> list[datetime]:
-    """Instants, past ones too, at which the clock completes an open gate or the running wait of the stage, in no order;
-    a gate that was refused is not completed by it."""
+    """Instants, past ones too, at which the clock completes an open gate (no refused one) or the running wait of the
+    stage, in no order."""
     gates = [*stage.before_gates, *stage.after_gates]
     for group in stage.groups:
         gates += (*group.before_gates, *group.after_gates)
@@ -186,8 +181,8 @@ def due_at(stage: StageRow) -> list[datetime]:
 
 
 def placed_gates(stage: StageRow) -> t.Iterator[tuple[str, str, tuple[GateRow, ...]]]:
-    """Group (empty for the stage's own), timing and gates of each place of a stage, also where there are none: before
-    the stage, before and after each of its groups, after the stage."""
+    """Group (empty for the stage's own), timing and gates of each place of a stage: before it, before and after each of
+    its groups, after it."""
     yield "", BEFORE, stage.before_gates
     for group in stage.groups:
         yield group.name, BEFORE, group.before_gates
@@ -196,7 +191,7 @@ def placed_gates(stage: StageRow) -> t.Iterator[tuple[str, str, tuple[GateRow, .
 
 
 def with_gates_changed(state: RunState, change: t.Callable[[GateRow], GateRow]) -> RunState:
-    """The run with ``change`` done to each gate of its stages and groups; the same one if that leaves all equal."""
+    """The run with ``change`` done to each gate; the same one if that leaves all equal."""
     stages = tuple(_changed(stage, change) for stage in state.stages)
     return state if stages == state.stages else replace(state, stages=stages)
 

@@ -2,10 +2,11 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Whether the status of an update run can have come of the run, or was altered (``record-altered``): digests of run and
-strategy, names of operations and gates, order of stages, waits; many may write it who must not widen what was approved.
+strategy, names of operations and gates, order of stages, waits.
 
-Its sequence and the strategy that was laid out are held by digests, which stand among the metadata, where a writer of
-the status does not reach. What these leave open (states, attempts) can only be as decisions and commands make it.
+Many may write the status who must not widen what was approved. Sequence and strategy are held by digests among the
+metadata, where a writer of the status does not reach; what these leave open (states, attempts) is held against what
+decisions and commands can make.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _WAIT_STATES = (NOT_STARTED, RUNNING, COMPLETED, SKIPPED)
 
 
 def recorded_digest(run: UpdateRun) -> str:
-    """The digest under which the run was recorded, out of its annotations; empty before."""
+    """The digest under which the run was recorded, out of its annotations; empty without one."""
     return run.metadata.annotations.get(DIGEST, "")
 
 
@@ -61,9 +62,8 @@ def has_recorded_strategy(run: UpdateRun) -> bool:
 
 
 def problems_of(run: UpdateRun) -> list[Problem]:
-    """What of the record of an update run cannot have come of decisions and commands, or goes against its recorded
-    digests, each as a Problem ``record-altered``, digests first, then as of ``oddities``; empty for a run that was
-    never started and has no stages yet."""
+    """What of an update run goes against its recorded digests, or cannot have come of decisions and commands
+    (``oddities``), each as a Problem ``record-altered``; empty for a run that was never started and has no stages."""
     status = run.status
     if status.phase == NEW and not status.stages:
         return []
@@ -75,8 +75,8 @@ def problems_of(run: UpdateRun) -> list[Problem]:
 
 
 def oddities(state: RunState) -> list[str]:
-    """What of a run's rows cannot have come about by decisions and commands (names of operations and gates, states, the
-    order of stages, waits), each as a sentence, in this order; digests are not looked at. Empty if all can."""
+    """What of a run's rows cannot have come of decisions and commands (names of operations and gates, states, the order
+    of stages, waits), each as a sentence; digests are not looked at."""
     return [*_names(state), *_order(state), *_waits(state)]
 
 

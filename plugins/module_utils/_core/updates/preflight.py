@@ -3,11 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What speaks against an upgrade of a member before it begins, all at once: ``minor-skipped``, ``kubelet-skew``,
 ``removed-api-used``, ``never-opens``, ``busy``, ``budget-allows-none``, ``nodes-not-ready``, ``do-not-disrupt``,
-``not-looked-at``, ``version-unreadable``; and deprecated APIs read from an API server's ``/metrics``.
-
-What blocks would keep the member from being upgraded, is not allowed by Kubernetes' version skew policy, or takes away
-APIs that are in use; the rest would be felt by what runs on it.
-"""
+``not-looked-at``, ``version-unreadable``; deprecated APIs read from an API server's ``/metrics``."""
 
 from __future__ import annotations
 
@@ -37,8 +33,8 @@ Judge = t.Callable[[MemberView, str, tuple[NodePoolStatus, ...], datetime], Memb
 @dataclass(frozen=True, kw_only=True)
 class ProtectedNode:
     """A node of a pool that do-not-disrupt keeps from being replaced: by its own annotation, or by that of a ``pod``
-    (namespace and name), which holds till ``until`` if it ends. ``reached_by`` are the options with which kubectl
-    reaches its member, none where that is not known."""
+    (namespace and name), which holds till ``until`` if it ends. With the options ``reached_by`` kubectl reaches its
+    member, none where that is not known."""
 
     node: str
     pool: str = ""
@@ -48,15 +44,15 @@ class ProtectedNode:
 
     @property
     def words(self) -> str:
-        """Which pod, or the node itself, in which pool, and until when, as far as that is known."""
+        """The pod, or the node itself without one, in which pool, and until when, as far as that is known."""
         who = f"pod {self.pod}" if self.pod else f"node {self.node}"
         until = f" until {write_time(self.until, SECONDS)}" if self.until else ""
         return f"{who}{f' in pool {self.pool}' if self.pool else ''}{until}"
 
     @property
     def freed_by(self) -> str:
-        """The command that takes the annotation away, with what others have named quoted for a shell, and, behind a
-        ``--``, no option of it."""
+        """The command for a shell that takes the annotation away; names are quoted, and one that begins with ``-``
+        stands behind ``--``."""
         namespace, _slash, pod = self.pod.partition("/")
         kind, name = (["pod", "-n", namespace], pod) if self.pod else (["node"], self.node)
         what = [*kind, *(["--"] if name.startswith("-") else []), name]
@@ -65,12 +61,11 @@ class ProtectedNode:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberLook:
-    """What a member showed when it was looked at. ``version`` is that of its control plane, empty if it was not told;
-    ``busy`` is what its platform does there, empty for nothing, ``not_ready`` are nodes, ``blocking`` disruption
-    budgets that allow nothing now, ``protected`` nodes that are to be replaced and may not be, ``removed`` APIs in use
-    with the minor that has them no more, ``unread`` what could not be read, with the reason. ``driver`` is what asking
-    its driver has brought up, as code, message and whether that blocks. ``unreachable`` says why nothing could be
-    read."""
+    """What a member showed when it was looked at. ``version`` is that of its control plane, ``busy`` what its platform
+    does there; both empty for nothing. ``not_ready`` are nodes, ``blocking`` disruption budgets that allow nothing now,
+    ``protected`` nodes that are to be replaced and may not be, ``removed`` APIs in use with the minor that has them no
+    more, ``unread`` what could not be read, and ``driver`` what its driver told, as code, message and whether that
+    blocks. ``unreachable`` says why nothing could be read."""
 
     name: str
     version: str = ""
@@ -87,10 +82,9 @@ class MemberLook:
 
 @dataclass(frozen=True, kw_only=True)
 class PreflightFinding:
-    """``blocks``: the member is not to be upgraded as things are. ``code`` is ``unreachable``, ``version-unreadable``,
-    ``minor-skipped``, ``kubelet-skew``, ``precondition-failed``, ``never-opens``, ``busy``, ``removed-api-used``,
-    ``nodes-not-ready``, ``budget-allows-none``, ``do-not-disrupt``, ``not-looked-at``, ``MemberGone``, one of its
-    driver's, or the reason of an obstacle."""
+    """One thing that speaks against an upgrade. ``blocks``: the member is not to be upgraded as things are. ``code`` is
+    one of this module's, ``unreachable``, ``precondition-failed``, ``MemberGone``, one of its driver's, or the reason
+    of an obstacle."""
 
     member: str
     code: str
@@ -98,7 +92,7 @@ class PreflightFinding:
     blocks: bool
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``member``, ``code``, ``message`` and ``blocks``."""
+        """As results have it: the fields."""
         return {"member": self.member, "code": self.code, "message": self.message, "blocks": self.blocks}
 
 
@@ -106,10 +100,10 @@ def preflight_findings(
     look: MemberLook, view: MemberView, target: str, now: datetime, whole: Judge | None = None, chain: bool = False
 ) -> tuple[PreflightFinding, ...]:
     """What speaks against an upgrade of one member's control plane to ``target``; ``view`` has its windows and what
-    else is known to hold it. ``whole`` judges it by version and pools where it goes by steps, with ``chain`` minor by
-    minor. Nothing for one that has nothing to do or is skipped; of one that is unreachable that alone. In a fixed order
-    of kinds, not by weight. A ``target`` that is no version can give ValueError; with ``whole`` it may be empty, and no
-    API is found to be gone then. What ``whole`` raises comes through."""
+    else holds it. Where it goes by steps ``whole`` judges it by version and pools, with ``chain`` minor by minor.
+    Nothing for one that has nothing to do or is skipped; of one that is unreachable that alone. A ``target`` that is no
+    version can give ValueError; with ``whole`` it may be empty, and no API is found to be gone then. What ``whole``
+    raises comes through."""
     if look.unreachable:
         return (PreflightFinding(member=look.name, code="unreachable", message=look.unreachable, blocks=True),)
     seen = whole(view, look.version, look.pools, now) if whole else view_at_version(view, look.version, target)
@@ -122,15 +116,14 @@ def preflight_findings(
 
 
 def left_fleet_finding(member: str) -> PreflightFinding:
-    """The finding ``MemberGone``, which does not block, of a member of the run that is in the fleet no more."""
+    """The finding ``MemberGone``, which does not block, for a member of the run that has left the fleet."""
     words = "it has left the fleet, and will be left out: the run ends as partial"
     return PreflightFinding(member=member, code=MEMBER_GONE, message=words, blocks=False)
 
 
 def apis_to_be_removed(metrics: str) -> tuple[tuple[str, str], ...]:
     """From an API server's ``/metrics`` (``apiserver_requested_deprecated_apis``): each API (``resource of
-    group/version``) that was asked for since it started and that a later minor removes, with that minor; by name, each
-    once. Lines of another form are passed over; empty if nothing was."""
+    group/version``) that was asked for since it started and that a later minor removes, with that minor; by name."""
     found = set()
     for row in _DEPRECATED.finditer(metrics):
         labels = dict(_LABEL.findall(row["labels"]))

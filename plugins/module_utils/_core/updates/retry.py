@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A finished update run once more (a retry), for the members that failed or were skipped: its name, versions and images
+"""A finished update run once more (a retry) for the members that failed or were skipped: its name, versions and images
 as they were, whatever is newer by now (``nothing-to-retry``, ``strategy-unproven``); which run made good what one left,
 which newer run stands for one that failed.
 
@@ -45,14 +45,13 @@ LEFT_BEHIND = (FAILED, SKIPPED)
 
 
 def follow_up(before: UpdateRun, name: str) -> UpdateRun:
-    """The follow-up run, not started: the spec of the first, its profile too, with the sequence written out, versions
-    and images as they were fixed then, all its failed and skipped members, in its order (those skipped by a user or at
-    the target among them, and those that have left the fleet since); of its metadata only the terms of approvals that
-    it keeps. Nothing is recorded.
+    """The follow-up run, neither started nor recorded: the spec of the first with its strategy written out, version and
+    Consistent images as they were fixed then, and all its failed and skipped members (those skipped by a user or at the
+    target, and those that have left the fleet since, too); of its metadata only the terms of approvals.
 
     FleetError ``conflict-state`` unless the first is Completed or Skipped (a Stopped or Failed run is started again),
-    ``nothing-to-retry`` if no member failed or was skipped, ``strategy-unproven`` if no digest proves the strategy in
-    its status.
+    ``nothing-to-retry`` if no member failed or was skipped, ``strategy-unproven`` if it names its strategy and no
+    digest proves the one in its status.
     """
     where, state = f"UpdateRun/{before.name}", derive(run_of(before)).state
     if state not in DONE:
@@ -91,9 +90,8 @@ def follow_up(before: UpdateRun, name: str) -> UpdateRun:
 
 
 def retry_name(before: UpdateRun) -> str:
-    """What the follow-up run is called: that of ``web`` is ``web-retry``, that of this, if its ``retryOf`` says that it
-    is a retry, ``web-retry-2`` and so on, cut to 50 characters. Whether there is a run of that name is not looked
-    at."""
+    """What the follow-up run is called, in 50 characters at most: that of ``web`` is ``web-retry``, that of this, if it
+    has a ``retryOf``, ``web-retry-2`` and so on. Whether there is a run of that name is not looked at."""
     stem, number = before.name, 1
     if before.spec.retry_of and (found := _RETRY.fullmatch(before.name)):
         stem, number = found[1], int(found[2] or 1) + 1
@@ -101,17 +99,16 @@ def retry_name(before: UpdateRun) -> str:
 
 
 def is_left_behind(member: MemberUpdateStatus) -> bool:
-    """Whether the member is yet to be updated after the run: it failed, or was skipped by the system and not for being
-    at the target already."""
+    """Whether the member is yet to be updated after the run: it failed, or the system skipped it, not for being at the
+    target already."""
     state = member.status.state
     return state == FAILED or (state == SKIPPED and member.skipped_by == SYSTEM and member.reason != ALREADY_AT_TARGET)
 
 
 def made_good_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> str:
     """Name of the finished retry, or of a retry of that and so on, after which none of those that the run left behind
-    is left; empty without one, and if it left nobody behind. ``runs`` are all that are recorded, and of several retries
-    of one run the one that was made last counts, of equally old ones the last by name; one that was made before what it
-    retries is none of its retries."""
+    is left; empty without one, and if it left nobody behind. ``runs`` are all that are recorded. Of several finished
+    retries of one run the one made last counts, then the last by name; one made before what it retries is none."""
     retries: dict[str, list[UpdateRun]] = {}
     for each in runs:
         if each.spec.retry_of and each.status.status.state in DONE:
@@ -128,11 +125,10 @@ def made_good_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> str:
 
 
 def superseded_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> UpdateRun | None:
-    """The last run, of equally old ones the last by name, that was made after this one, which has failed, and that was
-    started, whatever has become of it, and takes all whom this one would try again at least as far: to the same version
-    or a newer one, or to any where this one has none, by the same type of upgrade or a full one. None without one, for
-    a run in another state than Failed, and where it is not known when it was made. ``runs`` are all that are
-    recorded."""
+    """The last run by time and name that stands for this one, which has Failed: it was made later and started, whatever
+    has become of it, and takes all whom this one would try again at least as far: by the same type of upgrade or a full
+    one, to the same version or a newer one (any where this one has none). ``runs`` are all that are recorded. None
+    without one, for a run in another state, and where it is not known when it was made."""
     made = run.metadata.creation_timestamp
     if made is None or run.status.status.state != FAILED:
         return None

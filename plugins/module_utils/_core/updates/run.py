@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rows that are stored of an update run (members, groups, stages, gates, waits), all members of a stage rewritten,
-what a decision sees beside them (members with windows and obstacles, approvals), and its acts. States of groups, stages
-and the run are derived from these, never stored by hand."""
+"""The rows that are stored of an update run (members, groups, stages, gates, waits); what a decision sees beside them
+(members with windows and obstacles, approvals), and its acts. States of groups, stages and the run are derived from
+these, never stored by hand."""
 
 from __future__ import annotations
 
@@ -31,12 +31,11 @@ UNREACHABLE_TIMEOUT = timedelta(minutes=30)
 class MemberRow:
     """One member in the run.
 
-    ``attempt`` is 0 until it is first dispatched, then counts from 1; ``operation`` names the latest attempt, and
+    ``attempt`` is 0 until it is first dispatched, then counts from 1; ``operation`` names the latest attempt,
     ``reference`` is what its driver gave back to find it again. Versions are those observed before and after it,
-    ``node_images`` those of its pools after it, ``family-version``, each once and in order; empty where none were seen.
-    ``skipped_by`` is user or system, empty if it was not skipped; ``skipped_via`` the kind of target that the user
-    named. ``completed`` is when it ended: Completed, Failed or Skipped. ``started`` is the first dispatch, whatever
-    attempt this is; ``pending_since`` the instant since which the present obstacle holds.
+    ``node_images`` (``family-version``) those of its pools after it. ``skipped_by`` is user or system; ``skipped_via``
+    the kind of target that the user named. ``completed`` is when it ended: Completed, Failed or Skipped. ``started`` is
+    the first dispatch, whatever attempt this is; ``pending_since`` since when it is Pending for the present ``reason``.
     """
 
     name: str
@@ -57,8 +56,8 @@ class MemberRow:
 
     @property
     def skipped_behind_target(self) -> bool:
-        """Whether the run itself skipped the member for another reason than being at the target already; a member that
-        failed is none, unlike as of ``retry.is_left_behind``."""
+        """Whether the run itself skipped the member for another reason than being at the target already; unlike
+        ``retry.is_left_behind`` not so of one that failed."""
         return self.state == SKIPPED and self.skipped_by == SYSTEM and self.reason != ALREADY_AT_TARGET
 
     @property
@@ -72,7 +71,7 @@ class MemberRow:
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
     """When a scheduled gate completes itself: the next such weekday (``Monday``) and time (``HH:MM``), at the offset
-    ``+HH:MM`` (empty: UTC), as of ``gates.next_occurrence``."""
+    ``+HH:MM`` (empty: UTC)."""
 
     day: str
     time: str
@@ -82,9 +81,9 @@ class Schedule:
 @dataclass(frozen=True, kw_only=True)
 class GateRow:
     """One gate. ``schedule`` None: only people complete it. ``id`` is a lower-case GUID, known from the beginning; the
-    Gate object exists once it is Pending.
+    Gate object of that name is made once it is Pending.
 
-    ``due`` is fixed when a scheduled gate opens. ``by`` is who completed it, empty for the clock; ``verified`` whether
+    ``due`` is set when a scheduled gate opens. ``by`` is who completed it, empty for the clock; ``verified`` whether
     the hub vouched for that name then. ``refused`` says who refused to open it and why, empty if nobody did.
     """
 
@@ -116,9 +115,7 @@ class WaitRow:
 @dataclass(frozen=True, kw_only=True)
 class GroupRow:
     """One group. Limits are resolved integers. ``user_skipped`` and ``breached`` (the halt latch) cannot be derived.
-
-    ``reached``: a gate of it was opened, or a member was tried, or it is empty and its stage was reached.
-    """
+    ``reached``: a gate of it was opened, or a member was tried, or it is empty and its stage was reached."""
 
     name: str
     members: tuple[MemberRow, ...]
@@ -164,9 +161,9 @@ def with_members_changed(stage: StageRow, change: t.Callable[[MemberRow], Member
 @dataclass(frozen=True, kw_only=True)
 class RunState:
     """Everything stored of one update run. ``phase`` is NEW until the first start, then ACTIVE; ``stop_requested`` is
-    set by a stop until the next start. ``uid`` makes ids unique. ``started`` is the first dispatch of a member,
-    ``completed`` since when the run is Completed, Skipped or Failed. A member is Skipped after ``unreachable_timeout``
-    without being reached."""
+    set by a stop until the next start. ``started`` is the first dispatch of a member, ``completed`` since when the run
+    is Completed, Skipped or Failed. ``unreachable_timeout`` is how long a member may wait as Unreachable before it is
+    Skipped."""
 
     name: str
     uid: str
@@ -185,7 +182,7 @@ class RunState:
     @property
     def refused_gates(self) -> tuple[GateRow, ...]:
         """Open gates that somebody refused to pass, by stages in order, in each the stage's own before those of its
-        groups. One that was passed or skipped since is none."""
+        groups."""
         gates: list[GateRow] = []
         for stage in self.stages:
             gates += (*stage.before_gates, *stage.after_gates)
@@ -195,14 +192,14 @@ class RunState:
 
     @property
     def unfinished(self) -> frozenset[str]:
-        """Names of members that are neither Completed nor Skipped nor Failed."""
+        """Names of members that are not Completed, Skipped or Failed."""
         return frozenset(row.name for row in self.members if row.state not in TERMINAL)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemberBlocker:
-    """Why a member cannot start now, or ever, as a reason code with a message, which may be empty: then the code is
-    told. ``until`` is when it is known to end, None where that is not known."""
+    """Why a member cannot start now, or ever: a reason code, and a message, which may be empty. ``until`` is when it is
+    known to end, None where that is not known."""
 
     reason: str
     message: str = ""
@@ -224,10 +221,9 @@ class MemberView:
     """What is true of a member at the instant of a decision.
 
     ``windows`` are intervals in order and apart, None for a member without windows, empty where none comes; ``shut``
-    names those who close them now, and ``closed`` are openings that freezes take away from them, in order.
-    ``obstacles`` are what else keeps it from starting, such as that it is unreachable.
-    With ``skip`` (already at the target) or ``fail`` (a precondition) it is not upgraded when its turn comes, but goes
-    to that end.
+    names those who close them now, ``closed`` are openings that freezes take away. ``obstacles`` are what else keeps it
+    from starting, such as that it is unreachable. With ``skip`` (already at the target) or ``fail`` (a precondition) it
+    is not upgraded when its turn comes, but goes to that end.
     """
 
     name: str
@@ -257,7 +253,8 @@ class Approval:
 
 @dataclass(frozen=True, kw_only=True)
 class Begin:
-    """Start this attempt on this member. The operation names run, member and attempt; repeating it is harmless."""
+    """Start this attempt on this member. ``operation`` is its name, the same each time, by which a repeated start is
+    known."""
 
     stage: str
     group: str
@@ -268,7 +265,7 @@ class Begin:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenGate:
-    """Show the gate, which became Pending, so that people can approve it. ``group`` is empty for a stage's own."""
+    """Show the gate, which became Pending. ``group`` is empty for a stage's own."""
 
     stage: str
     group: str
@@ -287,7 +284,7 @@ UpdateAct = Begin | OpenGate  # pylint: disable=unsupported-binary-operation  # 
 @dataclass(frozen=True, kw_only=True)
 class UpdateSeen:
     """What a decision looks at beside the run. ``approvals`` are those that count. ``gates`` are open gates as their
-    objects have them, by id; one that is not named is taken as the run has it."""
+    objects have them, by id; others are taken as the run has them."""
 
     members: Members
     approvals: t.Sequence[Approval] = ()

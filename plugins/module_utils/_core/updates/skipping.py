@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members, groups, stages and waits that a user wants left out (the ``skip`` action of Azure Fleet Manager's runs,
-``unknown-target``), kept when a run is laid out anew; the hint to carry a run on first."""
+"""Members, groups, stages and waits of an update run that a user wants left out (the ``skip`` action of Azure Fleet
+Manager's runs, ``unknown-target``), kept when the run is laid out anew; the hint to carry a run on first."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ ON_REQUEST = "skipped on request"
 
 @dataclass(frozen=True)
 class SkipTarget:
-    """``type`` is Member, Group, Stage or AfterStageWait; the name of a wait is that of its stage. Neither is judged
-    here."""
+    """What is to be skipped: ``type`` is Member, Group, Stage or AfterStageWait; the name of a wait is that of its
+    stage. Neither is judged here."""
 
     type: str
     name: str
@@ -61,15 +61,14 @@ class SkipTarget:
 
 
 def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime, reason: str = "") -> RunState:
-    """The run with all targets Skipped by the user; what is Completed or Skipped already stays as it is, with its
-    words; gates and waits of what is skipped are Skipped at ``now``, open and running ones too. The ``reason`` stands
-    in the messages of members, behind ``skipped on request``. A target that is named twice counts once.
+    """The run with all targets Skipped by the user, but for what is Completed or Skipped already; gates and waits of
+    what is skipped are Skipped at ``now``, open and running ones too. The ``reason`` stands in the messages of members,
+    behind ``skipped on request``.
 
-    A group or stage lets members in flight finish, and leaves failed ones as they are; a failed member that is named
-    can be skipped once the run is Stopped or Failed, and that alone starts nothing. FleetError with all problems, in
-    the order of ``targets``, and then nothing is skipped: ``unknown-target`` says which there are, ``conflict-state``
-    names the state (a member in flight, or that failed in a run that goes on; a run that is Completed, Skipped or
-    Stopping).
+    A group or stage lets members in flight finish, and leaves failed ones; a failed member that is named can be skipped
+    once the run is Stopped or Failed, and that alone starts nothing. FleetError, and then nothing is skipped:
+    ``conflict-state`` for a run that is Completed, Skipped or Stopping; else with all problems: ``unknown-target``, and
+    ``conflict-state`` for a member in flight, or that failed in a run that goes on.
     """
     status = derive(run)
     if status.state not in SKIPPABLE:
@@ -95,8 +94,8 @@ def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime, reason: 
 
 
 def with_user_skips(run: RunState, now: datetime) -> RunState:
-    """The run in which members are Skipped that are NotStarted, Pending or Stopped in a group or stage which the user
-    has skipped; the same run where there is no such group or stage."""
+    """The run in which members of groups and stages that the user has skipped are Skipped if they are NotStarted,
+    Pending or Stopped; the same run without such a group or stage."""
     wanted = {(STAGE, stage.name) for stage in run.stages if stage.user_skipped}
     wanted |= {(GROUP, group.name) for stage in run.stages for group in stage.groups if group.user_skipped}
     return replace(run, stages=tuple(_stage(stage, wanted, ON_REQUEST, now) for stage in run.stages)) if wanted else run
@@ -105,8 +104,7 @@ def with_user_skips(run: RunState, now: datetime) -> RunState:
 def with_skips_of(run: RunState, before: RunState, now: datetime) -> RunState:
     """The run, which is laid out anew and was never started, with what the user had skipped of it as it was ``before``:
     stages, groups and waits of the same names, and members that were named, or whose group or stage is in it no more;
-    members with the words and the instant of then. What is in it no more is passed over. The same run where nothing was
-    skipped."""
+    members that were skipped then with the words and the instant of then. The same run where nothing was skipped."""
     there = {(STAGE, stage.name) for stage in run.stages}
     there |= {(GROUP, group.name) for stage in run.stages for group in stage.groups}
     wanted: set[tuple[str, str]] = set()
@@ -197,7 +195,7 @@ def _member(row: MemberRow, above: str, itself: bool, words: str, now: datetime)
 
 def carry_on_hint(run: str) -> str:
     """The way out of a state in which nothing new begins and upgrades are in flight, as a hint with the command to
-    type; ``run`` is its plain name, which is quoted for a shell here."""
+    type."""
     command = f"ansible-playbook gitops.fleet.update -e {shlex.quote(f'run={run}')}"
     return f"what is in flight ends first, while the run is carried on: {command}"
 

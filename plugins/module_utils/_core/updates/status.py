@@ -4,9 +4,7 @@
 """States of an update run, its stages and groups, as they follow from what is stored, with outcome
 (``CompletedWithFailures``), counts of failures, messages and times.
 
-Azure Fleet Manager publishes the states and most of the rules (update runs, "Understand update run states"). Each table
-is read from the top, and the first row whose condition holds gives the state. Two stored facts cannot be derived and
-come in from the rows: what a user skipped, and that a failure limit was exceeded earlier (the latch).
+Azure Fleet Manager publishes the states and most of the rules (update runs, "Understand update run states").
 """
 
 from __future__ import annotations
@@ -96,9 +94,9 @@ RUN_TABLE: Table[RunFacts] = (
 
 @dataclass(frozen=True, kw_only=True)
 class GroupStatus:
-    """``message`` is the summary error of a Failed group, what a Pending one waits for, else empty. ``failure_count``
-    are its failed members. ``started`` is the first dispatch of one of its members, None without any, ``completed`` the
-    last end of its members and gates once it is Completed, Skipped or Failed, else None."""
+    """``message`` is why a group is Failed, or what a Pending one waits for, else empty. ``started`` is the first
+    dispatch of one of its members, ``completed`` the last end of its members and gates once it is Completed, Skipped or
+    Failed; None without such."""
 
     state: str = NOT_STARTED
     failure_count: int = 0
@@ -109,8 +107,8 @@ class GroupStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class StageStatus:
-    """As of a group, but that its end is also that of its wait, and a Running stage says too what its own gates and
-    wait wait for; ``groups`` in the order of the rows."""
+    """As of a group, but that the end of its wait counts too, and a Running stage says what its own gates and wait wait
+    for; ``groups`` in the order of the rows."""
 
     state: str = NOT_STARTED
     failure_count: int = 0
@@ -123,8 +121,8 @@ class StageStatus:
 @dataclass(frozen=True, kw_only=True)
 class RunStatus:
     """``outcome`` (Succeeded, CompletedWithFailures, CompletedWithSkips) is empty until the run is Completed or
-    Skipped, the final states; a Failed run can start again. ``failure_count`` are the failed members of all stages,
-    ``message`` as of ``summary.of_run``; ``stages`` in the order of the rows."""
+    Skipped, the final states. ``failure_count`` are failed members, ``message`` as of ``summary.of_run``; ``stages`` in
+    the order of the rows."""
 
     state: str = NOT_STARTED
     failure_count: int = 0
@@ -143,8 +141,7 @@ class StageLook:
 
 
 def row_of(table: Table[F], facts: F) -> tuple[str, str]:
-    """Label (``G1``) and state of the first row of a table of states that holds; the last row of each table always
-    does."""
+    """Label (``G1``) and state of the first row of a table of states that holds; the last row always does."""
     for letter, holds, state in table:
         if holds(facts):
             return letter, state
@@ -152,8 +149,7 @@ def row_of(table: Table[F], facts: F) -> tuple[str, str]:
 
 
 def stage_look(stage: StageRow, run: RunState) -> StageLook:
-    """The stage with all that follows from its rows, in a time linear in its members. Of ``run`` only phase and stop
-    are read."""
+    """The stage with all that follows from its rows. Of ``run`` only phase and stop are read."""
     counts = [tally(group.members) for group in stage.groups]
     breached = stage_over_limit(stage, [count.failed for count in counts])
     groups = tuple(
@@ -172,7 +168,7 @@ def run_state(run: RunState, looks: t.Sequence[StageLook]) -> str:
 
 
 def derive(run: RunState) -> RunStatus:
-    """All states, counts, messages and times of an update run, its stages and groups, linear in its members."""
+    """All states, counts, messages and times of an update run, its stages and groups."""
     looks = [stage_look(stage, run) for stage in run.stages]
     state = run_state(run, looks)
     stages = tuple(_stage(stage, one) for stage, one in zip(run.stages, looks, strict=True))

@@ -1,12 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A strategy laid over the members of a fleet: whom an update run takes by its ``spec.members``, who is in which group
-(``overlapping-groups``, ``uncovered-members``, ``empty-group``), with limits and percentages as numbers
+"""An update strategy laid over the members of a fleet: whom an update run takes by its ``spec.members``, who is in
+which group (``overlapping-groups``, ``uncovered-members``, ``empty-group``), with limits and percentages as numbers
 (``concurrency-cut``, ``group-limit-stricter``), and the ids of gates.
 
 Rules are those of Azure Fleet Manager's update strategies: groups take members by their group name or by labels, a
-stage's selector filters before, a stage with a selector alone has one group. Numbers are settled once, here.
+stage's selector filters before, a stage without groups has one of all that are left.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ NAMED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A member of the fleet, as far as strategies look at it: its update group (empty: it has none) and its labels
-    (None: they are not known, and no selector takes it, whatever that asks for)."""
+    """A member of the fleet, as far as strategies look at it: its update group (empty: none) and its labels (None: they
+    are not known, and no selector takes it, whatever that asks for)."""
 
     name: str
     group: str = ""
@@ -58,9 +58,8 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """``uncovered`` are members that no group takes, in the order of the candidates: they are not updated. ``warnings``
-    tell of them too: codes are ``uncovered-members``, ``empty-group``, ``concurrency-cut`` and
-    ``group-limit-stricter``."""
+    """The rows of a new run. ``uncovered`` are members that no group takes: they are not updated. ``warnings`` have the
+    codes ``uncovered-members``, ``empty-group``, ``concurrency-cut`` and ``group-limit-stricter``."""
 
     stages: tuple[StageRow, ...]
     uncovered: tuple[str, ...] = ()
@@ -86,12 +85,12 @@ def candidates_of_run(candidates: t.Sequence[Candidate], members: t.Collection[s
 
 def resolve(strategy: UpdateRunStrategy | None, candidates: t.Sequence[Candidate], uid: str) -> Resolved:
     """The rows of a new run, as the strategy groups its members, which keep the order of ``candidates``, with limits as
-    numbers: slots round down, 1 at least (a group without members has 0) and ``MAX_CONCURRENCY`` at most, failures up.
-    None: all of them, one after another, in one stage and group ``default``, and no failure is allowed. Groups stay
-    though they have no members.
+    numbers: percentages of slots round down, of failures up; slots are 1 at least (a group without members, which
+    stays, has 0) and ``MAX_CONCURRENCY`` at most. Strategy None: all of them, one after another, in one stage and group
+    ``default``, and no failure is allowed.
 
-    ``uid`` of the run makes the ids of its gates, the same each time. FleetError with all problems at once:
-    ``overlapping-groups`` (a member that two groups take), ``invalid-label-selector``, ``invalid-count-or-percentage``.
+    ``uid`` of the run makes the ids of its gates. FleetError with all problems at once: ``overlapping-groups`` (a
+    member that two groups take), ``invalid-label-selector``, ``invalid-count-or-percentage``.
     """
     if strategy is None:
         return _one_by_one(candidates)

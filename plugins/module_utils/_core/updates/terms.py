@@ -4,9 +4,8 @@
 """What an approval of an update run has to be (``allow_self_approval``, ``verified_approvals``, ``approval_expires``):
 the terms that a conductor gives, those that its run keeps in its annotations, and the stricter of both.
 
-A run keeps the strictest terms that it was begun or carried on with, so that nobody who carries it on with fewer words
-has approvals count that did not count before. They stand among the metadata, where a writer of the status, or an
-approver, does not reach.
+A run keeps the strictest terms that it was begun or carried on with, so that whoever carries it on with fewer words has
+no approvals count that did not before. They stand among the metadata, where a writer of the status does not reach.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def stricter(one: Terms, other: Terms) -> Terms:
 
 
 def kept_terms(annotations: Annotations) -> Terms:
-    """The terms that a run keeps, by its annotations; without one nothing is asked. What cannot be read is the
+    """The terms that a run keeps, by its annotations. What is missing asks nothing, what cannot be read is the
     strictest: no self-approval, verified, an expiry of no time at all."""
     seconds = annotations.get(EXPIRES)
     readable = seconds is not None and _SECONDS.fullmatch(seconds)
@@ -62,7 +61,7 @@ def kept_terms(annotations: Annotations) -> Terms:
 
 
 def terms_to_keep(annotations: Annotations, given: Terms) -> dict[str, str]:
-    """The annotations, to be set beside these, by which a run keeps the ``given`` terms, too; empty where it does so
+    """The annotations to be set beside these, by which a run keeps the ``given`` terms, too; empty where it does so
     already."""
     kept, wanted = as_annotations(kept_terms(annotations)), as_annotations(stricter(kept_terms(annotations), given))
     return {name: value for name, value in wanted.items() if kept.get(name) != value}
@@ -79,8 +78,8 @@ def as_annotations(terms: Terms) -> dict[str, str]:
 
 
 def kept_words(annotations: Annotations, given: Terms) -> str:
-    """What a run keeps that was not given, as options in a sentence: ``approvals are judged by the terms that the run
-    keeps: allow_self_approval=false``; empty where the ``given`` terms are as strict."""
+    """What a run keeps that is stricter than the ``given`` terms, as options in a sentence: ``approvals are judged by
+    the terms that the run keeps: allow_self_approval=false``; empty where nothing is."""
     kept = as_annotations(stricter(kept_terms(annotations), given))
     mine = as_annotations(given)
     words = [f"{_OPTIONS[name]}={value}" for name, value in kept.items() if mine.get(name) != value]

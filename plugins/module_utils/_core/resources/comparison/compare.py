@@ -5,8 +5,8 @@
 item by item, quantities by value, fields that servers leave out or default; and what others have added to the object.
 
 Only fields that the manifest names count (KubeFleet's PartialComparison), and the server is not asked for a dry run; in
-a full comparison (FullComparison) those count too that only the live object has, the server's defaults among them.
-Lists are compared item by item as the live object's managedFields tell them apart, else by ``name``, else by position.
+a full comparison those count too that only the live object has, the server's defaults among them. Lists are compared as
+the live object's managedFields tell their items apart, else by ``name``, else by position.
 """
 
 from __future__ import annotations
@@ -112,10 +112,8 @@ RESERVED_DOMAINS = ("kubernetes.io/", "k8s.io/", "kubernetes-fleet.io/", "gitops
 
 @dataclass(frozen=True)
 class FieldDiff:
-    """One difference; ``live`` is None where the field is absent, ``desired`` where only the live object has it.
-
-    Values and annotations of Secrets are replaced by their lengths.
-    """
+    """One difference; ``live`` is None where the field is absent, ``desired`` where only the live object has it. Values
+    and annotations of Secrets are replaced by their lengths."""
 
     path: str
     desired: t.Any
@@ -171,20 +169,19 @@ def differences(
     desired: Manifest, live: Manifest, limit: int = MAX_DIFFS, *, full: bool = False
 ) -> tuple[FieldDiff, ...]:
     """At most ``limit`` differences in the order of the manifest, those in metadata after the others; identity and
-    status are not compared, a null in ``desired`` says nothing, and neither does a missing field that servers leave out
-    when it is empty. Quantities are compared by value, base64 without line ends. ``live`` has passed
-    ``check_managed_fields``.
+    status are not compared, a null in ``desired`` says nothing, nor does a missing field that servers leave out when it
+    is empty. Quantities are compared by value, base64 without line ends. ``live`` has passed ``check_managed_fields``.
 
-    ``full`` adds what the manifest does not name, top-level fields last, but for finalizers and for labels and
-    annotations of Kubernetes and of the fleet.
+    ``full`` adds what the manifest does not name, but for finalizers and for labels and annotations of Kubernetes and
+    of the fleet.
     """
     return tuple(islice((pair.diff() for pair in _all(desired, live, full)), limit))
 
 
 def added_by_others(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, ...]:
-    """What others than ``manager`` have put into the object beside what the manifest names, as far as a full comparison
-    (``differences``) looks, and in its order; at most MAX_DIFFS. What nobody owns is a server's default, and no
-    addition; nor is what is in a list or map that differs as a whole. ``live`` has passed ``check_managed_fields``."""
+    """What others than ``manager`` have put into the object beside what the manifest names, as of a full comparison
+    (``differences``); at most MAX_DIFFS. What nobody owns is a server's default, and no addition; nor is what is in a
+    list or map that differs as a whole. ``live`` has passed ``check_managed_fields``."""
     found = []
     for pair in _all(desired, live, full=True):
         others = tuple(dict.fromkeys(name for name in pair.names if name != manager))

@@ -58,16 +58,16 @@ def may_be_shown(key: str, value: t.Any) -> bool:
 
 
 def is_masked(key: str, desired: Manifest, live: Manifest) -> bool:
-    """Whether a field beside ``metadata`` is shown by the lengths of its values alone: in a Secret, whatever the field
-    is called, unless it ``may_be_shown`` in both, or in the one that has it; ``desired`` tells the kind."""
+    """Whether a field beside ``metadata`` is shown by the lengths of its values alone: in a Secret (``desired`` tells
+    the kind), unless it ``may_be_shown`` in both, or in the one that has it."""
     found = [each[key] for each in (desired, live) if each.get(key) is not None]
     return is_secret(desired) and not all(may_be_shown(key, each) for each in found)
 
 
 def shown(value: t.Any, masked: bool) -> t.Any:
     """A value as drift and differences show it: None where it is ``ABSENT`` or null. If ``masked`` only the lengths of
-    what is in it (``_length``), under the same keys down to 32 levels; else texts are cut after 65,536 characters,
-    structures after 32 levels and about 5,000 values."""
+    what is in it, under the same keys down to 32 levels; else texts are cut after 65,536 characters, structures after
+    32 levels and about 5,000 values."""
     if isinstance(value, Absent):
         return None
     if not masked or value is None:

@@ -2,11 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Fields that a server-side apply gives up: ours until now, and not named by the manifest any more; and what the server
-does with them (removed, set to its default, kept for another manager).
-
-A field that nobody else owns is removed by the server, which may set its default in place of it; one that another
-manager owns, too, stays as it is.
-"""
+does with them (removed, set to its default, kept for another manager)."""
 
 from __future__ import annotations
 
@@ -50,7 +46,7 @@ REMOVED = "is removed, or set to the server's default"
 
 @dataclass(frozen=True)
 class GivenUp:
-    """One field with its ``live`` value, masked in Secrets; ``managers`` are those who own it, too."""
+    """One field with its ``live`` value, masked in Secrets; ``managers`` are others who own it, too."""
 
     path: str
     live: t.Any
@@ -80,8 +76,8 @@ class _Field:
 
 def given_up(desired: Manifest, live: Manifest, manager: str) -> tuple[GivenUp, ...]:
     """Fields of ``live`` that ``manager`` (operation Apply) owns and ``desired`` does not name (or names as null), in
-    the order of the manager's fields, those of metadata last. What is not on ``live`` any more is left out. Empty where
-    the manager never applied. ``live`` has passed ``check_managed_fields``."""
+    the order of the manager's fields, those of metadata last. Empty where the manager never applied. ``live`` has
+    passed ``check_managed_fields``."""
     ours, others = owners(live, manager)
     if ours is None:
         return ()

@@ -52,10 +52,10 @@ _KEYS = re.compile(rf"\[({_ONE}(?:,{_ONE})*)\]")
 
 
 def ignored_paths(manifest: Manifest) -> tuple[Path, ...]:
-    """The paths that the manifest's annotation ``gitops.fleet/ignore`` names, none without it, in its order, one that
-    stands twice too; an empty path, of ``*`` alone, is the whole object. In ConfigMaps and Secrets, whose entries have
-    no fields, ``.data.tls.crt`` is the entry ``tls.crt``, and ``.stringData`` is ``.data``. ValueError if the
-    annotation names nothing, cannot be read, or may not be ignored."""
+    """The paths that the manifest's annotation ``gitops.fleet/ignore`` names, in its order; an empty path, of ``*``
+    alone, is the whole object. In ConfigMaps and Secrets, whose entries have no fields, ``.data.tls.crt`` is the entry
+    ``tls.crt``, and ``.stringData`` is ``.data``. ValueError if the annotation names nothing, cannot be read, or names
+    what may not be ignored."""
     text = annotations_of(manifest).get(IGNORE)
     if text is None:
         return ()
@@ -88,8 +88,7 @@ def _of_entries(path: Path) -> Path:
 
 
 def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Problem]:
-    """A Problem ``bad-ignore`` for each of the objects, in their order, whose annotation ``gitops.fleet/ignore`` is
-    refused by ``ignored_paths``."""
+    """A Problem ``bad-ignore`` for each of the objects whose annotation ``ignored_paths`` refuses, in their order."""
     for each, manifest in chosen:
         try:
             ignored_paths(manifest)
@@ -99,8 +98,8 @@ def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Pro
 
 def without_left_alone(manifest: Manifest, live: Manifest | None, manager: str) -> Manifest:
     """The manifest without what ``gitops.fleet/ignore`` leaves to others, as ``manager`` applies it over ``live``, and
-    as drift is judged; as it is, where nothing is live or ignored. ValueError as of ``ignored_paths``, but where
-    nothing is live. ``live`` has passed ``check_managed_fields``."""
+    as drift is judged; as it is, where nothing is live. ValueError as of ``ignored_paths``, if something is live.
+    ``live`` has passed ``check_managed_fields``."""
     paths = ignored_paths(manifest) if live is not None else ()
     if live is None or not paths:
         return manifest
@@ -125,9 +124,9 @@ def as_live(manifest: Manifest, live: Manifest, paths: t.Iterable[Path]) -> Mani
 
 
 def as_compared(manifest: Manifest, live: Manifest) -> Manifest:
-    """The manifest as it is compared with an object that is not ours: what is ignored is taken from ``live`` as by
-    ``as_live``, and the annotation itself is left out; as it is without one. ValueError as of ``ignored_paths``.
-    ``live`` has passed ``check_managed_fields``."""
+    """The manifest as it is compared with an object that is not ours: what is ignored is taken from ``live``
+    (``as_live``), and the annotation itself is left out. ValueError as of ``ignored_paths``. ``live`` has passed
+    ``check_managed_fields``."""
     paths = ignored_paths(manifest)
     if not paths:
         return manifest

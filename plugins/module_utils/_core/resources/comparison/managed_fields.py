@@ -43,8 +43,8 @@ class Owner:
 
 
 def check_managed_fields(live: Manifest) -> None:
-    """ValueError if ``metadata.managedFields`` are not what an API server writes, or more than ``DEEPEST`` deep;
-    everything below relies on it."""
+    """ValueError if ``metadata.managedFields`` are not what an API server writes, or more than ``DEEPEST`` deep; all
+    that reads them relies on it."""
     for entry in rows(metadata_of(live), "managedFields"):
         if not _is_tree(mapping(entry, "fieldsV1"), DEEPEST):
             raise ValueError("managedFields hold no tree of fields")
@@ -71,9 +71,8 @@ def owners(live: Manifest, manager: str) -> tuple[Node | None, tuple[Owner, ...]
     """The tree that ``manager`` owns by Apply, several entries united (None without any), and those of everybody else
     in the order of ``managedFields``.
 
-    The same name by Update is somebody else, called ``<name> (Update)``: whoever used it did not apply, and an apply
-    does not give it up. So is one that applied to a subresource, called ``<name> (Apply)``. ``live`` has passed
-    ``check_managed_fields``.
+    The same name by Update is somebody else, called ``<name> (Update)``, for an apply does not give its fields up; so
+    is one that applied to a subresource, called ``<name> (Apply)``. ``live`` has passed ``check_managed_fields``.
     """
     ours: Node | None = None
     others: list[Owner] = []
@@ -93,8 +92,8 @@ def has_children(node: Node) -> bool:
 
 
 def list_style(nodes: t.Iterable[Node]) -> str:
-    """How the items of a list are told apart, judged from what its owners own, of which the first that tells counts:
-    KEYED, SET or INDEXED, or ATOMIC where no node tells."""
+    """How the items of a list are told apart, by what its owners own, of which the first that tells counts: KEYED, SET
+    or INDEXED, or ATOMIC where no node tells."""
     for node in nodes:
         for key in node:
             if key[:2] in (KEYED, SET, INDEXED):
@@ -103,8 +102,8 @@ def list_style(nodes: t.Iterable[Node]) -> str:
 
 
 def keys_of(nodes: t.Iterable[Node]) -> list[tuple[str, Keys]]:
-    """All (name in the tree, key fields) of a keyed list, each once, in the order of the nodes given; those with other
-    sets of key fields than the first MOST_FORMS are left out."""
+    """All (name in the tree, key fields) of a keyed list, each once; those with other sets of key fields than the first
+    MOST_FORMS are left out."""
     found: list[tuple[str, Keys]] = []
     forms: set[_Names] = set()
     for name in dict.fromkeys(key for node in nodes for key in node if key.startswith(KEYED)):
@@ -120,9 +119,9 @@ def match_items(items: t.Sequence[t.Any], keys: t.Sequence[tuple[str, Keys]]) ->
     """For each item of a keyed list its (name in the tree, key fields); where it is in no tree an empty name, with
     those key fields that it has.
 
-    A key field that the item leaves out matches, because the server fills it in; but an item that names all key fields
-    comes first, and several that name the same all match. A ``protocol`` that is left out beside protocols of ports is
-    TCP, and no UDP or SCTP.
+    A key field that the item leaves out matches, because the server fills it in; but an item that names all comes
+    first, and several that name the same all match. A ``protocol`` that is left out beside protocols of ports is TCP,
+    and no UDP or SCTP.
     """
     known = _KnownKeys.of(keys)
     found: dict[int, int] = {}
@@ -151,7 +150,8 @@ class LiveItems:
     _found: dict[_Names, dict[t.Hashable, t.Any]] = field(default_factory=dict)
 
     def having(self, keys: Keys) -> t.Any:
-        """The first item with all these key fields; ABSENT if there is none, or no key field is given."""
+        """The first item that has all these key fields with these values; ABSENT if there is none, or no key field is
+        given."""
         if not isinstance(self.items, list) or not keys:
             return ABSENT
         names = frozenset(keys)
@@ -171,7 +171,7 @@ def json_word(value: t.Any) -> t.Hashable:
 
 
 def json_words(values: t.Any) -> set[t.Hashable]:
-    """Each ``json_word`` in a list; none for what is no list."""
+    """The ``json_word`` of each value in a list; none for what is no list."""
     return set(map(json_word, values)) if isinstance(values, list) else set()
 
 

@@ -5,7 +5,7 @@
 own any more, looked up from map to key and list to item, and the managers that own them now.
 
 Whoever changes a field by an update, or applies it with force, takes it away from its former owners; that is how
-Kubernetes' server-side apply records a change. A field that we still own has the value that we applied last.
+Kubernetes' server-side apply records a change. A field that we still own counts as what we applied last.
 """
 
 from __future__ import annotations
@@ -49,12 +49,9 @@ OWNABLE_METADATA = ("labels", "annotations", "finalizers")
 @dataclass(frozen=True)
 class FieldDrift:
     """One field that was taken over or removed, or that others added. ``managers`` own it now; none means that it was
-    removed, or that nobody owns it.
-
-    ``live`` is None where the field is gone, ``desired`` where it was added. Values and annotations of Secrets are
-    replaced by their lengths. ``live`` may equal ``desired``: then the field was changed and changed back by others,
-    and is still theirs.
-    """
+    removed, or that nobody owns it. ``live`` is None where the field is gone, ``desired`` where it was added; of
+    Secrets values and annotations are replaced by their lengths. Both may be equal: then others changed the field and
+    changed it back, and it is still theirs."""
 
     path: str
     desired: t.Any
@@ -116,7 +113,7 @@ def drift(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, 
     those of metadata last.
 
     Nulls in ``desired`` count as owned, and so do empty containers, unless somebody else owns the whole and has filled
-    it (an empty ``podSelector`` that was narrowed). An object that ``manager`` never applied drifts in all others.
+    it (an empty ``podSelector`` that was narrowed). All other fields of an object that ``manager`` never applied drift.
     ``live`` must carry ``metadata.managedFields`` that have passed ``check_managed_fields``.
     """
     ours, others = owners(live, manager)

@@ -50,22 +50,17 @@ class Acting:
         return any(VARIABLE_START in repr(patch.value) for patch in patches)
 
     def rule(self, number: int) -> t.Any:
-        """The rule of the override at that place, from 0, an ``OverrideRule``, whether it acts or not; IndexError
-        behind the last."""
+        """The rule of the override at that place, from 0, whether it acts or not; IndexError behind the last."""
         return self.override.spec.policy.override_rules[number]
 
 
 def attached(
     overrides: t.Iterable[Override], placement: ClusterResourcePlacement, objects: t.Iterable[ObjectId]
 ) -> tuple[Override, ...]:
-    """The overrides that concern a placement, in order of precedence, the strongest last; one that is given twice stays
-    twice.
-
-    They belong to this placement or to none, and name at least one of its ``objects`` (those inside its envelopes
-    included), or the namespace of one. All ClusterResourceOverrides come by name before all ResourceOverrides by
-    namespace and name. (KubeFleet sorts their snapshots, whose names end in an index: given those, the order is its
-    own.)
-    """
+    """The overrides that concern a placement, in order of precedence, the strongest last: all ClusterResourceOverrides
+    by name, then all ResourceOverrides by namespace and name (KubeFleet sorts by the names of their snapshots, which
+    end in an index). They belong to this placement or to none, and name at least one of its ``objects`` (those inside
+    its envelopes included), or the namespace of one."""
     named = {place for each in objects for place in _places(each)}
     return tuple(
         override
@@ -76,7 +71,7 @@ def attached(
 
 def acts_on(rule: OverrideRule, cluster: MemberCluster) -> bool:
     """Whether the rule acts on the cluster: on none without a selector, on all without terms, else where one of the
-    terms matches its labels; a term without a label selector matches none."""
+    terms matches its labels (one without a label selector matches none)."""
     if rule.cluster_selector is None:
         return False
     terms = rule.cluster_selector.cluster_selector_terms
@@ -102,9 +97,8 @@ def overridden(
 
     ``overrides`` are the attached ones, in any order; those that do not reach the object (``reaches``) are passed over.
     Delete ends its own override; later ones then have nothing to patch, but problems of their variables count.
-    ``upstream`` fills variables into the text of a value before it is read as JSON, else into the texts inside it. The
-    first rule that fails ends it, with problems ``override-failed`` or those of ``filled``. FleetError as of
-    ``identify`` and ``patched``.
+    ``upstream`` as of ``filled``. The first rule that fails ends it, with problems ``override-failed`` or those of
+    ``filled``. FleetError as of ``identify`` and ``patched``.
     """
     each = identify(manifest)
     places = _places(each)

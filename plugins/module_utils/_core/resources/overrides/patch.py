@@ -62,9 +62,8 @@ def filled(value: t.Any, cluster: str, labels: Labels, *, upstream: bool = False
     closed takes the rest of the text along.
 
     ``upstream`` replaces in the JSON text before it is read: the value is None if anything is wrong, and
-    ``override-value-broken`` if it is no JSON any more. Else it happens inside each text, keys of maps included, so
-    that no label can change the structure; of keys that become equal the last stays. What only looks like a variable
-    stays as it is.
+    ``override-value-broken`` if it is no JSON any more. Else it happens inside each text, keys of maps too, so that no
+    label can change the structure; of keys that become equal the last stays.
     """
     wrong: list[Wrong] = []
     if not upstream:

@@ -2,11 +2,11 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Auto-upgrade profiles: which runs they make and start now, by the state of the fleet and not by the news of a release
-(``UpToDate``, ``RunExists``, ``VersionUnknown``, ``Disabled``), and whom earlier runs have taken up; names of runs,
-status of the profile (``lastTriggerStatus``).
+(``UpToDate``, ``RunExists``, ``VersionUnknown``, ``Disabled``); names of runs, status of the profile
+(``lastTriggerStatus``).
 
-What Azure Fleet does once, when a release appears, is here asked again each time: as long as a member is behind and no
-run for that goal has taken it up, there is a run to make. So a profile that was disabled, or made late, catches up.
+What Azure Fleet does once, when a release appears, is here asked again each time, so that a profile that was disabled,
+or made late, catches up.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _NUMBER = re.compile(r"-([1-9][0-9]*)$")
 class Reason:
     """Why there is no run, or why a member is not moved by it; ``member`` is empty for a reason of the whole profile.
     ``code`` is ``Disabled``, ``UpToDate``, ``RunExists``, ``NoSuchRelease``, ``VersionUnknown``, that of a skip
-    (``MinorGap``, ``OutOfSupport``, ``ImageMissingForPool``), or of an error on the way."""
+    (``MinorGap``, ``OutOfSupport``, ``ImageMissingForPool``), or of an error."""
 
     code: str
     message: str
@@ -95,12 +95,10 @@ class Reason:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What a profile comes to. ``target`` is None where none was found, or none was looked for. ``run`` is to be
-    created unless it is there, and started if ``start``; ``existing`` is there already, and left as it is.
-
-    ``behind`` are the members that the run is for, or that are behind where there is none; ``reasons`` tell of the
-    others, and why there is no run.
-    """
+    """What a profile comes to. ``target`` is None where none was found or looked for. ``run`` is to be created unless
+    it is there, and started if ``start``; ``existing`` is there already, and left as it is. ``behind`` are the members
+    that are behind, those of a new ``run`` alone where one is to be made; ``reasons`` tell of others, and why there is
+    no run."""
 
     profile: str
     target: UpgradeTarget | None = None
@@ -119,9 +117,8 @@ def evaluate(
     now: datetime,
 ) -> Evaluation:
     """The run to create and start now, or why there is none; a disabled profile makes none. One that was made and whose
-    start did not come about is given again. ``known`` is what catalogues say, ``members`` are those that its strategy
-    takes, ``runs`` all that are recorded; none of them is touched, nothing is written. A FleetError of ``goal`` is the
-    reason ``NoSuchRelease``, its ValueError is raised."""
+    start did not come about is given again. ``members`` are those that the profile's strategy takes, ``runs`` all that
+    are recorded. A FleetError of ``goal`` becomes the reason ``NoSuchRelease``, its ValueError is raised."""
     if profile.spec.disabled:
         return Evaluation(profile=profile.name, reasons=(Reason(DISABLED, "the profile is disabled"),))
     return _evaluated(profile, known, members, runs, now, start=True)
@@ -135,15 +132,14 @@ def run_for_review(
     now: datetime,
 ) -> Evaluation:
     """The run to create for review, not started; the name of the latest that exists if there is one, finished or not;
-    or why there is none. Disabled profiles do it too. ``members`` and ``runs`` as of ``evaluate``, errors of ``goal``
-    too; nothing is written."""
+    or why there is none. Disabled profiles do it too. Parameters and errors as of ``evaluate``."""
     return _evaluated(profile, known, members, runs, now, start=False)
 
 
 def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
-    """The name of the run that a profile makes for a goal, cut to fit 50 characters: the same for the same goal, out of
-    the profile (long names that are cut may come to the same), the version, and a digest of all that the run will do.
-    Images count where they are the goal: with a version a newer one makes no other run."""
+    """The name of the run that a profile makes for a goal, in 50 characters at most: the same for the same goal, out of
+    the profile (long names that are cut may come to the same), the version, and a digest of goal and strategy. Images
+    count where they are the goal: beside a version newer ones make no other run."""
     images = {} if target.version else dict(target.images)
     upgrade = [profile.spec.update_strategy_id, target.type, target.version, target.selection, images]
     upgrade += ["longTermSupport"] if target.long_term_support else []
@@ -154,8 +150,8 @@ def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
 
 def status_after(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> AutoUpgradeProfileStatus:
     """The status to record after an evaluation was carried out: failed for the first reason that is a failure, or else
-    succeeded if there is a run to make or start; both at ``now``, a failure without versions. Without either only the
-    message is new, and what was triggered last stays."""
+    succeeded if there is a run to make or start. Without either only the message is new, and what was triggered last
+    stays."""
     told = listed([_told(each) for each in found.reasons], _TOLD, "; ")
     versions: tuple[str, ...] = ()
     failed = next((each for each in found.reasons if each.code not in _NOT_FAILED), None)
@@ -175,9 +171,9 @@ def status_after(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) 
 
 
 def reason_to_mend(found: Evaluation) -> Reason | None:
-    """The first reason why the profile's run is not made or not started that is for people to mend, such as an error on
-    the way. None without one, as where no run is wanted or members are left out, and for what passes by itself
-    (``NoSuchRelease``, ``lease-held``, ``lease-lost``, ``member-busy``, ``conflict``)."""
+    """The first reason why the profile's run is not made or not started that is for people to mend. None without one,
+    as where no run is wanted or members are left out, and for what passes by itself (a release that is not out yet,
+    other runners)."""
     return next((each for each in found.reasons if each.code not in (*_NOT_FAILED, *_PASSES)), None)
 
 

@@ -4,8 +4,8 @@
 """What an auto-upgrade profile aims at now: the version or the images that its channel comes to (Stable, Rapid,
 NodeImage, SecurityPatch, TargetKubernetesVersion; Azure Fleet), or ``no-such-release``, ``unknown-channel``.
 
-Only generally available versions and released images count. One goal holds for all members of a run, so with several
-platforms a version counts that each of them has.
+Only generally available versions and released images count. One goal holds for all members of a run, so that a version
+counts which each platform has that a catalogue describes.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def goal(
     channels: Mapping[str, Channel] = CHANNELS,
 ) -> UpgradeTarget:
     """The target that runs of the profile get at ``now``, with the images of a Consistent one as they would be fixed
-    now; that of a channel of images may name no image. ``members`` are those that it has to fit; ``channels`` are the
-    channels that there are, by name. SecurityPatch goes by Custom, whatever the profile says of images.
+    now; that of a channel of images may name no image. ``members`` are those that it has to fit. SecurityPatch goes by
+    Custom, whatever the profile says of images.
 
-    FleetError ``no-such-release`` if no version comes of the channel, ``unknown-channel`` for one that is not in the
-    table. ValueError where the channel takes the target version of ``spec``, and that is none.
+    FleetError ``no-such-release`` if no version comes of the channel, ``unknown-channel`` for one that is not among
+    ``channels``. ValueError where the channel takes the target version of ``spec``, and that is none.
     """
     channel = channels.get(spec.channel)
     if channel is None:

@@ -1,10 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""For a fleet whose members have different minors (``MinorGap``, ``OutOfSupport``): the update runs by hand that bring
-them level, one minor after another, before an auto-upgrade profile can take them.
+"""Update runs by hand that bring the members of a fleet with different minors (``MinorGap``, ``OutOfSupport``) level,
+one minor after another, before an auto-upgrade profile can take them.
 
-A channel moves no member over two minors at once. After these runs, in their order, it keeps all of them level.
+A channel moves no member over two minors at once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The digest of an update run, a hash over what it will do, so that what was approved is what is carried out: what of
-spec and sequence it covers, and its forms; that of its strategy."""
+"""The digest of an update run, a hash over what it will do, so that what was approved is what is carried out; that of
+its strategy."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ FORM = "2"
 def run_digest(
     spec: UpdateRunSpec, stages: t.Sequence[StageRow], fixed: NodeImageSelectionStatus | None = None, form: str = FORM
 ) -> str:
-    """``sha256:`` and the hash over target, kind of upgrade, node images, how pools are upgraded, whether long-term
-    support is asked for, whether several minors are gone one by one, the profile that made the run, which has members
-    left out that would fail without one, and the sequence with its members. ``fixed`` are images that were chosen for
-    the run: those of selection Consistent count, for they follow from catalogues and not from the spec. An empty
-    ``form`` is the first one; runs without a profile have the same digest in both.
+    """``sha256:`` and the hash over target, kind of upgrade, node images, how pools are upgraded, long-term support,
+    whether several minors are gone one by one, the profile that made the run (such a run leaves members out that would
+    fail in others), and the sequence: names of stages and groups, limits, gates, waits and members. ``fixed`` are
+    images that were chosen for the run: those of selection Consistent count, for they follow from catalogues and not
+    from the spec. An empty ``form`` is the first one, which leaves the profile out.
 
-    Covered of the sequence: stages and groups by name in order, their limits, gates and waits, and each group's members
-    in order. Not covered: states, times, ids, the names of strategy and run, which run it repeats, what is done about
-    conflicts, and how long a member that does not answer is waited for.
+    Not covered: states, times, ids, the names of strategy and run, which run it repeats, what is done about conflicts,
+    and how long a member that does not answer is waited for.
     """
     update = spec.managed_cluster_update
     images = update.node_image_selection
@@ -57,7 +56,7 @@ def run_digest(
 
 
 def strategy_digest(strategy: UpdateRunStrategy | None) -> str:
-    """``sha256:`` and the hash over all of an update strategy, its selectors included; empty for None."""
+    """``sha256:`` and the hash over all of an update strategy; empty for None."""
     return "sha256:" + digest_of(encode(strategy)) if strategy else ""
 
 

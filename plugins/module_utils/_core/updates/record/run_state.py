@@ -1,8 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""From the status of an ``UpdateRun`` to the rows that decisions work on, and back, for stages, groups, members, gates
-and waits."""
+"""The status of an update run (``UpdateRun``) read as the rows that decisions work on, and written back from these."""
 
 from __future__ import annotations
 
@@ -44,8 +43,8 @@ Ids = t.Mapping[str, str]
 
 
 def run_of(run: UpdateRun) -> RunState:
-    """What is stored of the update run in its status, as rows; nothing is judged. States of groups, stages and the run,
-    and all messages but those of members, are not looked at: they are derived anew."""
+    """What is stored of the update run, as rows; nothing is judged. States of groups, stages and the run, and all
+    messages but those of members, are left out: they are derived anew."""
     status = run.status
     return RunState(
         name=run.name,
@@ -60,11 +59,11 @@ def run_of(run: UpdateRun) -> RunState:
 
 
 def status_of(state: RunState, status: RunStatus, before: UpdateRunStatus) -> UpdateRunStatus:
-    """The status to store: rows and what is derived of them (states, messages, counts, progress, outcome); all that
-    neither knows, such as conditions and images, stays as it was ``before``.
+    """The status to store: rows and what is derived of them, in place of what stood ``before``; all that neither knows,
+    such as conditions and images, stays.
 
-    ``status`` is that of these very rows (``status.derive``); ValueError if their numbers differ. It may be larger than
-    an API server takes: see ``trimmed``.
+    ``status`` is that of these very rows (``status.derive``); ValueError if their numbers differ. The result may be
+    larger than an API server takes: see ``trimmed``.
     """
     ids = _resource_ids(before)
     return replace(

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lines for people about a group, a stage or an update run: how far it is (``3/7 completed``), why it failed, what it
-waits for, who completed, approved or refused a gate; a message in one line, the version of a member before and
+"""Lines for people about an update run, its stages and groups: how far it is (``3/7 completed``), why it failed, what
+it waits for, who completed, approved or refused a gate; a message in one line, the version of a member before and
 after."""
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _TELLING = re.compile(r"\b(error|fatal|failed)\b(?!=)", re.IGNORECASE)
 
 def in_one_line(message: str, name: str = "") -> str:
     """One line for people of a message that ends with the output of an upgrade: its first, and, if more follow, behind
-    ``: `` the last of these that tells of an error, or the very last if none does; empty for an empty message. A
-    ``name`` that it begins with is left out, for those who say before it of whom it is."""
+    ``: `` the last of these that tells of an error, or the very last if none does. A ``name: `` that it begins with is
+    left out. Empty for an empty message."""
     message = message.removeprefix(f"{name}: ") if name else message
     first, *tail = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     telling = [line for line in tail if _TELLING.search(line)] or tail
@@ -43,9 +43,9 @@ def in_one_line(message: str, name: str = "") -> str:
 
 
 def versions_in_words(member: MemberRow) -> str:
-    """The member's version before and after its upgrade and the images that its nodes had then, such as ``1.35.4 ->
-    1.36.3, images Ubuntu-12``, with its state unless it is Completed; one version where it stayed, ``?`` for one that
-    is not known. Empty where nothing of it is."""
+    """The member's version before and after its upgrade and the images of its nodes then, such as ``1.35.4 -> 1.36.3,
+    images Ubuntu-12``, with its state unless it is Completed; one version where it stayed, ``?`` where one of the two
+    is not known. Empty where nothing is known."""
     before, after = member.version_before, member.version_after
     if not (before or after or member.node_images):
         return ""
@@ -55,14 +55,14 @@ def versions_in_words(member: MemberRow) -> str:
 
 
 def named_failures(names: t.Sequence[str]) -> str:
-    """How many failed and who, as ``2 failed: a, b``, with the first three names in their order; empty for none."""
+    """How many failed and who, as ``2 failed: a, b``, with the first three names; empty for none."""
     return f"{len(names)} failed: {listed(names, _NAMED)}" if names else ""
 
 
 def completed_by(by: str, verified: bool, makers: t.Collection[str] = ()) -> str:
-    """Who completed a gate, in words: ``the clock`` where ``by`` is empty, else the name as it is given, with a remark
-    unless the hub vouched for it (``verified``) or ``by`` says so itself (UNVERIFIED), and one if it is of the
-    ``makers``, who made or started the run."""
+    """Who completed a gate, in words: ``the clock`` where ``by`` is empty, else the name, with a remark unless the hub
+    vouched for it (``verified``) or it is UNVERIFIED itself, and one if it is of the ``makers``, who made or started
+    the run."""
     if not by:
         return "the clock"
     words = by if verified or by == UNVERIFIED else f"{by}, {UNVERIFIED}"
@@ -70,13 +70,13 @@ def completed_by(by: str, verified: bool, makers: t.Collection[str] = ()) -> str
 
 
 def taken_up_later(by: str, verified: bool, makers: t.Collection[str] = ()) -> str:
-    """That somebody approved a gate which whoever conducts the run has not passed yet, in words; who, as of
-    ``completed_by``."""
+    """That somebody (as of ``completed_by``) approved a gate which whoever conducts the run has not passed yet, in
+    words."""
     return f"approved by {completed_by(by, verified, makers)}; {TAKEN_UP}"
 
 
 def of_group(group: GroupRow, state: str) -> str:
-    """Why a group is Failed, or what one that is Pending waits for, in one line; empty in other states."""
+    """Why a group is Failed, or what one that is Pending waits for; empty in other states."""
     if state == FAILED:
         return _failures(group.members)
     if state == PENDING:
@@ -85,9 +85,9 @@ def of_group(group: GroupRow, state: str) -> str:
 
 
 def of_stage(stage: StageRow, state: str, groups: t.Sequence[str]) -> str:
-    """Why a stage is Failed, or what it waits for, as of ``of_group``; ``groups`` are the states of all its groups, in
-    order. Its own gates and wait come first; one that is Pending speaks else for its first group that says something,
-    one that is Running for none. Empty in other states."""
+    """Why a stage is Failed, or what it waits for; ``groups`` are the states of all its groups. Its own gates and wait
+    come first; one that is Pending speaks else for its first group that says something (``of_group``), one that is
+    Running for none. Empty in other states."""
     if state == FAILED:
         return _failures([member for group in stage.groups for member in group.members])
     if state not in (PENDING, RUNNING):
@@ -104,9 +104,8 @@ def of_stage(stage: StageRow, state: str, groups: t.Sequence[str]) -> str:
 
 
 def of_run(run: RunState, state: str, stages: t.Sequence[tuple[str, str]]) -> str:
-    """Why a run is Failed, or what it waits for, in one line; ``stages`` are states and messages of its stages, in
-    order. The first that is not done speaks for a run that goes on; one that stops or has stopped tells of a refused
-    gate alone."""
+    """Why a run is Failed, or what it waits for; ``stages`` are states and messages of its stages. The first that is
+    not done speaks for a run that goes on; one that stops or has stopped tells of a refused gate alone."""
     if state == FAILED:
         return _failures(run.members)
     if state in (STOPPING, STOPPED):
@@ -117,8 +116,7 @@ def of_run(run: RunState, state: str, stages: t.Sequence[tuple[str, str]]) -> st
 
 
 def refusal_of(run: RunState) -> str:
-    """The first open gate that somebody refused to pass, as of ``RunState.refused_gates``, with who and why; empty if
-    there is none."""
+    """The first of ``RunState.refused_gates``, with who and why; empty if there is none."""
     return next((f"gate {gate.name or gate.id} was refused by {gate.refused}" for gate in run.refused_gates), "")
 
 

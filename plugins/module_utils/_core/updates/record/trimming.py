@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The status of an ``UpdateRun`` kept below the size that an API server takes (``StatusTrimmed``): which details of
+"""The status of an update run kept below the size that an API server takes (``StatusTrimmed``): which details of
 members are left out first."""
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ Shorten = Callable[[MemberUpdateStatus], MemberUpdateStatus]
 
 
 def trimmed(status: UpdateRunStatus, limit: int = LIMIT) -> tuple[UpdateRunStatus, dict[str, t.Any]]:
-    """The status in at most ``limit`` bytes of JSON, as far as details of members can make it so, and that status
-    encoded.
+    """The status in at most ``limit`` bytes of JSON, as far as leaving out details of members can make it so, and that
+    status encoded; nothing is raised where it cannot.
 
-    First the errors that repeat a message go, then long messages are cut, then messages of stages that are done, then
-    all; it ends as soon as it fits. What a resume needs (states, attempts, operations, references, times) and versions
-    stay. A status that was too large has the condition StatusTrimmed; one that fits is given back as it is, with that
-    condition if it was trimmed before. One that is too large still is given as it is then, and nothing is raised.
+    First errors of members go, which repeat a message, then long messages are cut, then messages of stages that are
+    done go, then all, as far as needed. What a resume needs (states, attempts, operations, references, times) and
+    versions stay. A status that was too large has the condition StatusTrimmed; one that fits is given back as it is.
     """
     encoded = encode(status)
     if size_of_json(encoded) <= limit:

@@ -3,11 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Published lists of Kubernetes versions as their publishers write them (release schedule of Kubernetes,
 endoflife.date, ``az aks``, ``gcloud``, ``aws eks``; ``unknown-feed``, ``bad-feed``), and the catalogue that comes of
-them; versions that members report and that are not believed.
-
-Known are plain lists of versions, the release schedule of Kubernetes (``schedules``), endoflife.date, and what
-``az aks get-versions``, ``gcloud container get-server-config`` and ``aws eks describe-cluster-versions`` print.
-"""
+them; versions that members report and that are not believed."""
 
 from __future__ import annotations
 
@@ -34,7 +30,7 @@ _STANDARD = ("STANDARD_SUPPORT", "standard-support")
 
 
 def versions_in(feed: Feed, where: str, now: datetime) -> tuple[KubernetesRelease, ...]:
-    """Every version of the feed, once, as the last entry of it has it, the oldest first, without ``v``; a minor alone
+    """Every version of the feed, once, as its last entry for it has it, the oldest first, without ``v``; a minor alone
     is its patch 0 in plain lists, in the release schedule and for EKS. What is out of support at ``now`` is deprecated,
     what is no release a preview. An empty text has none.
 
@@ -67,10 +63,9 @@ def _words(error: Exception) -> str:
 def with_versions(
     before: t.Sequence[CatalogLocation], name: str, told: t.Iterable[KubernetesRelease], exact: bool
 ) -> tuple[CatalogLocation, ...]:
-    """The locations of a ReleaseCatalog, in order, with the versions ``told``, sorted, in the one of that ``name``,
-    which is added last where there is none. Versions known before stay, unless ``told`` has them too or it is
-    ``exact``; of one that is told twice the last counts. Images and other locations stay. ValueError for what is no
-    version."""
+    """The locations of a ReleaseCatalog with the versions ``told``, sorted, in the one of that ``name``, which is added
+    last where there is none. Versions known before stay, unless ``told`` has them too or it is ``exact``; of one that
+    is told twice the last counts. Images and other locations stay. ValueError for what is no version."""
     old = next((each for each in before if each.name == name), CatalogLocation(name=name))
     versions = {} if exact else {KubeVersion.parse(each.version): each for each in old.versions}
     versions |= {KubeVersion.parse(each.version): each for each in told}
@@ -82,8 +77,8 @@ def with_versions(
 
 def members_not_believed(reported: t.Mapping[str, str], told: t.Iterable[KubernetesRelease]) -> tuple[str, ...]:
     """Names of members whose version ``reported`` (by name) is not believed, from the highest down to the first that
-    is: each is more than one minor above the next one below it, and above the newest of what is ``told`` elsewhere.
-    Where nothing is told, the lowest is believed. ValueError for what is no version."""
+    is: each is more than one minor above the next below it, and above the newest of what is ``told`` elsewhere; without
+    that the lowest is believed. ValueError for what is no version."""
     elsewhere = max((_minor(each.version) for each in told), default=(0, 0))
     members = sorted(reported, key=lambda name: _minor(reported[name]), reverse=True)
     alone = []
@@ -102,7 +97,7 @@ def _minor(version: str) -> tuple[int, int]:
 
 
 def releases_without_dates(versions: t.Iterable[str]) -> tuple[KubernetesRelease, ...]:
-    """Versions of a list without dates, as releases that are generally available, in its order; they are not judged."""
+    """Versions of a list without dates, as releases that are generally available; they are not judged."""
     return tuple(KubernetesRelease(version=each) for each in versions)
 
 

@@ -5,7 +5,7 @@
 one (Custom), and why none (Azure Fleet; ``ImageNotAvailable``, ``ImageExpired``, ``ImageMissingForPool``); members and
 their images as these choices see them.
 
-No image is ever replaced by an older one.
+No image that is known is replaced by an older one.
 """
 
 from __future__ import annotations
@@ -62,12 +62,9 @@ class Cluster:
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """What comes of one pool's image. ``version`` is empty where the image stays; ``why`` says in words why it comes or
-    stays.
-
-    ``unknown``: nothing tells which image it could get. ``stays``: the pool is left alone. ``drops_snapshot``: it is
-    held by a snapshot, which the image takes the place of. ``skip`` says why the whole member is skipped, ``obstacle``
-    what it waits for.
-    """
+    stays. ``unknown``: nothing tells which image it could get. ``stays``: none is chosen, as it is held by a snapshot,
+    or its family is not named. ``drops_snapshot``: the image takes the place of a snapshot. ``skip`` says why the whole
+    member is skipped, ``obstacle`` what it waits for."""
 
     version: str = ""
     why: str = ""
@@ -79,7 +76,7 @@ class Choice:
 
 
 def cluster_of(member: FleetMember) -> Cluster:
-    """A FleetMember as choices of versions and images see it, as it was read last."""
+    """A FleetMember as choices of versions and images see it."""
     return Cluster(
         name=member.name,
         provider=member.spec.provider,
@@ -92,18 +89,14 @@ def cluster_of(member: FleetMember) -> Cluster:
 
 
 def node_images(cluster: Cluster) -> tuple[str, ...]:
-    """The images of its pools, ``family-version``, each once and sorted; without those of which family or version is
-    not known."""
+    """The images of its pools, ``family-version``, each once and sorted; unknown ones left out."""
     return tuple(sorted({f"{each.family}-{each.image}" for each in cluster.pools if each.family and each.image}))
 
 
 def common_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime) -> Images:
     """For each family the newest version that every member with a pool of it can have where it is; members whose
-    provider no catalogue describes do not count, nor pools whose family is not known.
-
-    To be taken once, when a run with selection Consistent starts. A family without such a version is left out, and
-    members that count and have a pool of it will be skipped.
-    """
+    provider no catalogue describes do not count. A family without such a version is left out: members that count and
+    have a pool of it will be skipped."""
     offered: dict[str, set[str]] = {}
     for provider, location, family in sorted({(c.provider, c.location, p.family) for c in clusters for p in c.pools}):
         place = known.at(provider, location)
@@ -117,8 +110,8 @@ def common_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime)
 def images_without_pool(
     images: t.Iterable[str], clusters: t.Iterable[Cluster]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of images by their full names those, in order, of a family that no pool of the clusters has, and the families
-    that they have, sorted; nothing of both where a pool's family is not known, or none has a pool."""
+    """Of images by their full names those of a family that no pool of the clusters has, and the families that they
+    have, sorted; nothing of both where a pool's family is not known, or none has a pool."""
     pools = [pool for each in clusters for pool in each.pools]
     there = {each.family for each in pools}
     if not pools or "" in there:
@@ -128,10 +121,7 @@ def images_without_pool(
 
 def newest_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime) -> Images:
     """The newest image of each family where a pool of the clusters has it, by ``provider/location/family``, empty parts
-    left out: a release for Latest anywhere changes it.
-
-    Families for which the catalogues know no image at ``now`` are left out.
-    """
+    left out: a release for Latest there changes it. Families without an image at ``now`` are left out."""
     found = {}
     for provider, location, family in sorted({(c.provider, c.location, p.family) for c in clusters for p in c.pools}):
         place = known.at(provider, location)
@@ -142,9 +132,9 @@ def newest_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime)
 
 
 def choose(pool: Pool, at: Cluster, selection: str, images: Images, known: Releases, now: datetime) -> Choice:
-    """Which image the pool of the member ``at`` gets by that ``selection``, Latest, Consistent or Custom, or why it
-    gets none. ``images`` are those fixed for the run (Consistent) or named in it (Custom); Latest looks at what the
-    member's location offers at ``now``. KeyError for another selection."""
+    """Which image the pool of the member ``at`` gets by that ``selection``, or why it gets none. ``images`` are those
+    fixed for the run (Consistent) or named in it (Custom); Latest looks at what the member's location offers at
+    ``now``. KeyError for another selection."""
     return _SELECTIONS[selection](_Asked(pool, images, known.at(at.provider, at.location), known, at, now))
 
 

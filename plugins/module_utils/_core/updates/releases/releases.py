@@ -5,8 +5,8 @@
 (``duplicate-location``), which minors are supported, the newest patch of a minor (``no-such-release``), why a version
 cannot be had yet (``VersionNotAvailable``).
 
-A vendor's update runs know this by themselves; here it comes from ReleaseCatalog objects. A provider that none of them
-describes is not checked; a location that its provider's catalogues leave out offers nothing.
+A provider that no ReleaseCatalog describes is not checked; a location that its provider's catalogues leave out offers
+nothing.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ Minor = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """A version of Kubernetes in one place, with the ``text`` as its catalogue writes it; ``available_from`` None:
-    always available."""
+    """A version of Kubernetes in one place; ``text`` is as its catalogue writes it, ``available_from`` None: always
+    available."""
 
     text: str
     version: KubeVersion
@@ -53,17 +53,17 @@ class Release:
         return self.version.major, self.version.minor
 
     def offered(self, now: datetime) -> bool:
-        """Whether it can be had at ``now``, that instant included; one without an instant always can."""
+        """Whether it can be had at ``now``, that instant included."""
         return self.available_from is None or self.available_from <= now
 
     def is_generally_available(self, now: datetime) -> bool:
-        """Whether its status is that it is generally available, and it can be had by ``now``. Previews never are,
-        whatever the catalogue calls them."""
+        """Whether its status says so, and it can be had by ``now``. Previews never are, whatever the catalogue calls
+        them."""
         return self.status == GA and not self.version.is_prerelease and self.offered(now)
 
     def is_of(self, wanted: str) -> bool:
-        """Whether this is the wanted version: that very one, a vendor's build of it, or a patch of a minor, which no
-        prerelease is. ValueError for what is no version."""
+        """Whether this is the wanted version: that very one, a vendor's build of it, or a patch of a minor, no
+        prerelease. ValueError for what is no version."""
         asked = KubeVersion.parse(wanted)
         if is_minor(wanted):
             return self.minor == (asked.major, asked.minor) and not self.version.is_prerelease
@@ -97,8 +97,8 @@ class Image:
 @dataclass(frozen=True, kw_only=True)
 class LocationReleases:
     """What one location of a provider offers; versions and images from the oldest to the newest. ``images`` and
-    ``systems``, the operating systems, are by family; ``told_by`` names the catalogue for messages. ``image_age`` is
-    how long after it was published a fixed image may be used, ``supported_minors`` how many are in support, the newest
+    ``systems`` (operating systems) are by family; ``told_by`` names the catalogue for messages. ``image_age`` is how
+    long after it was published a fixed image may be used, ``supported_minors`` how many are in support, the newest
     among them."""
 
     location: str
@@ -140,8 +140,8 @@ class Releases:
         return any(each == provider for each, _location in self.places)
 
     def at(self, provider: str, location: str) -> LocationReleases | None:
-        """What the location offers, or else what the provider says for everywhere (whose ``location`` is ``*``). None
-        if the provider is not described; an empty place if only the location is not."""
+        """What the location offers, or else what the provider says for everywhere (``location`` is ``*`` then). None if
+        the provider is not described; an empty place if only the location is not."""
         found = self.places.get((provider, location)) or self.places.get((provider, EVERYWHERE))
         if found is not None or not self.knows(provider):
             return found
@@ -149,14 +149,13 @@ class Releases:
         return LocationReleases(location=location, told_by=told)
 
     def of(self, provider: str) -> tuple[LocationReleases, ...]:
-        """All locations of the provider, ``*`` among them, in the order of the catalogues; none if no catalogue
-        describes it."""
+        """All locations of the provider, ``*`` among them; none if no catalogue describes it."""
         return tuple(place for (each, _location), place in self.places.items() if each == provider)
 
     def general(self, provider: str, now: datetime) -> tuple[Release, ...]:
-        """Generally available versions from the oldest to the newest; none if no catalogue describes the provider. That
-        promises each location in time, so one that has it is enough. Worked out once for an instant, for all members of
-        a fleet ask."""
+        """Generally available versions from the oldest to the newest; none if no catalogue describes the provider. Such
+        a version comes to each location in time, so one that has it is enough. Kept for the instant that was asked
+        last, for all members of a fleet ask."""
         at, general = self._general.get(provider, (None, ()))
         if at != now:
             found = {
@@ -176,7 +175,7 @@ class Releases:
 
     def support(self, provider: str, now: datetime) -> tuple[Minor, Minor] | None:
         """The oldest and the newest minor that are supported, counted back from ``newest_minor`` by the most that one
-        of its catalogues says; None without that."""
+        of its catalogues says; None without a newest."""
         newest = self.newest_minor(provider, now)
         if newest is None:
             return None
@@ -204,9 +203,8 @@ def releases(catalogues: t.Iterable[ReleaseCatalog]) -> Releases:
 
 
 def version_obstacle(place: LocationReleases | None, wanted: str, location: str, now: datetime) -> MemberBlocker | None:
-    """Why the version cannot be had there yet, and until when if that is known; None if it can, a preview or deprecated
-    one too, or if nothing is known of the provider (``place`` None). ``location`` is for the words alone. ValueError
-    for what is no version."""
+    """Why the version cannot be had there yet, and until when if that is known; None if it can, or if nothing is known
+    of the provider (``place`` None). ``location`` is for the words alone. ValueError for what is no version."""
     if place is None:
         return None
     found = [each for each in place.versions if each.is_of(wanted)]
@@ -220,8 +218,8 @@ def version_obstacle(place: LocationReleases | None, wanted: str, location: str,
 
 def general_at_each_provider(known: Releases, providers: t.Iterable[str], now: datetime) -> tuple[KubeVersion, ...]:
     """Versions x.y.z, from the oldest to the newest, that are generally available at each of the providers, at one
-    location of it at least. A vendor's build of a version is that version: which build it is, is the platform's matter.
-    A provider of which nothing is known does not count; none if that is all of them."""
+    location of it at least; a vendor's build of a version is that version. A provider of which nothing is known does
+    not count; none if that is all of them."""
     found: set[KubeVersion] | None = None
     for provider in sorted(set(providers)):
         if known.knows(provider):
@@ -232,10 +230,9 @@ def general_at_each_provider(known: Releases, providers: t.Iterable[str], now: d
 
 
 def exact_version(known: Releases, providers: t.Iterable[str], wanted: str, now: datetime) -> str:
-    """A minor such as 1.33 as its newest generally available patch, without ``v``; any other text as it is.
-
-    As it is, too, where nothing is known of the providers. FleetError ``no-such-release`` if they offer no such patch.
-    """
+    """A minor such as 1.33 as its newest patch that is generally available at each of the providers, without ``v``; any
+    other text, and where nothing is known of them any minor, as it is. FleetError ``no-such-release`` if they offer no
+    such patch."""
     asked = tuple(providers)
     if not is_minor(wanted) or not any(known.knows(each) for each in asked):
         return wanted

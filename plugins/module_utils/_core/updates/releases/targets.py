@@ -4,8 +4,8 @@
 """The goal of an update run with its fixed images, and what a member has to do for it: ordered steps of control plane
 and pools, or why it is skipped (``AlreadyAtTarget``, ``MinorGap``, ``OutOfSupport``), fails, or waits.
 
-The control plane goes first, then the pools one after another; nothing goes back. The distance rules are those of the
-version skew policy of Kubernetes.
+The control plane goes first, but for pools whose kubelets would be too old for it, then the pools one after another;
+nothing goes back (version skew policy of Kubernetes).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ CONTROL_PLANE, NODE_POOL = "ControlPlane", "NodePool"
 class UpgradeTarget:
     """The goal of an update run: its ``type`` (Full, ControlPlaneOnly, NodeImageOnly), a version, or a minor alone,
     empty for images alone, and the ``selection`` of images. ``images`` are those that Consistent has fixed, or that
-    Custom names, by family.
+    Custom names, by family; for Latest they only tell one goal of a profile from the next.
 
     ``automatic``: a profile made the run. ``chain``: several minors are gone one by one. ``long_term_support`` as the
     profile says.
@@ -78,9 +78,8 @@ class UpgradeTarget:
 @dataclass(frozen=True, kw_only=True)
 class UpgradeStep:
     """One thing to do to ``what``, ControlPlane or NodePool (``pool``). ``version`` and ``image`` are what comes, empty
-    where it stays; ``from_version`` and ``before`` are the version and the image that are there then, empty where that
-    is not known, and are not compared; ``why`` is said of an image, or of a pool that goes before its control plane;
-    ``drops_snapshot`` as of ``Choice``."""
+    where it stays; ``from_version`` and ``before`` are version and image until then, empty where not known; ``why`` is
+    said of an image, or of a pool that goes before its control plane; ``drops_snapshot`` as of ``Choice``."""
 
     what: str
     pool: str = ""
@@ -94,8 +93,9 @@ class UpgradeStep:
 
 @dataclass(frozen=True, kw_only=True)
 class UpgradeWork:
-    """``left_out`` says of pools why they stay, but for those of which an obstacle tells. With ``skip``, ``fail`` or
-    obstacles the steps are not taken now; ``undone``: a ``skip`` leaves something that is behind as it is."""
+    """What a member has to do. ``left_out`` says of pools why they stay, but for those of which an obstacle tells. With
+    ``skip``, ``fail`` or obstacles the steps are not taken now; ``undone``: a ``skip`` leaves something that is behind
+    as it is."""
 
     steps: tuple[UpgradeStep, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -105,17 +105,15 @@ class UpgradeWork:
     undone: bool = False
 
     def view(self, name: str) -> MemberView:
-        """Skip, failure and obstacles for ``decide``, of a member in the fleet that has no windows; the steps are left
-        out."""
+        """Skip, failure and obstacles for ``decide``, of a member in the fleet that has no windows."""
         return MemberView(name=name, skip=self.skip, fail=self.fail, obstacles=self.obstacles)
 
 
 def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> UpgradeWork:
-    """What the member has to do for the target at ``now``, to be asked when its turn comes; a skip, also for one pool
-    alone, counts before a failure, and both before obstacles. A pool whose version or image is not known is taken to be
-    behind. Nothing is asked of a cluster: ``cluster`` is the member as it was read last, or just seen, ``known`` what
-    catalogues say. ValueError for a malformed version, of a pool too, and for one of the control plane that is not
-    known, unless a run that is not automatic wants node images alone; KeyError as of ``choose``."""
+    """What the member has to do for the target at ``now``; a skip, also for one pool alone, counts before a failure,
+    and both before obstacles. A pool whose version or image is not known is taken to be behind. ``known`` is what
+    catalogues say. ValueError where a version that has to be compared is none (of a pool it may be empty); KeyError as
+    of ``choose``."""
     place = known.at(cluster.provider, cluster.location)
     choices = _choices(cluster, target, known, now)
     skip = next((each.skip for _pool, each in choices if each.skip), None)
@@ -146,10 +144,10 @@ def fixed_images(
     run: UpdateRun, clusters: t.Iterable[Cluster], known: Releases, now: datetime
 ) -> NodeImageSelectionStatus | None:
     """The images of a run with selection Consistent, as of ``common_images``, or those that it names (Custom), sorted
-    by family; of one family one. None for Latest, which fixes none, and where the control plane alone is upgraded; no
-    image in it where members have none in common.
+    by family, one of each; there may be none. None for Latest, which fixes none, and where the control plane alone is
+    upgraded.
 
-    To be recorded as a preview when the run is created, and for good when it is first started.
+    To be recorded as a preview when the run is created, for good when it is first started.
     """
     selection = run.spec.image_selection
     if selection == LATEST or run.spec.managed_cluster_update.upgrade.type == CONTROL_PLANE_ONLY:
@@ -163,7 +161,7 @@ def fixed_images(
 
 def target_of(run: UpdateRun) -> UpgradeTarget:
     """The goal that is written in a run, its version and images resolved as far as its status says (Custom names its
-    own), of two images of a family the last; see ``fixed_images`` for Consistent."""
+    own); of two images of a family the last counts."""
     update, status = run.spec.managed_cluster_update, run.status
     selection = update.node_image_selection
     named = [each.version for each in selection.custom_node_image_versions] if selection else []

@@ -16,10 +16,10 @@ from .versions import is_minor, minors_between, reached, required_text
 def upgrade_path(version: str, target: str, releases: t.Sequence[str] = ()) -> tuple[str, ...]:
     """The versions after the present one, the target last; empty where it is reached, because no update goes back.
 
-    With ``releases`` each minor on the way, and a target without a patch, is the newest release of that minor, those
-    before it (alpha, beta, rc) left out, and a target with a patch stays, whether it is among them or not; without,
-    minors are named as such. They are written as the target is, with v or without. FleetError ``invalid-version`` (for
-    all at once), ``no-such-release`` for a minor without a release, or ``other-major``, for a lower one too.
+    With ``releases`` each minor on the way, and a target without a patch, is the newest release of that minor, no
+    prerelease; a target with a patch stays. Without, minors are named as such. They are written as the target is, with
+    v or without. FleetError ``invalid-version`` (for all at once), ``no-such-release`` for a minor without a release,
+    ``other-major``, for a lower one too.
     """
     texts = {"the version": version, "the target": target} | {f"releases[{at}]": one for at, one in enumerate(releases)}
     problems = [Problem("invalid-version", found, place) for place, one in texts.items() if (found := _problem(one))]

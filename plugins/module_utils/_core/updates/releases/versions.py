@@ -59,9 +59,9 @@ def nothing_to_do(version: str, target: str) -> MemberBlocker | None:
 
 
 def step_refused(version: str, target: str, chain: bool = False) -> MemberBlocker | None:
-    """Why a member cannot go from ``version`` to ``target``: more than one minor ahead, with the path it would need,
-    but not with ``chain``; None if it can, and if it is there or ahead. Another major, a lower one too, is always
-    refused. ValueError for what is no version."""
+    """Why a member cannot go from ``version`` to ``target``: that is more than one minor ahead (unless with ``chain``),
+    or of another major, a lower one too; None if it can, and if it is there or ahead. ValueError for what is no
+    version."""
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
     if now.major != wanted.major:
         return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{version} and {target} differ in the major version")
@@ -78,26 +78,23 @@ def step_refused(version: str, target: str, chain: bool = False) -> MemberBlocke
 
 
 def minors_between(version: KubeVersion, target: KubeVersion, most: int | None = None) -> tuple[str, ...]:
-    """The minors that lie between two versions of one major, without theirs, such as ``v1.34``, from the lowest on;
-    with ``most`` the first of them. Empty if the target is less than two minors higher."""
+    """The minors that lie between two versions of one major, such as ``v1.34``, from the lowest on; ``most`` of them at
+    most. Empty if the target is less than two minors higher."""
     return tuple(f"v{version.major}.{minor}" for minor in range(version.minor + 1, target.minor)[:most])
 
 
 def too_old_for(kubelet: str, server: str) -> bool:
-    """Whether an API server of that version may not have such a kubelet any more, also for that of another major; one
-    that is too new is not looked for. ValueError for what is no version."""
+    """Whether an API server of that version may not have such a kubelet any more, or it is of another major; one that
+    is too new is not looked for. ValueError for what is no version."""
     node, at = KubeVersion.parse(kubelet), KubeVersion.parse(server)
     behind = KUBELET_BEHIND if (node.major, node.minor) >= KUBELET_WIDENED else KUBELET_BEHIND - 1
     return node.major != at.major or at.minor - node.minor > behind
 
 
 def kubelet_skew_blocker(kubelets: t.Mapping[str, str], server: str) -> MemberBlocker | None:
-    """Why an API server of that version may not be there yet: the first pool, in their order, with kubelets that are
-    too old for it; None if there is none.
-
-    ``kubelets`` are the oldest versions by pool (an empty name: of nodes without one); what is no version tells
-    nothing. ValueError if ``server`` is no version, and a kubelet is one.
-    """
+    """Why an API server of that version may not be there yet: the first pool with kubelets that are too old for it;
+    None if there is none. ``kubelets`` are the oldest versions by pool (an empty name: of nodes without one); what is
+    no version tells nothing. ValueError if ``server`` is no version, and a kubelet is one."""
     for pool, kubelet in kubelets.items():
         if is_version(kubelet) and too_old_for(kubelet, server):
             named, it = (f"pool {pool} has", "it") if pool else ("nodes have", "them")
@@ -109,9 +106,9 @@ def kubelet_skew_blocker(kubelets: t.Mapping[str, str], server: str) -> MemberBl
 def view_at_version(
     view: MemberView, version: str, target: str, *, automatic: bool = False, chain: bool = False
 ) -> MemberView:
-    """The view of a member at ``version``, which said nothing of that before: nothing to do for the target, refused by
+    """The view, which says nothing of that yet, of a member at ``version``: nothing to do for the target, refused by
     ``step_refused`` (with ``chain`` as there), or neither. Runs that a profile made (``automatic``) skip who is
-    refused, others fail there, and all where one is no version."""
+    refused, others fail there; what is no version fails in all."""
     try:
         done, far = nothing_to_do(version, target), step_refused(version, target, chain)
     except ValueError as error:

@@ -4,9 +4,9 @@
 """Which maintenance windows (FleetMaintenance, the cluster's own) and freezes hold for a member in a run of which type,
 and when they let it start; ``no-such-maintenance``, ``labels-unknown``.
 
-What a cluster says itself counts beside what FleetMaintenance objects say: neither opens what the other closes.
-A run consults the window of what it upgrades: Kubernetes, or node images (Azure Fleet's update runs); the platform's
-own window is consulted by none. Freezes are ours, and hold whatever windows say.
+What a cluster says itself counts beside what FleetMaintenance objects say: neither opens what the other closes. A run
+consults the window of what it upgrades, Kubernetes or node images (Azure Fleet's update runs), none the platform's own.
+Freezes are ours, and hold whatever windows say.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _Dated = tuple[MaintenanceConfiguration, date | None]  # pylint: disable=unsuppo
 
 @dataclass(frozen=True, kw_only=True)
 class MaintainedMember:
-    """A member, as far as maintenance looks at it. ``labels`` None: they are not known, as of a member without a
-    MemberCluster. ``maintenance`` is the FleetMaintenance that it names, empty: those that choose it by labels; ``own``
-    what the cluster says itself, None: nothing. It may be upgraded when both permit it."""
+    """A member, as far as maintenance looks at it. ``labels`` None: they are not known. ``maintenance`` is the
+    FleetMaintenance that it names, empty: those that choose it by labels; ``own`` what the cluster says itself, if
+    anything."""
 
     name: str
     labels: Mapping[str, str] | None = field(default_factory=dict, hash=False)
@@ -90,8 +90,8 @@ class NamedFreeze:
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two that have windows for a member, the fleet or the cluster itself: in words, the clocks of its
-    windows, and whether one of them is open."""
+    """One of the two that have windows for a member, the fleet or the cluster itself, in words; with the clocks of its
+    windows, and whether one is open."""
 
     words: str
     clocks: tuple[tzinfo, ...]
@@ -126,9 +126,8 @@ class Calendar:
 
     def startable_spans(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
         """When upgrades of this type (Full, ControlPlaneOnly, NodeImageOnly) may start on the member (``site``) between
-        two instants, in order of time, as ``MemberView.windows`` has it; a window that reaches beyond them is not cut,
-        the time around freezes of a member without windows is. What a freeze leaves of a window and lies wholly beyond
-        them is left out. None: at any time; empty: never.
+        two instants, in order and apart. Windows that reach further are not cut; what a freeze leaves of one and lies
+        wholly beyond is left out. None: at any time; empty: never between them.
 
         KeyError for another type. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there,
         ``labels-unknown`` if its labels are not known and windows or freezes are chosen by labels: whether it may start
@@ -154,8 +153,8 @@ class Calendar:
     def openings_lost_to_freezes(
         self, site: MaintainedMember, run_type: str, start: datetime, end: datetime
     ) -> tuple[ClosedOpening, ...]:
-        """The first opening of its windows that each freeze between two instants closes, in order of time; freezes that
-        close none, and all of a member without windows, are left out. Errors as of ``startable_spans``."""
+        """Of each freeze that reaches between two instants the first opening of the member's windows that it closes, if
+        any, in order of time. Errors as of ``startable_spans``."""
         frozen = [each for each in self._frozen(site) if each.span[0] < end and each.span[1] > start]
         permitted = self.permitted(site, run_type, start, end) if frozen else None
         found = [
@@ -166,14 +165,14 @@ class Calendar:
         return tuple(sorted(found, key=lambda each: each.start))
 
     def shut_by(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[str, ...]:
-        """Whose windows are closed at an instant, in words, for a member that has some of its own, of any kind; else
-        nothing. Errors as of ``startable_spans``."""
+        """Whose windows for this type are closed at an instant, in words; nothing for a member whose cluster says no
+        windows itself. Errors as of ``startable_spans``."""
         sides = self._sides(site, GOVERNED_BY[run_type]) if site.own and site.own.windows else ()
         return tuple(whose for whose, found in sides if not _open_at(found, now))
 
     def sides(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[Side, ...]:
         """Who has windows for the member in runs of this type, each with the objects by name; the fleet first, then the
-        cluster itself; none: there are no windows. Errors as of ``startable_spans``."""
+        cluster itself. Errors as of ``startable_spans``."""
         owners = dict.fromkeys(each.owner for each in self._windows_of(site, GOVERNED_BY[run_type]))
         named = f"FleetMaintenance {' and '.join(owners)}"
         return tuple(
@@ -186,14 +185,13 @@ class Calendar:
         )
 
     def named_freezes(self, site: MaintainedMember) -> tuple[NamedFreeze, ...]:
-        """Each freeze of the member, past ones too, with the object that says it, in no order of time. FleetError
+        """Each freeze of the member, past ones too, with the object that says it, in no order. FleetError
         ``labels-unknown`` as of ``startable_spans``."""
         return tuple(NamedFreeze(each.words, each.span, each.clock) for each in self._frozen(site))
 
     def freeze_blocker(self, site: MaintainedMember, now: datetime) -> MemberBlocker | None:
         """The freeze that holds for the member at ``now``, as a ``WindowClosed`` in words for people; of several the
-        one that ends last, of those the first; None without one. FleetError ``labels-unknown`` as of
-        ``startable_spans``."""
+        one that ends last; None without one. FleetError ``labels-unknown`` as of ``startable_spans``."""
         found = [each for each in self._frozen(site) if each.span[0] <= now < each.span[1]]
         if not found:
             return None
@@ -203,8 +201,8 @@ class Calendar:
         return MemberBlocker(reason=WINDOW_CLOSED, message=words, until=last.span[1])
 
     def freezes_of(self, site: MaintainedMember) -> tuple[tuple[str, Span], ...]:
-        """Each freeze of the member, past ones too, in no order of time: its name with its reason, and when it
-        holds. FleetError ``labels-unknown`` as of ``startable_spans``."""
+        """Each freeze of the member, past ones too, in no order: its name with its reason, and when it holds.
+        FleetError ``labels-unknown`` as of ``startable_spans``."""
         return tuple(
             (f"{each.freeze.name}: {each.freeze.reason}" if each.freeze.reason else each.freeze.name, each.span)
             for each in self._frozen(site)
@@ -248,7 +246,7 @@ class Calendar:
 
 
 def calendar(objects: t.Iterable[FleetMaintenance]) -> Calendar:
-    """What the FleetMaintenance objects of a fleet say together; they were read without problems. ValueError for a
+    """What the FleetMaintenance objects of a fleet say together, which were read without problems. ValueError for a
     selector or a zone that cannot be read."""
     given = tuple(objects)
     return Calendar(

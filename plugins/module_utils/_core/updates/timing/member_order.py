@@ -1,12 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""In which order members of a group of an update run are tried (by their maintenance windows), and when a closed
-maintenance window opens, or an open one closes.
+"""In which order members of a group of an update run are tried, by their maintenance windows; when a closed window
+opens, or an open one closes.
 
-Classes and their order are Azure Fleet Manager's (members are prioritised by planned maintenance windows): open now,
-opens within four hours, no window, closed. Ties: open by the earliest closing, the others by the earliest opening,
-members without windows as listed, then the name.
+Classes and their order are Azure Fleet Manager's (members are prioritised by planned maintenance windows).
 """
 
 from __future__ import annotations
@@ -29,8 +27,8 @@ Key = tuple[int, t.Any, str]
 
 def order_key(view: MemberView, listed: int, now: datetime) -> Key:
     """The key by which members of a group are tried, the least first: open now, by the closing; opens within four
-    hours, by the opening; no windows, as listed; closed, by the opening. ``listed`` is the member's place in its
-    group."""
+    hours, by the opening; no windows, as listed; closed, by the opening; then by name. ``listed`` is the member's place
+    in its group."""
     if view.windows is None:
         return NONE, listed, view.name
     window = _next(view.windows, now)

@@ -35,10 +35,10 @@ NO_REASON = MemberBlocker(reason="")
 
 
 def obstacle(view: MemberView, now: datetime) -> MemberBlocker | None:
-    """Why the member cannot start now, one reason, and its end, with the messages of all; None if it can.
+    """Why the member cannot start now: the first reason, with its end and the messages of all; None if it can.
 
-    Of several the closed window comes first, so that an unreachable member has its whole window to come back, then that
-    it is unreachable, then the others in order.
+    The closed window comes first, so that an unreachable member has its whole window to come back, then that it is
+    unreachable, then the others in order.
     """
     found = list(view.obstacles)
     if len(found) > 1:
@@ -67,8 +67,8 @@ def _closed(opens: datetime, view: MemberView, now: datetime) -> MemberBlocker:
 
 
 def pending(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
-    """The member's row, Pending for that reason; the same object if it was so before, with the same message.
-    ``pending_since`` moves on only with the reason, not with the message."""
+    """The member's row, Pending for that reason; the same object if it was so before. ``pending_since`` does not move
+    on with the message alone."""
     if row.state == PENDING and row.reason == why.reason and row.message == why.message:
         return row
     since = row.pending_since if row.state == PENDING and row.reason == why.reason else now
@@ -87,7 +87,7 @@ def held_or_skipped(row: MemberRow, why: MemberBlocker, run: RunState, now: date
 
 
 def skipped(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
-    """The member's row, Skipped by the system and not by a user, ended at ``now``."""
+    """The member's row, Skipped by the system for that reason, ended at ``now``."""
     return replace(
         row,
         state=SKIPPED,
@@ -114,9 +114,9 @@ def _may_start(view: MemberView, now: datetime) -> datetime | None:
 
 
 def wakes_at(row: MemberRow, view: MemberView, run: RunState, now: datetime) -> list[datetime]:
-    """Instants later than ``now`` at which time alone changes something for a member whose ``row`` is Pending, in no
-    order: when all that keeps it is over and a window is open, if time brings that; else when some of it is over, or a
-    window opens or closes; in either case when one that is ``Unreachable`` is skipped (``unreachable_timeout``)."""
+    """Instants later than ``now``, in no order, at which time alone changes something for a member whose ``row`` is
+    Pending: all that keeps it is over and a window is open, or, if time does not bring that, some of it is over, or a
+    window opens or closes; or it is skipped as ``Unreachable``."""
     until = [each.until for each in view.obstacles if each.until is not None]
     starts = _may_start(view, now) if len(until) == len(view.obstacles) else None
     change = starts or changes_at(view, now)

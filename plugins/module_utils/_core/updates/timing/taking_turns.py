@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations of an update run (upgrades of members) that have waited for ``max_idle`` by themselves and stand still
-until later: when they are taken up again, and when that is no use any more."""
+"""Upgrades of members in an update run that have waited for ``max_idle`` and stand still until later: when they are
+taken up again, and when that is no use any more."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AROUND = timedelta(minutes=1)
 
 class TakingTurns:
     """Each operation waits by itself for ``max_idle`` before it stands still, so that one which is taken up again goes
-    on for longer than that only if it comes on.
+    on for longer only if it comes on.
 
     Those that stand still are taken up while another one of the run comes on. Once all have stood still and none has
     come on since, those still trying are waited for, and the run rests: else they would take turns for ever.
@@ -28,14 +28,14 @@ class TakingTurns:
         self._tries: dict[str, datetime] = {}
 
     def set_aside(self, operation: str, until: datetime | None) -> None:
-        """The operation stands still from now on, until the instant ``until``; with None it is not taken up again."""
+        """The operation stands still from now on, until that instant; with None it is not taken up again."""
         self._until[operation] = until
         self._tries.pop(operation, None)
 
     def due(self, flying: t.Iterable[str], now: datetime) -> list[str]:
-        """Those that stand still whose instant has come, to be taken up now; they count as trying; one that has ended
-        since is among them. Empty as long as no other operation of the run comes on. ``flying`` are all operations that
-        have not ended."""
+        """Those that stand still whose instant has come, to be taken up now; they count as trying. Empty as long as no
+        other operation of the run comes on. ``flying`` are all operations that have not ended; one that has ended may
+        be among those given."""
         found = [one for one, at in self._until.items() if at and now >= at]
         if not found or not any(self._fresh(one, now) for one in flying):
             return []
@@ -50,8 +50,8 @@ class TakingTurns:
 
     @property
     def instants(self) -> list[datetime]:
-        """When those that stand still go on, where that is known, in no order; one that has ended since counts on until
-        ``due`` gives it."""
+        """When those that stand still go on, where that is known, in no order; ended ones count until ``due`` gives
+        them."""
         return [each for each in self._until.values() if each]
 
     def _fresh(self, operation: str, now: datetime) -> bool:
