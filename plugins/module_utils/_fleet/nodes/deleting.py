@@ -4,8 +4,8 @@
 """Nodes that somebody deletes by hand, all at once, each drained first, let go again if it is not empty in time
 (``node-stays``, ``node-held``): no budget of nodes holds them back, PodDisruptionBudgets do.
 
-Each is drained first and replaced as in a rotation. One that is not empty in time is let go again; one that is deleted
-by then goes all the same. Who is killed and called again goes on.
+They are replaced as in a rotation. One that is deleted when its time is over goes all the same. A deletion that was
+killed goes on when it is called again.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class NodeDeletion:
 
 def delete_nodes(session: Session, clients: Clients, wish: NodeDeletion) -> tuple[Problem, ...]:
     """Drains, replaces and deletes the Nodes as of ``NodeReplacer.replace``, all at once, and waits until they are
-    gone, or ``timeout`` is over, or this process is told to end. Sorted by name, a ``node-stays`` for each that stayed,
-    which is uncordoned unless this process was told to end, or a ``node-held`` for one that could not be uncordoned.
-    What fails at one node is its problem, and not raised. Nobody else may delete nodes of the member by hand
-    meanwhile."""
+    gone, ``timeout`` is over, or this process is told to end. Gives, sorted by name, a ``node-stays`` for each that
+    stayed, which is uncordoned unless this process was told to end, or a ``node-held`` for one that could not be
+    uncordoned. What fails at one node is its problem, and not raised. Nobody else may delete nodes of the member by
+    hand meanwhile."""
     rotation = NodeRotation(metadata=ObjectMeta(name=BY_HAND), spec=NodeRotationSpec())
     replacer = NodeReplacer(rotation=rotation, wish=wish.replacement)
     workers = NodeWorkers(MemberHolds(clients, f"{BY_HAND}/{wish.member}"), session.clock, session.say)
