@@ -55,8 +55,8 @@ class MessagePipe:
         return self._whole(math.inf)
 
     def end(self) -> None:
-        """Nothing more can be sent, at either end, and whoever waits for a message waits no longer; called twice it
-        does no harm."""
+        """Ends the connection at either end: nothing more can be sent, and nobody waits for a message any more. Called
+        twice it does no harm."""
         try:
             self._end.shutdown(socket.SHUT_RDWR)
         except OSError:
