@@ -21,7 +21,7 @@ from ..sources import no_manifests_findings
 
 @dataclass(frozen=True, kw_only=True)
 class StagedManifests:
-    """What was given, by name, that in a namespace by ``namespace/name``. ``overrides`` are those of the same files,
+    """What was given, by name (``namespace/name`` in a namespace). ``overrides`` are those of the same files,
     ``resources`` the paths in which the content of Secrets is looked for, ``findings`` repairs, warnings and
     ``no-manifests``."""
 
