@@ -29,13 +29,12 @@ def abreast(
     courses: t.Sequence[PlacementWork], threads: int, ordered: bool = True, stops: t.Callable[[], bool] = lambda: False
 ) -> list[int]:
     """Runs the courses, each in a thread, until all that began have ended; gives the indices of those that were not
-    begun, in order.
+    begun.
 
-    With ``ordered`` a course begins once every earlier one that shares a member with it has ended, and others may
-    overtake it. One for which there is no room holds back all after it: two have room in any case, more by ``threads``
-    and the members of those that run (DEPTH). None begins any more once ``stops`` says so or one has raised; the first
-    exception is raised when the others have ended. FleetError ``no-workers`` where no thread can be started and none
-    runs.
+    With ``ordered`` a course begins once every earlier one that shares a member with it has ended; one for which there
+    is no room holds back all after it. Two have room in any case, more by ``threads`` and the members of those that run
+    (DEPTH). None begins any more once ``stops`` says so or one has raised; the first exception is raised when the
+    others have ended. FleetError ``no-workers`` where none runs and no thread can be started.
     """
     waiting = dict(enumerate(_masks(courses, ordered)))
     running: dict[int, int] = {}

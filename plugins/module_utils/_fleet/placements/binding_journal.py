@@ -32,10 +32,10 @@ from .recorded import Document, delete_record
 
 
 class BindingJournal:
-    """What is known of a placement's bindings, and how what has changed of them is stored, each by compare-and-swap.
+    """A placement's bindings, and how what has changed of them is stored, each by compare-and-swap.
 
     It begins with what the plan's scheduler has decided of them. Nobody else writes them while the lease is held: a
-    conflict is an error. ``documents`` are the bindings' records by name; ``check`` raises once the lease is lost.
+    conflict is an error. ``documents`` are their records by name; ``check`` raises once the lease is lost.
     """
 
     def __init__(
@@ -69,11 +69,9 @@ class BindingJournal:
 
     def store(self, state: RolloutState, in_flight: bool) -> bool:
         """Writes the bindings that have changed, and deletes the records of those that are gone; an earlier write that
-        had no answer is looked up first. Always True, as nobody else writes; ``in_flight`` does not matter.
-
-        FleetError ``lease-lost``, ``conflict`` or ``already-exists`` where somebody wrote all the same, and others of
-        the records; what was written before that stays.
-        """
+        had no answer is looked up first. Always True; ``in_flight`` does not matter. FleetError ``lease-lost``,
+        ``conflict`` or ``already-exists`` where somebody wrote all the same, and others of the records; what was
+        written before stays."""
         kept = []
         for each in state.bindings:
             if self._kept.get(each.name) != each or each.name in self._unanswered:

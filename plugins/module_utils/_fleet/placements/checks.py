@@ -167,8 +167,8 @@ def unfulfilled(plan: FleetPlan) -> list[Problem]:
 
 def check_digest(plan: FleetPlan, request: PlanRequest) -> None:
     """FleetError ``digest-mismatch`` when another plan than the approved one would be carried out, or too few digits of
-    its digest are given. The rest of a plan that was begun under that digest passes, and so does any plan where no
-    digest is asked for."""
+    its digest are given. The rest of a plan that was begun under that digest passes, and any plan without
+    ``approved``."""
     approved = request.approved
     if approved and not approves(approved, plan.digest) and not _was_begun(plan, request):
         message = f"the approved plan has digest {approved[:16]}, the plan made now has {plan.digest[:16]}"

@@ -73,13 +73,13 @@ class Ground:
 
 
 def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
-    """For each placement, by name, one explanation, as results have it, of each cluster asked for in the order given
-    (``*``: all, by name), by what a plan would decide; of a placement that is being deleted, by its end.
+    """For each placement, by name, one explanation, as results have it, of each cluster asked for in that order (``*``:
+    all, by name), by what a plan would decide; of a placement that is being deleted, by its end.
 
-    ``won`` is the contest that gave the placement to the cluster, ``lost`` one that gave it to another, both with
-    ``lines`` and as of ``Contests``, None for none. ``read`` is when its facts were read (RFC 3339, to the second),
-    empty if unknown; ``left_until`` what takes the placement off a cluster that still holds it and is not picked, else
-    empty. FleetError ``no-such-placement``, ``unknown-cluster``, and as of ``ground_of`` and ``schedule``.
+    ``won`` is the contest that gave the placement to the cluster, ``lost`` one that gave it to another, as of
+    ``Contests`` with ``lines``, None for none. ``read`` is when its facts were read (RFC 3339), empty if unknown;
+    ``left_until`` what takes the placement off a cluster that holds it and is not picked, else empty. FleetError
+    ``no-such-placement``, ``unknown-cluster``, and as of ``ground_of`` and ``schedule``.
     """
     ground, found = _ground(session, question), []
     unknown: dict[str, Problem] = {}

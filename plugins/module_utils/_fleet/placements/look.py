@@ -52,11 +52,10 @@ class RolloutOptions:
 @dataclass(frozen=True, kw_only=True)
 class ApplyOptions:
     """How members are treated. ``prune_kinds`` are kinds that are deleted although they may hold more than ours.
-    ``unplanned`` is how much a member may lose in all where something goes that no plan names, a number of objects or a
-    percentage of those it holds; None: nothing that no plan names. ``patience``: seconds to wait until deleted objects
-    are gone. ``shows`` asks for the fields that change, ``diagnoses`` for the trouble of pods, ``validate`` for a dry
-    run where nothing is written. ``threads`` are those of each of the ``workers``, which are processes; one is the
-    process itself."""
+    ``unplanned`` is how much a member may lose in all where something goes that no plan names, a number or a percentage
+    of its objects; None: nothing that no plan names. ``patience``: seconds to wait until deleted objects are gone.
+    ``shows`` asks for the fields that change, ``diagnoses`` for the trouble of pods, ``validate`` for a dry run where
+    nothing is written. ``threads`` are those of each of the ``workers``, processes, of which one is this."""
 
     prune_kinds: tuple[str, ...] = ()
     unplanned: int | str | None = "30%"
@@ -114,14 +113,14 @@ def on_members(
     only: t.Container[str] | None = None,
     runners: MemberRunners | None = None,
 ) -> Outcomes:
-    """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. Its ``error`` is what went wrong
+    """Outcome by cluster, in the plan's order; nothing is written without ``writing``. Its ``error`` is what went wrong
     on the member, or why it is barred or of ``unknown_labels``; clusters that left the fleet have no outcome. ``uid``
     is that of the placement's record, empty for none; ``only`` are the clusters to go to, None for all; ``runners``
     None: threads of its own.
 
     On clusters in ``due`` something is surely to be written: a look passes over them, and they are held before they are
-    looked at. A look puts what it saw of others into ``seen``; ``writing`` takes it out and does not look again for
-    ``SIGHT_SECONDS``. FleetError ``no-workers``.
+    looked at. What a look saw of others is kept in ``seen``, and good for one write within ``SIGHT_SECONDS``.
+    FleetError ``no-workers``.
     """
     how = writing or Writing()
     barred = {**unknown_labels(plan), **how.barred}

@@ -81,8 +81,8 @@ APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
 @dataclass(frozen=True, kw_only=True)
 class PlacementRequest:
     """What a run is asked to do. Its placements are from the first given of ``roll_back``, ``definition``, ``src``,
-    else from the hub, and only ``names`` of them if there are any; with ``absent`` those of these ``names`` are to end.
-    ``resources`` None: they are selected on the hub. ``facts`` is a loaded snapshot; without one recorded facts at most
+    else from the hub, only ``names`` of them if there are any; with ``absent`` these ``names`` are to end.
+    ``resources`` None: selected on the hub. ``facts`` is a loaded snapshot; without one recorded facts at most
     ``max_facts_age`` old (None: 10 minutes) are used, and other members are read, all with ``read`` or for a
     ResourcePlacement. ``write`` carries the plan out, else ``look`` compares with members; ``approved`` is the digest
     that was approved, empty for none. ``render`` names a cluster of which all that it gets is told. ``evacuate``,

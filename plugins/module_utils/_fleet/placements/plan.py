@@ -75,12 +75,11 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRequest:
-    """``resources`` are those of files; None: they are selected on the hub. ``absent`` are names of placements that are
-    to end. ``complete``: ``placements`` is everything the source holds, so that recorded ones of the same source that
-    are not among them end too. ``members`` are the recorded ones, ``credentials`` the Secrets by which members are
-    reached, ``hubs`` those that are the hub on which resources are selected. ``key`` seals Secrets; without one their
-    content is left out. ``approved`` is the digest that was asked for, empty for none. ``evacuation`` says who is
-    evacuated or readmitted, beside what is recorded of that."""
+    """``resources`` are those of files; None: selected on the hub. ``absent`` names placements that are to end; with
+    ``complete`` so do recorded ones of the same source that are not among ``placements``. ``members`` are the recorded
+    ones, ``credentials`` the Secrets by which members are reached, ``hubs`` those that are the hub on which resources
+    are selected. ``key`` seals Secrets; without one their content is left out. ``approved`` is the digest that was
+    asked for, empty for none. ``evacuation`` says who is evacuated or readmitted, beside what is recorded of that."""
 
     placements: tuple[LoadedPlacement, ...]
     absent: tuple[str, ...] = ()
@@ -205,8 +204,8 @@ def plan_again(
 ) -> tuple[PlacementPlan, RecordedPlacement]:
     """The plan of one placement (``before``, of the ``fleet``) on what is recorded of it now, with that record, on the
     facts of the fleet's plan; decided again only if its records have moved. FleetError ``records-moved`` if that gives
-    another plan, a brake stops it now, or its spec has become another than was planned on and is wanted, and where one
-    that was read from the records is gone or has another spec; and as of ``make_plans``."""
+    another plan, a brake stops it now, its spec is neither what was planned on nor what is wanted, or one that was read
+    from the records is gone or changed; and as of ``make_plans``."""
     record = recorded_placement(session.records, before.name)
     planned_on, sourced = fleet.recorded[before.name], fleet.wanted.get(before.name)
     if sourced and sourced.of_record and _is_edited(record, sourced):

@@ -224,8 +224,8 @@ class RolloutSteering:
 
     def keep(self, state: RolloutState, now: datetime) -> None:
         """Has the next ``wait`` look again at clusters that others, or the end, wait for, every 2 s, at all Bound ones
-        every 30 s, and write again every 10 s what failed there. Silent ones are looked at again every 10 s, or more
-        seldom where that takes long: others stand still meanwhile. Nothing where nobody waits for a cluster."""
+        every 30 s, and write again every 10 s what failed there. Silent ones are looked at every 10 s, or more seldom
+        where that takes long. Nothing where nobody waits for a cluster."""
         if not self._waits_for_members(state):
             self._look_at = None
             return

@@ -34,9 +34,9 @@ class Waiting:
     resume_at: datetime | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it, without ``resume_at``: ``why``, ``lines`` and ``waits``, a row for all clusters that wait
-        for the same, in the order in which the first of each comes: ``reason`` and ``wants`` as of ``BindingWait``,
-        ``clusters`` by name, ``for`` (the blockers), and ``message``, empty where there are blockers."""
+        """As results have it, without ``resume_at``. ``waits`` has a row for all clusters that wait for the same, in
+        the order in which the first of each comes: ``reason`` and ``wants`` as of ``BindingWait``, ``clusters`` by
+        name, ``for`` (the blockers), and ``message``, empty where there are blockers."""
         groups: dict[tuple[t.Any, ...], list[str]] = {}
         for each in self.rows:
             what = (each.reason, each.wants, each.blockers, "" if each.blockers else each.message)

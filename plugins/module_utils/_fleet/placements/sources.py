@@ -52,9 +52,9 @@ class EarlierContent:
 @dataclass(frozen=True, kw_only=True)
 class LoadedPlacement:
     """A placement as it was read from ``document``, its manifest or record, at ``where``: file and line,
-    ``definition``, ``hub`` or a snapshot's name. ``findings`` are repairs and warnings. ``earlier`` is what it is to
-    hold where that is not selected anew. ``of_record``: the records said so and nobody gave it now, so that an edit of
-    them since goes before it."""
+    ``definition``, ``hub`` or a snapshot's name. ``findings`` are repairs and warnings, ``earlier`` what it is to hold
+    where that is not selected anew. ``of_record``: nobody gave it now, so that an edit of the record since goes before
+    it."""
 
     placement: ClusterResourcePlacement
     document: t.Mapping[str, t.Any]
@@ -67,11 +67,8 @@ class LoadedPlacement:
 def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[LoadedPlacement, ...]:
     """The placements among the manifests, sorted by name; ``strict`` as in ``read``. Evictions, disruption budgets,
     staged runs and strategies are checked too, and left out; overrides, envelopes, MemberClusters and APIs of others
-    are passed over.
-
-    FleetError with every problem at once, among them ``duplicate-placement``, even for the same again,
-    ``not-a-placement`` for other kinds of their API, and ``unsupported-group`` for its successor kubefleet.dev.
-    """
+    are passed over. FleetError with every problem at once, among them ``duplicate-placement``, even for the same again,
+    ``not-a-placement`` for other kinds of their API, and ``unsupported-group`` for its successor kubefleet.dev."""
     found: dict[str, LoadedPlacement] = {}
     problems: list[Problem] = []
     for manifest in manifests:

@@ -68,11 +68,10 @@ class Writer:
     contents: str = ""
 
     def write_spec(self) -> Document:
-        """Writes the placement itself, with our marks and our finalizer (not where it is being deleted): the intent
-        that everything else belongs to. Recorded labels and annotations that are not wanted any more stay, and so do
-        source and revision where this one has none, or it ends; an earlier approval goes. Where files of no known
-        revision bring another spec or content, a recorded revision is emptied. Gives the record, with the status that
-        it had."""
+        """Writes the placement itself, with our marks and (unless it is being deleted) our finalizer: the intent that
+        everything else belongs to. Recorded labels and annotations stay, even if not wanted any more, and so do source
+        and revision where this one has none, or it ends; an earlier approval goes. Where files of no known revision
+        bring another spec or content, a recorded revision is emptied. Gives the record, with the status that it had."""
         old = self.recorded.document
         wanted = encode(self.plan.placement)
         metadata: Document = {
@@ -116,7 +115,7 @@ class Writer:
         decided now into the one that is there. With a new one, a changed spec for resources, or where a killed apply
         has left the latest mark on another, that mark is taken off others of the kind, and those beyond the history
         limit are deleted that no binding names. ``generation`` is the placement's. FleetError ``record-damaged`` too,
-        for a record of another placement under the name of a new one."""
+        for a record of another placement under a new name."""
         if not self.plan.deleting:
             self._write_policy_snapshot(generation)
         if self.plan.resource_snapshot_new:
@@ -129,8 +128,8 @@ class Writer:
     def write_status(self, placement: Document, status: PlacementStatus) -> Document:
         """Writes the placement's status, and before that an event for each condition of ``EVENTS`` that has become
         True, with one more for a rollout that is completed as all is available; events stay where the write fails.
-        Gives the record; labels and the like that somebody has written meanwhile stay. FleetError ``conflict`` where
-        the spec is another by now, or the record is gone, ``record-damaged`` too."""
+        Gives the record; labels and the like that were written meanwhile stay. FleetError ``conflict`` where the spec
+        is another by now, or the record is gone, ``record-damaged`` too."""
         new = encode(status)
         before = {each.type for each in placement_of(placement).status.conditions if each.status == "True"}
         for condition in status.conditions:

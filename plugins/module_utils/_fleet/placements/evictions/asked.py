@@ -64,15 +64,15 @@ def wanted_evictions(
 ) -> Wanted:
     """The evictions of ``placement`` from ``clusters``, which name none twice, each the recorded one that is not over,
     if there is one, else a new one; of files then only the budgets. Without a placement those of the files, and all
-    that are recorded and not over. By placement, those that were begun first, then the oldest records. Budgets that the
-    same files held and do not hold any more go, but for those that guard what is to be evicted now, and none where the
-    files hold nothing at all: a folder may be empty by accident (finding ``budget-kept``). Nothing is written.
-    FleetError ``nothing-asked``, ``not-evictable``, ``duplicate-object``, as of ``read_manifests``, ``read``,
-    ``check_update`` for one of a file that is recorded, and of the records.
+    that are recorded and not over. By placement, those that were begun first, then the oldest records. Nothing is
+    written.
 
-    A recorded eviction that cannot be read is among the findings and stops no other one, unless without a placement a
-    file has an eviction of its name: nobody knows whether that was carried out. That, and a budget that cannot be read,
-    which may forbid any of them, are a FleetError ``record-damaged``.
+    Budgets that the same files held and do not hold any more go, but for those that guard what is to be evicted now,
+    and none where the files hold nothing at all: a folder may be empty by accident (finding ``budget-kept``). A
+    recorded eviction that cannot be read is among the findings, unless without a placement a file has an eviction of
+    its name: nobody knows whether that was carried out. That, and a budget that cannot be read, which may forbid any of
+    them, are a FleetError ``record-damaged``. FleetError ``nothing-asked``, ``not-evictable``, ``duplicate-object``, as
+    of ``read_manifests``, ``read``, ``check_update``, and of the records.
     """
     if placement and not clusters:
         raise FleetError("nothing-asked", "no cluster is named that the placement is to leave", "clusters")
@@ -118,13 +118,10 @@ def wanted_evictions(
 
 
 def record_budgets(records: Records, wanted: Wanted, write: bool) -> bool:
-    """Records the disruption budgets of the files, name and spec alone, so that an eviction that is asked for elsewhere
-    meets them too, also over those of elsewhere; deletes those ``dropped``. Gives whether any record is another one by
-    that, or would be: without ``write`` nothing is written.
-
-    Without ``source``: nothing. FleetError ``conflict`` or ``already-exists`` if somebody writes one at the same time,
-    and others of the records; what was written before stays.
-    """
+    """Records the disruption budgets of the files under their ``source``, name and spec alone, so that evictions asked
+    for elsewhere meet them too; deletes those ``dropped``. Gives whether any record is another one by that, or would
+    be: without ``write`` nothing is written. FleetError ``conflict`` or ``already-exists`` if somebody writes one at
+    the same time, and others of the records; what was written before stays."""
     changed = False
     for each in wanted.written if wanted.source else ():
         old = records.get(BUDGET, each.name)

@@ -25,9 +25,8 @@ def next_pick_words(
     session: Session, members: t.Mapping[str, Member], recorded: RecordedPlacement, bindings: Bindings, cluster: str
 ) -> str:
     """The clusters that the next apply would pick, in words, by what is recorded of the fleet; the evicted ``cluster``
-    alone where it would be picked again, as upstream. ``bindings`` are those that are left. Where it would pick none,
-    but facts of a member are not recorded, that ``cluster`` may be picked again; where the placement cannot be
-    scheduled, why."""
+    alone if it is among them. ``bindings`` are those that are left. Where it would pick none, but facts of a member are
+    not recorded, that ``cluster`` may be picked again; where the placement cannot be scheduled, it says why."""
     fleet = tuple(each.cluster for each in members.values())
     before = {each.spec.target_cluster for each in bindings}
     try:

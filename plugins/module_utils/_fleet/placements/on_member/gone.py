@@ -31,10 +31,9 @@ def wait_until_gone(
     keep: t.Callable[[], None],
     say: t.Callable[[str], None],
 ) -> tuple[ObjectFailure, ...]:
-    """Looks until all of the ``deleted`` objects are gone, or ``seconds`` are over; those that are still there then, in
-    the order given, each with what holds it. ``deleted`` gives their uids: one of the same name that was made since is
-    another object. ``keep`` is called before each look but the first, and may raise; ``say`` is told what is waited
-    for, about every 15 s. ApiError as of ``live_object``."""
+    """Waits until the ``deleted`` objects, given with their uids, are gone, or ``seconds`` are over; those that are
+    still there then, in the order given, each with what holds it. ``keep`` is called before each look but the first,
+    and may raise; ``say`` is told what is waited for, about every 15 s. ApiError as of ``live_object``."""
     end, told, pause = time.monotonic() + seconds, time.monotonic(), FIRST_PAUSE
     left = dict.fromkeys(deleted, "")
     while True:

@@ -89,15 +89,14 @@ class MemberTask:
     """What one member is to hold. ``identity`` is the ApplySet without its inventory; without ``write`` it is only
     looked at, and ``progress`` is written into.
 
-    ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
-    ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``moves`` are objects that go
-    over from or to other placements, ``ending`` other placements that end on the member in the same run. ``patience``
-    is how many seconds to wait until deleted objects are gone. ``permit`` is called before each write, and raises where
-    there is to be none any more; ``say`` tells people what is waited for. ``seen`` is what an earlier look saw,
-    ``elsewhere`` the same in another process, ``followed`` that another task goes on from this one. ``due``: something
-    is surely to be written, so that the member is held before any look. ``shows`` asks for the fields that updates
-    change, ``diagnoses`` for what ails pods, ``mirrors`` for the status of the objects, ``validate`` for a dry run
-    where nothing is written.
+    ``leaving``: the placement ends on this member; ``abandon``: what leaves stays there unowned. ``deletable`` is what
+    may be deleted; None: all that leaves. ``moves`` are objects that go over from or to other placements, ``ending``
+    other placements that end on the member in the same run. ``patience`` is how many seconds to wait until deleted
+    objects are gone. ``permit`` is called before each write, and raises where there is to be none any more; ``say``
+    tells people what is waited for. ``seen`` is what an earlier look saw, ``elsewhere`` the same in another process;
+    ``followed``: another task goes on from this one. ``due``: something is surely to be written, so that the member is
+    held before any look. ``shows`` asks for the fields that updates change, ``diagnoses`` for what ails pods,
+    ``mirrors`` for the status of objects, ``validate`` for a dry run where nothing is written.
     """
 
     cluster: str

@@ -43,14 +43,13 @@ def write_object(
 ) -> dict[str, t.Any] | None:
     """Carries out the step; what the server answered, an empty mapping for PRUNE and RELEASE, also where the object is
     gone already; None where one that is to leave bears another label by now, and stays. ``permit`` is called before
-    each attempt but the first.
+    each attempt but the first, and may raise.
 
     Each write over what was seen (``live``) names its resourceVersion, so that one which reaches the server late, after
     another run has written, is refused there. An object that only others changed meanwhile (its status, say), or took
-    away, is written all the same, in up to ``ATTEMPTS`` attempts, but not for ADOPT, nor where nothing was there
-    (``live`` is None): that is ApiError ``conflict``, as are fields of others without ``force``, and changes that do
-    not end. FleetError ``member-moved`` when another run of ours changed it, or another object is there now; other
-    ApiErrors, and what ``permit`` raises, as they come.
+    away, is written all the same, in up to ``ATTEMPTS`` attempts, but not for ADOPT, nor where ``live`` is None: that
+    is ApiError ``conflict``, as are fields of others without ``force``, and changes that do not end. FleetError
+    ``member-moved`` when another run of ours changed it, or another object is there now; other ApiErrors as they come.
     """
     seen = live
     for _attempt in range(ATTEMPTS):

@@ -84,7 +84,7 @@ def refuse_mixed(held: Held, ours: t.Mapping[str, Ours], former: t.Collection[st
 def named_apart(placement: str, sets: t.Mapping[str, ApplySet], policy_hash: str) -> dict[str, ApplySet]:
     """The ApplySets by cluster, with names of snapshots under which only one thing is known, and each resource content
     under one name. Where two records had a policy of one name, that with today's ``policy_hash`` gets one after all
-    others. Names are the same where some of the sets have theirs already. A name that the placement could not have
+    others. It gives the same names where some of the sets have theirs already. A name that the placement could not have
     given counts as that of the first."""
     sets = {cluster: _with_own_names(placement, each) for cluster, each in sets.items()}
     resources = _apart(
