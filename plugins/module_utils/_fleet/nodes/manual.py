@@ -124,13 +124,13 @@ class ManualReport:
 
 def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
     """Does what is wished, or without ``write`` tells what it would be. What others write meanwhile (Karpenter writes
-    into its NodePools) is read and judged anew, ATTEMPTS times in all; ``conflict`` then. FleetError with all problems
-    before anything is written: ``no-such-member``, ``empty-name``, ``unknown-node``, ``count-not-confirmed``,
-    ``no-such-pool``, ``no-such-object``, ``drift-without-consent`` and ``subnet-routes-unconfirmed`` (with ``write``
-    alone), ``invalid-label-selector``, ``budgets-unknown``, as of ``members_to_write``, ``read_members``,
-    ``driver_problems``, ``read_patches``, ``effect_of`` and ``why_withheld``, ``lease-held`` where somebody else
-    deletes nodes of it, ``member-held`` where other records have it (nodes to be deleted wait for that), and of a
-    member that cannot be read. A write that failed after others has ``partly-written``, which names these."""
+    into its NodePools) is read and judged anew, ATTEMPTS times in all; ``conflict`` then. FleetError before anything is
+    written: ``no-such-member``, ``empty-name``, ``unknown-node``, ``count-not-confirmed``, ``no-such-pool``,
+    ``no-such-object``, ``drift-without-consent`` and ``subnet-routes-unconfirmed`` (with ``write`` alone),
+    ``invalid-label-selector``, ``budgets-unknown``, as of ``members_to_write``, ``read_members``, ``driver_problems``,
+    ``read_patches``, ``effect_of`` and ``why_withheld``, ``lease-held`` where somebody else deletes nodes of it,
+    ``member-held`` where other records have it (nodes to be deleted wait for that), and of a member that cannot be
+    read. A write that failed after others has ``partly-written``, which names these."""
     members = members_to_write(session) if write else recorded_members(session.records)
     if wish.member not in members:
         raise FleetError.of([no_such_member(wish.member or "member", members)])

@@ -39,8 +39,8 @@ PARENTS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
-    """``recorded`` is None where the placement has never been applied; ``version`` is the resourceVersion of its
-    parent, empty then; ``live`` holds the objects that exist."""
+    """``recorded`` is None where the placement has no parent there, and ``version``, the parent's resourceVersion, is
+    empty then; ``live`` holds the objects that exist."""
 
     recorded: ApplySet | None
     version: str = ""

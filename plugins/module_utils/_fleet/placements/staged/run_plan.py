@@ -137,7 +137,7 @@ def _secret(hub: KubeClient, one: ObjectId) -> Manifest:
 
 def refuse_other_overrides(run: ClusterStagedUpdateRun, plan: PlacementPlan) -> None:
     """FleetError ``overrides-changed`` if those of clusters that have neither succeeded nor failed are not what the run
-    began with: they are kept by name and hash alone, and cannot be had again."""
+    began with. That is kept by name and hash alone, and a cluster whose turn comes later is to get it."""
     changed = [
         each.cluster_name
         for stage in run.status.stages_status
