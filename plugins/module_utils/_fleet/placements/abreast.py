@@ -34,7 +34,7 @@ def abreast(
     With ``ordered`` a course begins once every earlier one that shares a member with it has ended; one for which there
     is no room holds back all after it. Two have room in any case, more by ``threads`` and the members of those that run
     (DEPTH). None begins any more once ``stops`` says so or one has raised; the first exception is raised when the
-    others have ended. FleetError ``no-workers`` where none runs and no thread can be started.
+    others have ended. FleetError ``no-workers`` where not even one can be started.
     """
     waiting = dict(enumerate(_masks(courses, ordered)))
     running: dict[int, int] = {}

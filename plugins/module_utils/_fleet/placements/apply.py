@@ -52,11 +52,11 @@ Recorded = tuple[PlacementStatus, t.Optional[FleetError]]  # noqa: UP045  # pyli
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyResult:
-    """``changed``: something that was due on members or by the records was begun, whatever came of it, or a status was
-    mirrored; a new status of a placement alone does not count. ``outcomes`` are by placement and cluster, ``statuses``
-    the placements' own, without those left alone and those whose records failed. ``waits`` are rollouts that are not at
-    their end, unless cut short. ``stopped`` are problems of whole placements: left alone, cut short, or with a status
-    that could not be written."""
+    """``changed``: something that was due on members or by the records was begun, or a status was mirrored; a new
+    status of a placement alone does not count. ``outcomes`` are by placement and cluster, ``statuses`` the placements'
+    own, without those left alone and those whose records failed. ``waits`` are rollouts that are not at their end,
+    unless cut short. ``stopped`` are problems of whole placements: left alone, cut short, or with a status that could
+    not be written."""
 
     changed: bool
     outcomes: t.Mapping[str, Outcomes]
@@ -71,9 +71,9 @@ class ApplyResult:
 
 
 def changes_anything(plan: PlacementPlan, outcomes: Outcomes) -> bool:
-    """Whether carrying out the plan changes anything by the records, or on members by the ``outcomes`` of a look. Where
-    nothing new is decided, clusters whose outcome is an error do not count. One that loses the placement counts while
-    it can be looked at, unless staged runs are to take it away."""
+    """Whether carrying out the plan changes anything by the records, or on members by the ``outcomes`` of a look.
+    Clusters with an error alone are no change unless something new is decided. One that loses the placement is one
+    while it can be looked at, unless staged runs are to take it away."""
     away = {name for name, outcome in outcomes.items() if outcome.error is not None}
     waiting = {each.cluster for each in plan.clusters if each.change == LOST and not plan.is_by_staged_runs}
     return plan.decides_change_beside(away) or any(
@@ -126,11 +126,10 @@ def carry_out(
     session: Session, clients: Clients, plan: FleetPlan, replan: Replan, request: PlanRequest, ways: ApplyOptions
 ) -> ApplyResult:
     """Carries out the placements side by side; on a member they begin in the plan's order. One that waits for its
-    members, or that somebody else holds or has changed, holds back no other. Once this run is told to end, its records
-    fail or something fails unexpectedly, no other placement begins. The problems are in the result, or raised if none
-    has outcomes: ``no-workers``, ``lease-held``, ``records-moved``, ``interrupted``, those of ``replan`` and the
-    records. FleetError as of ``hired``, by whose rules this is to be called. Pods are diagnosed whatever ``ways``
-    say."""
+    members, or that somebody else holds or has changed, holds back no other; once this run is told to end, its records
+    fail or something fails unexpectedly, no other begins. The problems are in the result, or raised if none has
+    outcomes: ``no-workers``, ``lease-held``, ``records-moved``, ``interrupted``, those of ``replan`` and the records.
+    FleetError as of ``hired``, by whose rules this is to be called."""
     with Interrupts() as told, contextlib.ExitStack() as stack:
         ways = replace(ways, diagnoses=True)
         runners = stack.enter_context(hired(clients, plan, ways, told))

@@ -15,7 +15,7 @@ from .recorded import RecordedPlacement
 
 def barred_clusters(records: Records, plan: PlacementPlan) -> dict[str, Problem]:
     """Clusters that have left the fleet since it was planned (``not-a-member``), or are about to (``member-leaving``),
-    each with that problem; without those that the plan takes as having left. FleetError of the records."""
+    each with that problem. FleetError of the records."""
     members = records.names("FleetMember")
     leaving = leaving_members(records)
     barred = {}

@@ -154,7 +154,7 @@ def taken_up(
 ) -> ClusterResourceBinding:
     """The binding at the start of a run, with conditions that count for ``generation``; without a ``strategy`` it keeps
     its own. Where a write was begun and did not end (HELD_BEFORE) only the condition ``RolloutStarted`` stays. An
-    unscheduled one whose removal was begun (REMOVING) is being removed (``deletion_timestamp``)."""
+    unscheduled one whose removal was begun (REMOVING) has the ``deletion_timestamp``."""
     conditions = tuple(replace(each, observed_generation=generation) for each in binding.status.conditions)
     if HELD_BEFORE in binding.metadata.annotations:
         conditions = tuple(each for each in conditions if each.type == ROLLOUT_STARTED)

@@ -34,8 +34,8 @@ BindingChange = t.Callable[[RolloutBinding], t.Optional[RolloutBinding]]  # noqa
 
 
 def with_changes(held: RolloutState, changes: t.Mapping[str, t.Sequence[BindingChange]]) -> RolloutState:
-    """The bindings after all ``changes``, by cluster and in their order; one that goes is dropped, and later changes
-    are not asked of it. Clusters without a binding count for nothing."""
+    """The bindings after all ``changes``, by cluster and in their order; later ones are not asked of a binding that
+    goes."""
     rows: list[RolloutBinding] = []
     for each in held.bindings:
         found: RolloutBinding | None = each
@@ -46,14 +46,14 @@ def with_changes(held: RolloutState, changes: t.Mapping[str, t.Sequence[BindingC
 
 
 def says_wanted(plan: PlacementPlan, each: RolloutBinding) -> bool:
-    """Whether the binding is Bound, not being removed, and says the content that the plan wants on its cluster, be it
-    written there or not."""
+    """Whether the binding is Bound, not being removed, and says the content that the plan wants there, be it written or
+    not."""
     return each.state == BOUND and not each.deleting and each.content == plan.content.of(each.cluster)
 
 
 def is_cut_off(outcome: MemberOutcome) -> bool:
-    """Whether the end of this run (``interrupted``), or the loss of its leases (``lease-lost``), has cut short what was
-    to be done or seen there."""
+    """Whether the end of this run (``interrupted``), or the loss of its leases (``lease-lost``), has cut the outcome
+    short."""
     return outcome.error is not None and outcome.error.code in STOPS
 
 
@@ -74,8 +74,8 @@ def after_write(
 
 def after_look(plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome, now: datetime) -> RolloutBinding:
     """The binding with what was seen of the content that its cluster holds; the same where the look failed and
-    something was known already (``Applied``, ``Available`` or ``DiffReported``). Else a transition of ``Applied`` or
-    ``Available`` that lies further ahead of ``now`` than clocks may differ becomes ``now``."""
+    something was known already (``Applied``, ``Available`` or ``DiffReported``). Else a transition of these two that
+    lies further ahead of ``now`` than clocks may differ becomes ``now``."""
     binding = each.binding
     known = any(one.type in (APPLIED, AVAILABLE, DIFF_REPORTED) for one in binding.status.conditions)
     if outcome.error and known:

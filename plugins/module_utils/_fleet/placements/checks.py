@@ -43,9 +43,8 @@ READ_ANEW = "ansible-playbook gitops.fleet.facts -e dest=facts.json reads them a
 
 
 def failures(outcomes: t.Mapping[str, Outcomes]) -> tuple[Problem, ...]:
-    """A problem for each cluster whose outcome is an error, and for each object that failed there (``not-applied``,
-    ``not-gone``, ``refused-on-member``), at ``cluster (placement)``, in the order of ``outcomes``; without errors of
-    STOPS, by which this run had to end."""
+    """A problem at ``cluster (placement)`` for each cluster whose outcome is an error, but for those of STOPS, and for
+    each object that failed there (``not-applied``, ``not-gone``, ``refused-on-member``)."""
     found = []
     for placement, by_cluster in outcomes.items():
         for cluster, outcome in by_cluster.items():
@@ -71,8 +70,8 @@ class LeftBehind:
 
 
 def left_behind(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outcomes]) -> tuple[LeftBehind, ...]:
-    """A row for each placement and evacuated cluster that does not answer, in the order of the plans: by what was seen
-    of the members, or by the facts where nobody looked."""
+    """A row for each placement and evacuated cluster that does not answer: by what was seen of it, or by the facts
+    where nobody looked."""
     found = []
     for plan in plans:
         for each in plan.clusters:
@@ -108,8 +107,8 @@ def with_silence_told(plan: FleetPlan, outcomes: t.Mapping[str, Outcomes], unrea
 def nothing_recorded_problems(
     place: str, members: t.Container[str], facts: FactsSnapshot | None
 ) -> tuple[Problem, ...]:
-    """The problem ``nothing-recorded`` where a plan is made from ``facts`` of a fleet of which the records at ``place``
-    know no member, and which do not carry what is held: its gains and losses are not those of the fleet. Else none."""
+    """The problem ``nothing-recorded`` where a plan is made from ``facts`` without what is held, of a fleet of which
+    the records at ``place`` know no member: its gains and losses are not those of the fleet. Else none."""
     if members or facts is None or facts.held is not None:
         return ()
     text = (

@@ -38,9 +38,8 @@ ALL = "*"
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Which placement and which clusters (``*``: all) are asked about. A ``definition`` counts before ``src``, and both
-    before the records; beside a ``definition`` the ``name`` counts for nothing, else an empty one means all placements.
-    Without ``facts`` members are as they are recorded."""
+    """Which placement and which clusters (``*``: all) are asked about: that of the ``definition``, else of ``src``,
+    else of the records, where an empty ``name`` means all. Without ``facts`` members are as they are recorded."""
 
     name: str
     clusters: tuple[str, ...] = ()
@@ -138,7 +137,7 @@ def suppositions(
 ) -> tuple[tuple[Supposed, ...], tuple[Problem, ...]]:
     """What would become of each placement, by name, that is not being deleted, if the fleet were as ``supposed``
     (``read_overlay``); and what to tell of the facts. FleetError ``no-such-placement``, ``bad-option`` for a number of
-    clusters that is supposed of several placements, and as of ``read_overlay``, ``ground_of`` and ``what_if``."""
+    clusters of several placements, and as of ``read_overlay``, ``ground_of`` and ``what_if``."""
     ground = _ground(session, question)
     overlay = read_overlay(supposed, ground.index.positions, "what_if")
     if overlay.number_of_clusters is not None and len(ground.known) > 1:

@@ -42,8 +42,8 @@ def holdings_of(records: Records, members: t.Iterable[FleetMember]) -> Holdings:
 
 
 def remembered(holdings: Holdings, name: str) -> RecordedPlacement:
-    """What ``recorded_placement`` would find, as far as plans read it, without raw bindings and snapshots, so that
-    nothing can be written back. NOTHING for a name that is not held."""
+    """What ``recorded_placement`` would find, as far as plans read it: nothing can be written back from it. NOTHING for
+    a name that is not held."""
     held = holdings.placements.get(name)
     if held is None:
         return NOTHING

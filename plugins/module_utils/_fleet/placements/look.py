@@ -39,9 +39,9 @@ SIGHT_SECONDS = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutOptions:
-    """How long a rollout is conducted: ``time_limit`` and ``max_idle`` are as of ``conductor.loop.RunLimits``.
-    ``applied_only``: a cluster is ready once everything is applied there and the waiting period is over;
-    ``to_the_end``: clusters that were changed last are waited for, too."""
+    """``time_limit`` and ``max_idle`` are as of ``conductor.loop.RunLimits``. ``applied_only``: a cluster is ready once
+    everything is applied there and the waiting period is over; ``to_the_end``: clusters that were changed last are
+    waited for, too."""
 
     time_limit: timedelta | None = None
     max_idle: timedelta = timedelta(minutes=2)
@@ -55,7 +55,7 @@ class ApplyOptions:
     ``unplanned`` is how much a member may lose in all where something goes that no plan names, a number or a percentage
     of its objects; None: nothing that no plan names. ``patience``: seconds to wait until deleted objects are gone.
     ``shows`` asks for the fields that change, ``diagnoses`` for the trouble of pods, ``validate`` for a dry run where
-    nothing is written. ``threads`` are those of each of the ``workers``, processes, of which one is this."""
+    nothing is written. ``threads`` are those of each of the ``workers``, which are processes; 1 is this one."""
 
     prune_kinds: tuple[str, ...] = ()
     unplanned: int | str | None = "30%"
@@ -70,9 +70,8 @@ class ApplyOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """What a write on members goes by: ``permit`` raises where there is to be no further one, ``window`` tells other
-    processes until when there may be. ``say`` tells people a line. ``barred`` are clusters that must not be written to,
-    each with the reason."""
+    """``permit`` raises where there is to be no further write, ``window`` tells other processes until when there may
+    be. ``say`` tells people a line. ``barred`` are clusters that must not be written to, each with the reason."""
 
     permit: t.Callable[[], None] = always
     window: PermitWindow | None = None
@@ -87,9 +86,9 @@ def no_window() -> PermitWindow | None:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberRunners:
-    """Who goes to members: the threads of ``pool``, which several placements share, or other processes on their behalf
-    through ``does``, which takes the number of a window. ``window`` gives a new window for each set of leases.
-    ``threads`` is how many work at once, in all processes."""
+    """Who goes to members: the threads of ``pool``, or other processes on their behalf through ``does``, which takes
+    the number of a window. ``window`` gives a new window for each set of leases. ``threads`` is how many work at once,
+    in all processes."""
 
     pool: WorkPool
     threads: int
@@ -119,8 +118,8 @@ def on_members(
     None: threads of its own.
 
     On clusters in ``due`` something is surely to be written: a look passes over them, and they are held before they are
-    looked at. What a look saw of others is kept in ``seen``, and good for one write within ``SIGHT_SECONDS``.
-    FleetError ``no-workers``.
+    looked at. What a look saw of others is kept in ``seen``, for one write within ``SIGHT_SECONDS``. FleetError
+    ``no-workers``.
     """
     how = writing or Writing()
     barred = {**unknown_labels(plan), **how.barred}
@@ -155,8 +154,8 @@ def on_members(
 
 
 def unknown_labels(plan: PlacementPlan) -> dict[str, Problem]:
-    """The clusters of the plan that are to hold the placement and whose MemberCluster is missing, each with that
-    problem: nobody knows which overrides are for their labels. None of a plan that was not scheduled."""
+    """Clusters of the plan that are to hold the placement and whose MemberCluster is missing, each with that problem:
+    nobody knows which overrides are for them. None of a plan that was not scheduled."""
     if plan.scheduled is None:
         return {}
     index = plan.scheduled.asked.index

@@ -64,8 +64,8 @@ RESPECIFIED, GONE = "its spec was changed since it was planned", "somebody has d
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where placements come from: ``name`` marks their origin in the records, ``revision`` is a Git commit or empty,
-    ``folder`` a path in the checkout that can tell whether one commit descends from another."""
+    """``name`` marks in the records where placements come from, ``revision`` is a Git commit or empty, ``folder`` a
+    path in the checkout that can tell whether one commit descends from another."""
 
     name: str = ""
     revision: str = ""
@@ -107,8 +107,8 @@ class PlanRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetPlan:
-    """Plans in the order of their names, with the records (``recorded``) and the manifests (``wanted``), by name, that
-    they were made from. ``findings`` are about all of them."""
+    """Plans in the order of their names, with the records (``recorded``) and manifests (``wanted``), by name, that they
+    were made from. ``findings`` are about all of them."""
 
     plans: tuple[PlacementPlan, ...]
     recorded: t.Mapping[str, RecordedPlacement]
@@ -152,8 +152,8 @@ def _gets(row: ClusterPlan, cluster: str) -> bool:
 
 
 def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
-    """The plans of all that is asked for, by name. A placement that is given ends if it is ``absent`` or its record is
-    being deleted; one that ends unrecorded has no plan. FleetError ``recovery-unfinished``, of the records and as of
+    """The plans of all that is asked for, by name. A given placement ends if it is ``absent`` or its record is being
+    deleted; one that ends unrecorded has no plan. FleetError ``recovery-unfinished``, of the records and as of
     ``recorded_placement``; then every problem of every placement at once. Brakes are not raised."""
     records = session.records
     members, told = members_to_decide_on(request.facts, request.members, records.place)
@@ -202,10 +202,10 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
 def plan_again(
     session: Session, request: PlanRequest, fleet: FleetPlan, before: PlacementPlan
 ) -> tuple[PlacementPlan, RecordedPlacement]:
-    """The plan of one placement (``before``, of the ``fleet``) on what is recorded of it now, with that record, on the
-    facts of the fleet's plan; decided again only if its records have moved. FleetError ``records-moved`` if that gives
-    another plan, a brake stops it now, its spec is neither what was planned on nor what is wanted, or one that was read
-    from the records is gone or changed; and as of ``make_plans``."""
+    """The plan of one placement (``before``, of the ``fleet``) with what is recorded of it now, on the facts of the
+    fleet's plan; decided again only if that has moved. FleetError ``records-moved`` if that gives another plan, a brake
+    stops it now, its spec is neither what was planned on nor what is wanted, or one that was read from the records is
+    gone or changed; and as of ``make_plans``."""
     record = recorded_placement(session.records, before.name)
     planned_on, sourced = fleet.recorded[before.name], fleet.wanted.get(before.name)
     if sourced and sourced.of_record and _is_edited(record, sourced):

@@ -61,7 +61,7 @@ def unmarked(annotations: t.Mapping[str, str]) -> dict[str, str]:
 @dataclass(frozen=True, kw_only=True)
 class RecordedPlacement:
     """Raw records, to be written back, beside what decisions are made from (``known``). ``document`` is that of the
-    placement, None if it is new; ``bindings`` are by name, snapshots in the order of their indices."""
+    placement, None without one; ``bindings`` are by name, snapshots in the order of their indices."""
 
     document: Document | None
     bindings: t.Mapping[str, Document]
@@ -81,8 +81,8 @@ class RecordedPlacement:
 
 
 def statuses_of(placements: t.Iterable[Document]) -> dict[str, PlacementStatus]:
-    """The status of each recorded placement, empty for one that has none yet, by name (``namespace/name`` in a
-    namespace), in the order given. FleetError ``record-damaged``."""
+    """The status of each recorded placement, empty if it has none yet, by name (``namespace/name`` in a namespace).
+    FleetError ``record-damaged``."""
     return {str(PlacementKey.of_record(each)): placement_of(each).status for each in placements}
 
 
@@ -110,7 +110,7 @@ def as_recorded(
 ) -> ClusterResourcePlacement:
     """The placement with uid and status as recorded (``old``; None for a new one), and with the recorded labels and
     annotations where it was read from its own record (``of_record``), which somebody may have edited since. A changed
-    spec is the next generation; that of a new one is 1."""
+    spec is the next generation."""
     if old is None:
         return replace(placement, metadata=replace(placement.metadata, generation=1))
     generation = old.metadata.generation + (placement.spec != old.spec)
@@ -185,8 +185,8 @@ def all_bindings(records: Records, name: str = "") -> list[Document]:
 
 
 def held_by_bindings(bindings: t.Iterable[Document]) -> dict[str, set[str]]:
-    """Clusters that these records of bindings are for, by the placement's name (``namespace/name`` in a namespace;
-    empty for records that name none). FleetError as of ``cluster_of``."""
+    """The clusters of these records of bindings by the placement's name (``namespace/name`` in a namespace; empty for
+    records that name none). FleetError as of ``cluster_of``."""
     held: dict[str, set[str]] = {}
     for each in bindings:
         held.setdefault(str(PlacementKey.of_parent(each)), set()).add(cluster_of(each))
@@ -194,8 +194,8 @@ def held_by_bindings(bindings: t.Iterable[Document]) -> dict[str, set[str]]:
 
 
 def recorded_placement(records: Records, name: str) -> RecordedPlacement:
-    """Everything recorded under a placement's name (``namespace/name`` in a namespace), also where the placement itself
-    is not. FleetError as of ``gathered``, and of the records."""
+    """Everything recorded under a placement's name (``namespace/name`` in a namespace), also without the placement
+    itself. FleetError as of ``gathered``, and of the records."""
     key = PlacementKey.of(name)
     return gathered(
         records.get(key.kinds.placement, name),
@@ -217,11 +217,9 @@ def refuse_strange(document: Document, placement: PlacementKey) -> None:
 
 
 def delete_record(records: Records, document: Document, lease: Lease | None) -> None:
-    """Deletes a binding or a snapshot, if it is there; finalizers of others keep it until they go.
-
-    Our finalizer is taken off first: one whose namespace is being deleted is gone with that, and where this process
-    ends in between the next one deletes it. FleetError as of ``Records``.
-    """
+    """Deletes a binding or a snapshot, if it is there; finalizers of others keep it until they go. Ours is taken off
+    first: one whose namespace is being deleted is gone with that, and where this process ends in between the next one
+    deletes it. FleetError as of ``Records``."""
     kind, name = document["kind"], record_name(document)
     if CLEANUP not in (document["metadata"].get("finalizers") or ()):
         records.delete(kind, name, lease=lease)
@@ -243,9 +241,9 @@ def gathered(
     place: str,
 ) -> RecordedPlacement:
     """A recorded placement, made of documents of it: its bindings (``bound``), snapshots in any order, ``document``
-    None without a record of its own. In ``known`` snapshots of the highest index count, whatever their marks, of
-    resource snapshots only those with their hash. FleetError ``records-damaged`` at ``place`` for a snapshot without
-    its number or with what is no object, ``record-damaged`` for a binding or a policy that cannot be read."""
+    None without a record of its own. In ``known`` the highest index counts, whatever the marks, of resource snapshots
+    of those with their hash. FleetError ``records-damaged`` at ``place`` for a snapshot without its number or with what
+    is no object, ``record-damaged`` for a binding or a policy that cannot be read."""
     bindings = {each["metadata"]["name"]: each for each in bound}
     policies = _by_index(policy_snapshots, POLICY_INDEX, place)
     resources = _by_index(resource_snapshots, RESOURCE_INDEX, place)

@@ -89,9 +89,9 @@ class _News:
 
 
 class RolloutSteering:
-    """Steers one rollout for the conductor. The clusters of a wave are worked on together, in ``wait``. ``looked`` is
-    what was seen before the lease was taken: clusters seen with an error are not begun, silent ones until they answer.
-    ``applied_only`` and ``to_the_end`` are as of ``RolloutOptions``, ``told`` says why to end."""
+    """Steers one rollout for the conductor; a wave is worked on in ``wait``. Clusters that were ``looked`` at with an
+    error, before the lease was taken, are not begun, silent ones until they answer. ``applied_only`` and ``to_the_end``
+    are as of ``RolloutOptions``, ``told`` says why to end."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class RolloutSteering:
 
     def taken_up(self, state: RolloutState, now: datetime) -> RolloutState:
         """The state with what was seen; evacuated clusters that are out of reach or empty are unavailable. Clusters
-        whose binding says what is wanted, unless seen with an error, are queued for the next ``wait``."""
+        whose binding says what is wanted, unless seen with an error, are queued for ``wait``."""
         rows = []
         for each in state.bindings:
             seen = self.outcomes.get(each.cluster)
@@ -223,9 +223,9 @@ class RolloutSteering:
             yield partial(with_changes, changes=changes)
 
     def keep(self, state: RolloutState, now: datetime) -> None:
-        """Has the next ``wait`` look again at clusters that others, or the end, wait for, every 2 s, at all Bound ones
-        every 30 s, and write again every 10 s what failed there. Silent ones are looked at every 10 s, or more seldom
-        where that takes long. Nothing where nobody waits for a cluster."""
+        """Has ``wait`` look again at clusters that others, or the end, wait for, every 2 s, at all Bound ones every 30
+        s, and write again every 10 s what failed there; silent ones every 10 s, or more seldom where a look at them
+        takes long. Nothing where nobody waits for a cluster."""
         if not self._waits_for_members(state):
             self._look_at = None
             return
@@ -247,8 +247,8 @@ class RolloutSteering:
             self._looks |= self._awaited_silent(state)
 
     def settled(self, state: RolloutState) -> bool:
-        """Whether every cluster, but for evacuated ones out of reach, was given what it is to hold, and with
-        ``to_the_end`` is ready; of a placement that ends, whether nothing is left to try."""
+        """Whether all clusters, but evacuated ones out of reach, were given what they are to hold, and with
+        ``to_the_end`` are ready; of a placement that ends, whether nothing is left to try."""
         if self._plan.deleting:
             return all(each.cluster in self._out_of_reach for each in state.bindings)
         lost = {each.name for each in state.bindings if self._is_left_behind(each)}
@@ -279,8 +279,8 @@ class RolloutSteering:
         """Does nothing: nothing is left open."""
 
     def not_begun(self, state: RolloutState) -> dict[str, NotBegun]:
-        """Clusters to which the rollout has not come, by name, each with the snapshot that it holds and why; none of a
-        placement that ends."""
+        """Clusters to which the rollout has not come, by name, each with the snapshot that it holds and why; none if
+        the placement ends."""
         why = {each.cluster: each.message for each in self.waits}
         return {
             each.cluster: NotBegun(each.binding.held_snapshot, why.get(each.cluster, "it is not its turn yet"))

@@ -53,7 +53,7 @@ class EarlierContent:
 class LoadedPlacement:
     """A placement as it was read from ``document``, its manifest or record, at ``where``: file and line,
     ``definition``, ``hub`` or a snapshot's name. ``findings`` are repairs and warnings, ``earlier`` what it is to hold
-    where that is not selected anew. ``of_record``: nobody gave it now, so that an edit of the record since goes before
+    if that is not selected anew. ``of_record``: nobody gave it now, so that an edit of the record since goes before
     it."""
 
     placement: ClusterResourcePlacement
@@ -67,7 +67,7 @@ class LoadedPlacement:
 def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[LoadedPlacement, ...]:
     """The placements among the manifests, sorted by name; ``strict`` as in ``read``. Evictions, disruption budgets,
     staged runs and strategies are checked too, and left out; overrides, envelopes, MemberClusters and APIs of others
-    are passed over. FleetError with every problem at once, among them ``duplicate-placement``, even for the same again,
+    are passed over. FleetError with every problem at once, such as ``duplicate-placement``, even for the same again,
     ``not-a-placement`` for other kinds of their API, and ``unsupported-group`` for its successor kubefleet.dev."""
     found: dict[str, LoadedPlacement] = {}
     problems: list[Problem] = []
@@ -157,7 +157,7 @@ def credentials_of(members: t.Iterable[FleetMember]) -> frozenset[tuple[str, str
 def hubs_among(members: t.Mapping[str, FleetMember], hub: KubeClient | None, *, writes: bool) -> frozenset[str]:
     """The members that are the hub itself, by the recorded UIDs of their clusters; none without a hub or any such UID.
     FleetError of the request; ``forbidden`` (the hub may not be asked which cluster it is) only for whoever ``writes``,
-    as originals would be deleted there unseen, else no member counts as the hub then."""
+    as originals would be deleted there unseen."""
     uids = recorded_uids(members)
     if hub is None or not any(uids.values()):
         return frozenset()
@@ -184,9 +184,9 @@ def selected_from_files(
 def selected_from_hub(
     placement: ClusterResourcePlacement, hub: KubeClient, credentials: frozenset[tuple[str, str]] = frozenset()
 ) -> Selected:
-    """As ``selected_from_files``, among the objects on the hub, for a ResourcePlacement in its namespace only. Kinds
-    that the hub does not know select nothing. Objects that act on the hub itself are findings ``acts-on-hub``. ApiError
-    of the requests; ``server-error`` where the hub cannot tell now of all kinds that may be meant."""
+    """As ``selected_from_files``, among the objects on the hub. Kinds that the hub does not know select nothing.
+    Objects that act on the hub itself are findings ``acts-on-hub``. ApiError of the requests; ``server-error`` where
+    the hub cannot tell now of all kinds that may be meant."""
     objects: dict[str, dict[str, t.Any]] = {}
     scopes: dict[tuple[str, str], bool] = {}
     for api_version, kind in _kinds(placement.spec.resource_selectors):
@@ -231,8 +231,8 @@ def selected_for(
 
 
 def now_credentials(objects: t.Iterable[ObjectId], credentials: t.Container[tuple[str, str]]) -> list[Problem]:
-    """A problem ``fleet-credentials`` for each object of an earlier snapshot that is a credential of the fleet by now,
-    in the order of ``objects``."""
+    """A problem ``fleet-credentials`` for each object of an earlier snapshot that is a credential of the fleet by
+    now."""
     text = "{} is by now what a member is reached with"
     return [
         Problem("fleet-credentials", text.format(each), hint="choose another snapshot")
@@ -242,16 +242,16 @@ def now_credentials(objects: t.Iterable[ObjectId], credentials: t.Container[tupl
 
 
 def located(problems: t.Iterable[Problem], sourced: LoadedPlacement) -> tuple[Problem, ...]:
-    """The problems of a placement, each with the placement, and the file that it stands in, before its own place, which
-    is a field path, the name of an object, or empty."""
+    """The problems of a placement, each with the placement and where it stands before its own place: a field path, the
+    name of an object, or nothing."""
     of = sourced.placement
     return tuple(replace(each, where=f"{sourced.where} {of.kind}/{of.key} {each.where}".strip()) for each in problems)
 
 
 def rendered(selected: Selected, sealing: Sealing) -> tuple[Rendered, ...]:
-    """The selected objects as members get them, before overrides, each with the envelope that it came out of
-    (``Rendered.origin``), in the order given. Without a key hashes do not cover what Secrets hold. FleetError as of
-    ``as_placed``, such as ``object-too-large``."""
+    """The selected objects, in their order, as members get them before overrides, each with the envelope that it came
+    out of (``Rendered.origin``). Without a key hashes do not cover what Secrets hold. FleetError as of
+    ``as_placed``."""
     return tuple(as_placed(each, sealing, selected.origins.get(identify(each))) for each in selected.objects)
 
 

@@ -54,8 +54,8 @@ from .recorded import (
 @dataclass(frozen=True, kw_only=True)
 class Writer:
     """Writes under one lease for one placement, over what was ``recorded`` when it was planned. ``source`` marks where
-    it comes from, ``key`` seals Secrets. ``approved`` is the digest under which it is carried out, empty where nobody
-    had to approve it; ``contents`` is kept beside that (``contents_under``). FleetErrors are those of ``Records``."""
+    it comes from, ``key`` seals Secrets. ``approved`` is the digest under which it is carried out, empty for none;
+    ``contents`` is kept beside that (``contents_under``). FleetErrors are those of ``Records``."""
 
     records: Records
     lease: Lease
@@ -69,9 +69,9 @@ class Writer:
 
     def write_spec(self) -> Document:
         """Writes the placement itself, with our marks and (unless it is being deleted) our finalizer: the intent that
-        everything else belongs to. Recorded labels and annotations stay, even if not wanted any more, and so do source
-        and revision where this one has none, or it ends; an earlier approval goes. Where files of no known revision
-        bring another spec or content, a recorded revision is emptied. Gives the record, with the status that it had."""
+        everything else belongs to. Recorded labels and annotations stay, wanted or not, and so do source and revision
+        where this one has none, or it ends; an earlier approval goes. Where files of no known revision bring another
+        spec or content, a recorded revision is emptied. Gives the record."""
         old = self.recorded.document
         wanted = encode(self.plan.placement)
         metadata: Document = {
@@ -114,8 +114,8 @@ class Writer:
         """Writes a new resource snapshot, and unless the placement ends the policy snapshot: a new one, or what was
         decided now into the one that is there. With a new one, a changed spec for resources, or where a killed apply
         has left the latest mark on another, that mark is taken off others of the kind, and those beyond the history
-        limit are deleted that no binding names. ``generation`` is the placement's. FleetError ``record-damaged`` too,
-        for a record of another placement under a new name."""
+        limit go that no binding names. ``generation`` is the placement's. FleetError ``record-damaged`` too, for a
+        record of another placement under a new name."""
         if not self.plan.deleting:
             self._write_policy_snapshot(generation)
         if self.plan.resource_snapshot_new:
@@ -127,9 +127,9 @@ class Writer:
 
     def write_status(self, placement: Document, status: PlacementStatus) -> Document:
         """Writes the placement's status, and before that an event for each condition of ``EVENTS`` that has become
-        True, with one more for a rollout that is completed as all is available; events stay where the write fails.
-        Gives the record; labels and the like that were written meanwhile stay. FleetError ``conflict`` where the spec
-        is another by now, or the record is gone, ``record-damaged`` too."""
+        True, with one more for a completed rollout. Gives the record; labels and the like that were written meanwhile
+        stay. FleetError ``conflict`` where the spec is another by now, or the record is gone, ``record-damaged``
+        too."""
         new = encode(status)
         before = {each.type for each in placement_of(placement).status.conditions if each.status == "True"}
         for condition in status.conditions:
@@ -149,7 +149,7 @@ class Writer:
 
     def placement_as_left(self, placement: Document) -> Document | None:
         """The placement's record as a write without an answer has left it, None if it is gone; the one given if the
-        spec is another by now, so that a write over it is a ``conflict``."""
+        spec is another by now: to write over it is a ``conflict``."""
         found = self.records.get(self.plan.key.kinds.placement, self.plan.name)
         if found is not None and found["metadata"]["generation"] != placement["metadata"]["generation"]:
             return placement
@@ -162,7 +162,7 @@ class Writer:
 
     def forget(self, placement: Document) -> None:
         """Deletes what is left of a placement that has ended, whose bindings are gone: its snapshots, then itself,
-        which finalizers of others keep. The placement's journal says so."""
+        which finalizers of others keep."""
         self.event("PlacementCleanupFinalizerRemoved", "nothing of the placement is left on any member")
         for each in (*self.recorded.resource_snapshots, *self.recorded.policy_snapshots):
             delete_record(self.records, each, self.lease)
