@@ -38,8 +38,8 @@ ALL = "*"
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Which placement and which clusters (``*``: all) are asked about: that of the ``definition``, else of ``src``,
-    else of the records, where an empty ``name`` means all. Without ``facts`` members are as they are recorded."""
+    """Which placement and clusters (``*``: all) are asked about: that of the ``definition``, else those of ``src``,
+    else the recorded ones, all or that of the ``name``. Without ``facts`` members are as they are recorded."""
 
     name: str
     clusters: tuple[str, ...] = ()

@@ -31,8 +31,8 @@ STAGED = tuple(each.run for each in RUN_KINDS)
 @dataclass(frozen=True, kw_only=True)
 class WishedApproval:
     """Which approval of the ``run`` is given: of which ``stage``, ``timing`` ``Before`` or ``After`` it, empty for any;
-    ``reason`` is kept with it. ``digest`` is that of the run as it was looked at, empty for none; without
-    ``self_approval`` whoever made or started the run may not give it."""
+    ``digest`` is that of the run as it was looked at, empty for none; without ``self_approval`` whoever made or started
+    the run may not give it."""
 
     run: str
     stage: str = ""
@@ -44,11 +44,9 @@ class WishedApproval:
 
 def is_staged(records: Records, run: str, kind: str) -> bool:
     """Whether the run is a staged one; False where none of the name is there. A ``kind`` that is not empty decides
-    alone, and nothing is read.
-
-    Runs of a kind that the account may not read count as not there. FleetError ``ambiguous-run``, ``forbidden`` where
-    it may read neither kind, ``bad-option`` where no run of the kind can be called so, and others of the records.
-    """
+    alone, and nothing is read. Runs of a kind that the account may not read count as not there. FleetError
+    ``ambiguous-run``, ``forbidden`` where it may read neither kind, ``bad-option`` where no run of the kind can be
+    called so, and others of the records."""
     own = RunKey.of(run).kinds.run
     if kind and kind != own and kind in STAGED:
         hint = "a StagedUpdateRun is called namespace/name, a ClusterStagedUpdateRun has no namespace"

@@ -49,9 +49,9 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class PlacedRequest:
-    """An approval of a run and where it stands: before or after which stage (``timing`` ``Before`` or ``After``),
-    whether it was asked for (``reached``), and whether the run has taken it (``accepted``); ``name`` is that of its
-    request, with the namespace."""
+    """An approval of a run and where it stands: ``Before`` or ``After`` (``timing``) which stage, whether it was asked
+    for (``reached``), and whether the run has taken it (``accepted``); ``name`` is that of its request, with the
+    namespace."""
 
     name: str
     stage: str
@@ -68,7 +68,7 @@ class PlacedRequest:
 @dataclass(frozen=True, kw_only=True)
 class UncountedRequest:
     """A request that counts for nothing, and ``why``; ``name`` is that of its record, ``digest`` the run's, ``stage``
-    empty where it cannot be read. ``approved``: somebody had approved it, and no run has taken that, or it cannot be
+    empty where it cannot be read. ``approved``: somebody had approved it and no run has taken that, or it cannot be
     read; ``by`` is who signed, empty for nobody."""
 
     name: str
@@ -89,8 +89,8 @@ class GivenApproval:
     """What became of an approval. ``state`` is ``Completed``, as that of a gate; ``digest`` is the run's; ``by`` is who
     gave it, empty where that is not known; ``changed``: this call gave it, or would with ``write``. ``verified``: the
     hub vouches for the name; ``own``: the approver made or started the run; both are False where it was given before.
-    ``uncounted`` is why it does not count by the terms that the run keeps, empty if it does, as far as these tell;
-    ``useless`` that a newer run has superseded this one, so that it fails all the same, empty if not."""
+    ``uncounted`` is why it does not count by the terms that the run keeps, as far as these tell, ``useless`` that a
+    newer run has superseded this one; both are empty if not."""
 
     request: PlacedRequest
     state: str
@@ -118,8 +118,8 @@ def open_requests(run: ClusterStagedUpdateRun) -> list[PlacedRequest]:
 
 def approver_in(key: RunKey, document: Record) -> str:
     """Who has approved the request in this record, by the signature in its condition Approved, whatever its status;
-    empty without one, if it is not signed for the digest that the request bears, or if it cannot be read. ``key`` is
-    that of the request, or of its run."""
+    empty if there is none for the digest that the request bears, or it cannot be read. ``key`` is that of the request,
+    or of its run."""
     try:
         request = recorded_request(key, document)
     except FleetError:
@@ -153,8 +153,8 @@ def request_approval(
 
 
 def accept_approval(records: Records, key: RunKey, name: str, now: datetime, lease: Lease) -> None:
-    """Says on the request that the run has taken the approval; not where somebody writes it at this moment, nor where
-    it is gone. FleetError ``record-damaged``, ``lease-lost``, and others of the records."""
+    """Says on the request that the run has taken the approval, unless somebody writes it at this moment, or it is gone.
+    FleetError ``record-damaged``, ``lease-lost``, and others of the records."""
     document = records.get(key.kinds.approval, key.record(name))
     if document is not None:
         told = accepted(recorded_request(key, document), now)
@@ -166,8 +166,8 @@ Judge = t.Callable[[ClusterApprovalRequest], str]
 
 
 def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: Terms) -> Judge:
-    """A judge by these terms and those that the run keeps, for its ``digest``. It asks the hub for what that vouches
-    for only where that is wanted and there is an approval: ApiError if it does not answer."""
+    """A judge by these terms and those that the run keeps, for its ``digest``. It asks the hub only where what that
+    vouches for is wanted and there is an approval: ApiError if it does not answer."""
 
     def judge(request: ClusterApprovalRequest) -> str:
         """As of ``Judge``."""
@@ -198,8 +198,8 @@ def seen_requests(
 ) -> tuple[ClusterApprovalRequest, ...]:
     """The requests that count, by name. Others are deleted, so that approvals are asked for anew: made for another run
     of this name, or for other work, not readable, or with an approval that does not count by ``judge``, which is not
-    asked of what the run has taken. ``tell`` is told of each before it is deleted; one that somebody writes meanwhile
-    is left to the next look. Without ``tell`` none is deleted. FleetError of the records, and what ``judge`` raises."""
+    asked of what the run has taken. ``tell`` is told of each before it is deleted; without it none is. One that
+    somebody writes meanwhile is left to the next look. FleetError of the records, and what ``judge`` raises."""
     key = run.key
     kind = key.kinds.approval
     documents = {record_name(each): each for each in records.list(kind, key.labels, key.namespace)}
@@ -273,8 +273,8 @@ def approve(
 ) -> GivenApproval:
     """Approves what the run waits for as ``who``, whose name is signed with the ``reason``; without ``write`` only says
     what would be, without ``self_approval`` refuses who made or started the run. One that was approved before is left
-    as it is; once the run has taken it, ``by`` is empty, and neither who asks nor the run's end refuses it. An empty
-    ``stage`` or ``timing`` matches all. ``given`` is the digest that was looked at, empty for none.
+    as it is; once the run has taken it, ``by`` is empty, and nothing refuses it. An empty ``stage`` or ``timing``
+    matches all. ``given`` is the digest that was looked at, empty for none.
 
     FleetError ``digest-mismatch``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``self-approval``,
     ``conflict``, ``gate-unproven`` for a request that is not of this run, ``record-damaged``, and others of the

@@ -38,8 +38,7 @@ Members = t.Mapping[str, Member]
 class Laid:
     """A run decided on once: what it is decided on, and what it gives to clusters (``plan``, None where it could not
     begin, and where it has ended, or is to stop, and cannot be planned: why one that stops cannot is in
-    ``plan_errors``). ``digest`` is that of the run as it was decided on, ``beside`` warns of others that are open when
-    it begins."""
+    ``plan_errors``). ``digest`` is that of the run, ``beside`` warns of others that are open when it begins."""
 
     ground: RunGround
     decision: StagedDecision
@@ -71,9 +70,9 @@ def laid_out(
 ) -> Laid:
     """The run decided on as it stands, twice: which snapshot it takes is known once it has begun, which overrides act
     only with the content; once, and without a plan, where it cannot begin, and where one that has ended, or is to stop,
-    cannot be planned, or brakes keep it from going on. ``given`` counts before what is recorded; with ``sends`` the
-    content of Secrets must be had, as it goes to clusters. Nothing is written. FleetError as of ``run_ground``,
-    ``seen_requests``, ``hubs_among``, and of any other run of ``planned`` and ``refuse_other_overrides``."""
+    cannot be planned or is kept by brakes. ``given`` counts before what is recorded; with ``sends`` the content of
+    Secrets must be had. Nothing is written. FleetError as of ``run_ground``, ``seen_requests``, ``hubs_among``, and of
+    any other run of ``planned`` and ``refuse_other_overrides``."""
     ground, now = run_ground(session.records, run, given), session.clock()
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
     judge = judge_of(session, run, digest, wish.terms)

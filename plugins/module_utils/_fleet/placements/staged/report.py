@@ -35,8 +35,8 @@ from .approvals import open_requests
 
 @dataclass(frozen=True, kw_only=True)
 class StagedOptions:
-    """How a run is carried on. ``approved`` is the digest of the run that was looked at, empty for none; ``terms`` is
-    what approvals of its stages have to be; ``timeout`` is seconds to connect."""
+    """``approved`` is the digest of the run that was looked at, empty for none; ``terms`` is what approvals of its
+    stages have to be; ``timeout`` is seconds to connect."""
 
     ways: ApplyOptions = ApplyOptions()
     limits: BrakeLimits = BrakeLimits()
@@ -49,9 +49,9 @@ class StagedOptions:
 class StagedReport:
     """A run as it stands, or would. ``plan`` is None for one that could not be laid out, ``digest`` empty until it is.
     ``why`` is as of ``conductor.loop.Ending``, empty where nothing was carried on; ``resume_at`` is when it goes on, if
-    that is known. ``lines`` say who waits for what. ``changed``: its record or a cluster is another by this, or would
-    be; ``problems`` are what failed on clusters, or brakes that would stop it, ``notes`` what stops nothing. ``before``
-    is as of ``index_before``, ``newer`` the run after this one, as of ``newer_run``."""
+    known. ``lines`` say who waits for what. ``changed``: its record or a cluster is another by this, or would be;
+    ``problems`` are what failed on clusters, or brakes that would stop it, ``notes`` what stops nothing. ``before`` is
+    as of ``index_before``, ``newer`` as of ``newer_run``."""
 
     run: ClusterStagedUpdateRun
     digest: str
@@ -106,10 +106,10 @@ class StagedReport:
 
     @property
     def verdict(self) -> tuple[str, str, str]:
-        """Outcome (``done``, ``partial``, ``failed``, ``waiting``), code and message; the last two are empty for one
-        that is done. Codes are ``run-failed``, that of the first problem, or of one that waits ``stopped``,
-        ``time-limit``, ``interrupted``, ``stuck``, ``awaiting-approval``, ``waiting``. The first that fits counts: done
-        whatever the problems, then failed, problems, and those of a wait."""
+        """Outcome (``done``, ``partial``, ``failed``, ``waiting``), code and message, both empty for one that is done.
+        Codes are ``run-failed``, that of the first problem, or of one that waits ``stopped``, ``time-limit``,
+        ``interrupted``, ``stuck``, ``awaiting-approval``, ``waiting``. The first that fits counts: done whatever the
+        problems, failed, problems, a wait."""
         if self.state == SUCCEEDED:
             return "done", "", ""
         if self.state == FAILED:

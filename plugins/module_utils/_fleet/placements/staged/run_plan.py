@@ -52,13 +52,10 @@ def planned(
     sends: bool,
 ) -> PlacementPlan:
     """The plan of a run that has been laid out. What Secrets hold is needed only where it ``sends`` something; else
-    objects come as they are recorded if it cannot be had. ``hubs`` are members that are the hub itself, on which its
-    content may have been selected.
-
-    FleetError ``snapshot-gone``, ``snapshot-not-whole``, ``fleet-credentials`` where the content has what a member is
-    reached with by now, where an override cannot be carried out, of the records, and as of ``kept_snapshots``,
-    ``with_overrides_on_hub``, ``overrides_concerning``, and if it ``sends`` ``content_of`` and ``read_manifests``.
-    """
+    objects come as they are recorded if it cannot be had. ``hubs`` are members that are the hub itself. FleetError
+    ``snapshot-gone``, ``snapshot-not-whole``, ``fleet-credentials`` where the content has what a member is reached with
+    by now, where an override cannot be carried out, of the records, and as of ``kept_snapshots``,
+    ``with_overrides_on_hub``, ``overrides_concerning``, and if it ``sends`` ``content_of`` and ``read_manifests``."""
     placement, policy = ground.placement, ground.policy
     if placement is None or policy is None:
         raise AssertionError("a run that is laid out has its placement and policy")

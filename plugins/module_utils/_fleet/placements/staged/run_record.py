@@ -33,8 +33,8 @@ _ATTEMPTS = 10
 
 
 class StagedBook:
-    """How a run stands in the records while it is conducted. The lease is the placement's, and no record of the run has
-    its epoch. ``uid`` is that of the run that is meant; empty: whichever has the name."""
+    """How a run stands in the records while it is conducted. The lease is the placement's; no record of the run has its
+    epoch. ``uid`` is that of the run that is meant; empty: whichever has the name."""
 
     def __init__(self, name: str, epoch: int, uid: str = "") -> None:
         self._key, self._epoch, self.uid = RunKey.of(name), epoch, uid
@@ -75,8 +75,8 @@ class HeldJournal(Journal[StagedState]):
 
 @dataclass(frozen=True, kw_only=True)
 class Commanded:
-    """A run as it is wanted: ``changed``: it is to be written, as its spec is another or it is new; ``before`` is the
-    recorded one that it was made from, None for a new one."""
+    """A run as it is wanted. ``changed``: its spec is another or it is new, so that it is to be written; ``before`` is
+    the recorded one that it was made from, None for a new one."""
 
     run: ClusterStagedUpdateRun
     changed: bool
@@ -118,12 +118,10 @@ def _names_of_runs(records: Records) -> list[str]:
 
 
 def wanted_run(records: Records, name: str, given: StagedManifests, state: str = "") -> Commanded:
-    """The run as it is to be recorded, with the ``state`` that is asked for, empty for none. Nothing is written.
-
-    What a file says of the state counts unless it says Initialize, as a file does that says nothing. A run that has
-    ended keeps its state. FleetError ``no-such-run``, ``record-damaged``, what an update may not change, and others of
-    the records.
-    """
+    """The run as it is to be recorded, with the ``state`` that is asked for, empty for none. What a file says of the
+    state counts unless it says Initialize, as a file does that says nothing. A run that has ended keeps its state.
+    Nothing is written. FleetError ``no-such-run``, ``record-damaged``, what an update may not change, and others of the
+    records."""
     key = RunKey.of(name)
     defined, stored = given.runs.get(name), records.get(key.kinds.run, name)
     if stored is None and defined is not None:
@@ -144,12 +142,12 @@ def wanted_run(records: Records, name: str, given: StagedManifests, state: str =
 
 
 def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUpdateRun:
-    """Writes the run as it is wanted, if it is ``changed``, and others have not told it the same. It takes no lease: a
-    conductor, if there is one, meets the change and goes on.
+    """Writes the run as it is wanted, if it is ``changed``, and others have not told it the same, without a lease: a
+    conductor, if there is one, meets the change and goes on. ``who`` is recorded as its maker if it is new, and as who
+    started it if it is told to run for the first time; empty for nobody.
 
-    ``who`` is recorded as its maker if it is new, and as who started it if it is told to run for the first time; empty
-    for nobody. FleetError ``conflict`` if others have told it something else, made another of its name, or write it at
-    every attempt, ``already-exists`` if they made one of the name of a new one, ``no-such-run`` if they deleted it,
+    FleetError ``conflict`` if others have told it something else, made another of its name, or write it at every
+    attempt, ``already-exists`` if they made one of the name of a new one, ``no-such-run`` if they deleted it,
     ``record-damaged``, and others of the records.
     """
     run, key, before = wanted.run, wanted.run.key, wanted.before
@@ -204,8 +202,7 @@ def keep_terms(session: Session, run: ClusterStagedUpdateRun, given: Terms) -> C
 def delete_run(records: Records, name: str, *, force: bool, write: bool) -> bool:
     """Deletes the run with its approval requests, if it is to ``write``; whether there is one. Clusters in flight stay
     as they are. Without ``force`` FleetError ``run-in-flight`` where there are any, ``record-damaged`` where the run
-    cannot be read, ``conflict`` where it is written meanwhile; and of the records. Requests that were deleted before
-    are gone then."""
+    cannot be read, ``conflict`` where it is written meanwhile; and of the records. Deleted requests stay deleted."""
     key = RunKey.of(name)
     document = records.get(key.kinds.run, name)
     if document is None:

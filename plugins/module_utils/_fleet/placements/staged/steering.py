@@ -56,8 +56,7 @@ WRITE, REMOVE, LOOK = "write", "remove", "look"
 
 class Approvals(t.Protocol):
     """The approval requests of the run, as the records have them. Each call is made once it is decided, and again if
-    that turn failed before it was seen: called twice it does no harm. Their FleetErrors are borne as those of a
-    turn."""
+    that turn failed: called twice it does no harm. FleetErrors are borne as those of a turn."""
 
     def request(self, run: ClusterStagedUpdateRun, act: RequestApproval) -> None:
         """Makes the request that ``act`` names, for people to approve. FleetError of the records."""
@@ -85,8 +84,8 @@ class StagedSteering:
     """Steers one run for the conductor. Clusters that begin together are written together, in ``wait``.
 
     ``bindings`` are those of the placement, which nobody else writes while its lease is held. ``looked`` is what was
-    seen of the clusters that are to hold the content already, with which ``outcomes`` (the last of each cluster) begin;
-    ``told`` says why this run is to end.
+    seen of the clusters that are to hold the content already, with which ``outcomes`` begin; ``told`` says why this run
+    is to end.
     """
 
     def __init__(
@@ -121,8 +120,7 @@ class StagedSteering:
 
     def take_up(self, state: StagedState, now: datetime) -> None:
         """Brings what was seen of clusters into their bindings. One of which it is not known that everything is there
-        is begun anew when its turn comes, or has come. Bindings that are being removed are queued once the run
-        deletes."""
+        begins anew when its turn comes. Bindings that are being removed are queued once the run deletes."""
         done = {
             each.cluster_name
             for stage in state.run.status.stages_status
@@ -162,8 +160,8 @@ class StagedSteering:
         return replace(decision, wake_at=None) if later and self._look_at is not None else decision
 
     def acts_in_flight(self, state: StagedState) -> tuple[Action, ...]:
-        """Queued clusters, whose answer is not there yet; the conductor stays for them, as of ``Steering``, and by
-        ``next_look`` for those that have answered and are not available."""
+        """Queued clusters, whose answer is not there yet; for those that have answered and are not available the
+        conductor stays by ``next_look``."""
         stages = {each.cluster: each.stage for each in machine.acts_in_flight(state)}
         return tuple(ClusterInFlight(stage=stages.get(name, what), cluster=name) for name, what in self._queue.items())
 
@@ -217,8 +215,7 @@ class StagedSteering:
 
     def drain_events(self, state: StagedState, now: datetime) -> t.Iterator[Change[StagedState]]:
         """Brings what the clusters have answered into their bindings, and stores these; has to be gone through to its
-        end. Its changes, one for each cluster that was written or removed, leave the state as it is. FleetError as of
-        ``release``."""
+        end. Its changes leave the state as it is. FleetError as of ``release``."""
         news, self._news = self._news, []
         for each in news:
             self._keep(each, now)
@@ -226,8 +223,8 @@ class StagedSteering:
         self.release(state)
 
     def keep(self, state: StagedState, now: datetime) -> None:
-        """Has the next ``wait`` look again at clusters that are waited for, every 2 s, and try again every 10 s what
-        failed there, unless others have changed the binding of the cluster since."""
+        """Has ``wait`` look again at clusters that are waited for, every 2 s, and try again every 10 s what failed
+        there, unless others have changed the binding of the cluster since."""
         flying = {each.cluster: each.stage for each in machine.acts_in_flight(state)}
         waited = {name: stage for name, stage in flying.items() if name not in self._queue}
         if not waited:

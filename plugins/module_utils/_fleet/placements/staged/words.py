@@ -41,9 +41,9 @@ def run_lines(
     outcomes: t.Mapping[str, MemberOutcome],
     ends: datetime | None = None,
 ) -> list[str]:
-    """Who waits for whom and what, now: for clusters in flight, of a stage at most NAMED by name, for approvals, for a
-    wait after a stage, which is over at ``ends`` (None where none counts), then others that are held back; nothing of a
-    run that has ended."""
+    """Who waits for whom and what, now: for clusters in flight (NAMED of a stage), for approvals, for a wait after a
+    stage, which is over at ``ends`` (None where none counts), then others that are held back; nothing of a run that has
+    ended."""
     state = StagedState(run=run)
     if state_of(run) in (SUCCEEDED, FAILED):
         return []
@@ -85,10 +85,10 @@ def _untold(name: str) -> None:
 
 @dataclass
 class StagedTelling:
-    """Tells people what begins and ends, and who waits for what, as long as that is news. ``say`` takes a line for
-    people, ``lines`` gives who waits by now; ``event`` takes a line for the run's journal: its reason and a sentence.
-    ``approved`` takes the name of a request whose approval was taken, before anything of it is told: once, and again
-    where it raised. ``stays`` is said once, after what is waited for."""
+    """Tells people what begins and ends, and who waits for what (``lines``), as long as that is news. ``say`` takes a
+    line for people, ``event`` one for the run's journal: its reason and a sentence. ``approved`` takes the name of a
+    request whose approval was taken, before anything of it is told: once, and again where it raised. ``stays`` is said
+    once, after what is waited for."""
 
     name: str
     say: t.Callable[[str], None]
