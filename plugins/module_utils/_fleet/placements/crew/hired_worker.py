@@ -35,8 +35,8 @@ class SeenElsewhere:
 
 @dataclass
 class GivenTask:
-    """A task that a worker has, with the number of the window of the leases under which it is. ``over`` is set once it
-    has ended (``end``), or the worker is lost: then ``end`` is None."""
+    """A task that a worker has, under the leases of that ``window``. ``over`` is set once it has ended (``end``), or
+    the worker is lost: then ``end`` is None."""
 
     task: MemberTask
     window: int
@@ -46,7 +46,7 @@ class GivenTask:
 
 class HiredWorker:
     """A worker process, for the one that hired it. Safe to use from threads. ``dropped`` are numbers of looks that
-    nobody needs any more. What it has under way when it ends is lost, and whatever it is given later."""
+    nobody needs any more."""
 
     def __init__(self, pid: int, pipe: MessagePipe) -> None:
         self.pid, self.pipe = pid, pipe
@@ -131,7 +131,7 @@ def run_by_share(
     workers: t.Sequence[HiredWorker], shares: t.Mapping[str, int], task: MemberTask, window: int
 ) -> MemberOutcome:
     """Has the task done by the worker whose share the member is, the first for one that is nobody's; where that one is
-    lost, by another that is not. There is a worker for each of the ``shares``. FleetError as of ``HiredWorker.run``."""
+    lost, by another that is not. FleetError as of ``HiredWorker.run``."""
     place = shares.get(task.cluster, 0)
     first = workers[place]
     left = [each for each in workers if not each.lost] if first.lost else []

@@ -16,9 +16,9 @@ from ..on_member.member_apply import MemberTask
 
 
 class TaskOrder(t.NamedTuple):
-    """To a worker: what is to be done on a member, as plain data (``task``); ``number`` is its own. ``window`` is that
-    of the leases under which it is. ``seen`` is the number of the order whose look it goes on from, 0 for none;
-    ``dropped`` are the numbers of looks that none will follow."""
+    """To a worker: what is to be done on a member (``task``), under the leases of that ``window``. ``seen`` is the
+    number of the order whose look it goes on from, 0 for none; ``dropped`` are the numbers of looks that none will
+    follow."""
 
     number: int
     task: MemberTask

@@ -70,9 +70,9 @@ def wanted_evictions(
     Budgets that the same files held and do not hold any more go, but for those that guard what is to be evicted now,
     and none where the files hold nothing at all: a folder may be empty by accident (finding ``budget-kept``). A
     recorded eviction that cannot be read is among the findings, unless without a placement a file has an eviction of
-    its name: nobody knows whether that was carried out. That, and a budget that cannot be read, which may forbid any of
-    them, are a FleetError ``record-damaged``. FleetError ``nothing-asked``, ``not-evictable``, ``duplicate-object``, as
-    of ``read_manifests``, ``read``, ``check_update``, and of the records.
+    its name: nobody knows whether that was carried out. That, and a budget that cannot be read, are a FleetError
+    ``record-damaged``. FleetError ``nothing-asked``, ``not-evictable``, ``duplicate-object``, as of ``read_manifests``,
+    ``read``, ``check_update``, and of the records.
     """
     if placement and not clusters:
         raise FleetError("nothing-asked", "no cluster is named that the placement is to leave", "clusters")
@@ -119,9 +119,9 @@ def wanted_evictions(
 
 def record_budgets(records: Records, wanted: Wanted, write: bool) -> bool:
     """Records the disruption budgets of the files under their ``source``, name and spec alone, so that evictions asked
-    for elsewhere meet them too; deletes those ``dropped``. Gives whether any record is another one by that, or would
-    be: without ``write`` nothing is written. FleetError ``conflict`` or ``already-exists`` if somebody writes one at
-    the same time, and others of the records; what was written before stays."""
+    for elsewhere meet them too; deletes those ``dropped``. Gives whether any record is another one by that, or would be
+    without ``write``. FleetError ``conflict`` or ``already-exists`` if somebody writes one at the same time, and others
+    of the records; what was written before stays."""
     changed = False
     for each in wanted.written if wanted.source else ():
         old = records.get(BUDGET, each.name)
@@ -149,8 +149,8 @@ def record_eviction(
     records: Records, asked: RequestedEviction, eviction: ClusterResourcePlacementEviction, lease: Lease
 ) -> RequestedEviction:
     """Records the eviction with its conditions, under the lease, as a new record without labels and annotations, or
-    over that of ``asked``, of which only the conditions change; gives ``asked`` as it is now. FleetError
-    ``lease-lost``, ``conflict``, ``already-exists``, ``record-damaged``, and others of the records."""
+    over that of ``asked``, of which only the conditions change; gives ``asked`` as it is now. FleetError of the
+    records, such as ``lease-lost``, ``conflict``, ``already-exists``, ``record-damaged``."""
     status = {"status": encode(eviction.status)}
     if asked.document is None:
         document = encode(replace(eviction, metadata=ObjectMeta(name=eviction.name)))

@@ -69,8 +69,8 @@ from .results import failures_of, result_of, result_over
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionRequest:
-    """What a run is asked to do: see ``wanted_evictions`` (no ``placement``: evictions of files and records). Without
-    ``write`` it only judges, and looks. ``timeout`` is seconds to connect."""
+    """As of ``wanted_evictions`` (no ``placement``: evictions of files and records). Without ``write`` it only judges,
+    and looks. ``timeout`` is seconds to connect."""
 
     src: tuple[str, ...] = ()
     placement: str = ""
@@ -83,8 +83,7 @@ class EvictionRequest:
 @dataclass(frozen=True, kw_only=True)
 class EvictionReport:
     """``changed``: anything in the records or on members is another now, or would be; leases, journal and evidence do
-    not count. ``results`` are by placement, first those that were over before. ``problems`` name what failed,
-    ``findings`` what else is worth a word."""
+    not count. ``results`` are by placement, first those that were over before. ``problems`` name what failed."""
 
     results: tuple[EvictionResult, ...]
     changed: bool
@@ -142,7 +141,7 @@ def run_evictions(session: Session, request: EvictionRequest) -> EvictionReport:
     """Judges what is asked for; with ``write`` records the budgets of the files first, which stay whatever follows, and
     carries out what is permitted. What fails at a placement is among the problems, and stops no other. FleetError as of
     ``wanted_evictions``, ``recorded_members``, ``members_to_write``, ``record_budgets``; where there is no result at
-    all, these problems (``lease-held``, ``interrupted``, ``recovery-unfinished`` and so on)."""
+    all, these problems (``lease-held``, ``interrupted`` and so on)."""
     now = session.clock()
     wanted = wanted_evictions(session.records, request.src, request.placement, request.clusters, now)
     members = members_to_write(session) if request.write else recorded_members(session.records)

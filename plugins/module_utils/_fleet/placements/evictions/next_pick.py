@@ -26,7 +26,7 @@ def next_pick_words(
 ) -> str:
     """The clusters that the next apply would pick, in words, by what is recorded of the fleet; the evicted ``cluster``
     alone if it is among them. ``bindings`` are those that are left. Where it would pick none, but facts of a member are
-    not recorded, that ``cluster`` may be picked again; where the placement cannot be scheduled, it says why."""
+    not recorded, that ``cluster`` may be picked again; where the placement cannot be scheduled, why."""
     fleet = tuple(each.cluster for each in members.values())
     before = {each.spec.target_cluster for each in bindings}
     try:

@@ -39,10 +39,9 @@ def older_revision_brake(
     allow: bool,
     environ: t.Mapping[str, str] | None = None,
 ) -> Brake | None:
-    """The brake ``allow_older``, as of ``older_source_brake``: an old checkout undoes newer work. It has tripped unless
-    the checkout in ``folder`` tells that ``revision`` descends from that of the last apply (``record``). ``allow``
-    lifts it, ``environ`` is as of ``asked_git``. None where this revision is not known, is that of the last apply, or
-    where none was ever recorded."""
+    """The brake ``allow_older``, as of ``older_source_brake``. It has tripped unless the checkout in ``folder`` tells
+    that ``revision`` descends from that of the last apply (``record``). ``allow`` lifts it, ``environ`` is as of
+    ``asked_git``. None where this revision is not known, is that of the last apply, or where none was ever recorded."""
     last = _last_revision(record)
     if last is None or not revision or last == revision:
         return None

@@ -142,8 +142,8 @@ def content_of(
     present: t.Mapping[ObjectKey, t.Sequence[Manifest]] | None = None,
 ) -> tuple[Rendered, ...]:
     """The objects of a snapshot that is whole (``require_whole``), as they are sent, in its order. Secrets are looked
-    for in ``present`` (cleaned manifests by key, as of ``add_by_key``) and then in their revision, in any of the
-    checkouts that are ``asked`` for; only what has the recorded hash counts. FleetError ``no-key``, or ``secret-gone``,
+    for in ``present`` (cleaned manifests by key, as of ``add_by_key``) and then in their revision, in the checkouts
+    that are ``asked`` for; only what has the recorded hash counts. FleetError ``no-key``, or ``secret-gone``,
     ``revision-gone`` and ``no-checkout`` about those that are not found, ``missing-library``, and of the records."""
     again = _secrets(session, name, kept, asked, present or {})
     out = []

@@ -31,7 +31,7 @@ class FreshGroups:
 
     def served(self, step: MemberStep, work: t.Callable[[], T]) -> T:
         """What the step's ``work`` gives; in an awaited group it is done again for up to 10 s while it meets a code of
-        GONE. ApiError of the last attempt; what else ``work`` raises comes through at once."""
+        GONE. ApiError of the last attempt; what else it raises comes through at once."""
         end = time.monotonic() + SERVED_SECONDS
         while True:
             try:

@@ -32,8 +32,8 @@ def wait_until_gone(
     say: t.Callable[[str], None],
 ) -> tuple[ObjectFailure, ...]:
     """Waits until the ``deleted`` objects, given with their uids, are gone, or ``seconds`` are over; those that are
-    still there then, in the order given, each with what holds it. ``keep`` is called before each look but the first,
-    and may raise; ``say`` is told what is waited for, about every 15 s. ApiError as of ``live_object``."""
+    still there then, each with what holds it. ``keep`` is called before each look but the first, and may raise; ``say``
+    is told what is waited for, about every 15 s. ApiError as of ``live_object``."""
     end, told, pause = time.monotonic() + seconds, time.monotonic(), FIRST_PAUSE
     left = dict.fromkeys(deleted, "")
     while True:

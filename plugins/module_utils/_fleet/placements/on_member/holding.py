@@ -35,7 +35,7 @@ def inventory_after(
     observed: Observed, steps: t.Sequence[MemberStep], failures: t.Sequence[ObjectFailure]
 ) -> tuple[InventoryEntry, ...]:
     """What is held once the steps are done, sorted: failures keep what was recorded, or an entry without a hash;
-    refused objects what was recorded, if anything. What is removed is not in it, nor what no step is about."""
+    refused objects what was recorded, if anything. What is removed is not in it."""
     before = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
     failed = {each.id for each in failures if each.reason in (APPLY_FAILED, NOT_GONE)}
     held: list[InventoryEntry] = []

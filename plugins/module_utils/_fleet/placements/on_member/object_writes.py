@@ -48,8 +48,8 @@ def write_object(
     Each write over what was seen (``live``) names its resourceVersion, so that one which reaches the server late, after
     another run has written, is refused there. An object that only others changed meanwhile (its status, say), or took
     away, is written all the same, in up to ``ATTEMPTS`` attempts, but not for ADOPT, nor where ``live`` is None: that
-    is ApiError ``conflict``, as are fields of others without ``force``, and changes that do not end. FleetError
-    ``member-moved`` when another run of ours changed it, or another object is there now; other ApiErrors as they come.
+    is ApiError ``conflict``, as are fields of others without ``force``. FleetError ``member-moved`` when another run of
+    ours changed it, or another object is there now; other ApiErrors as they come.
     """
     seen = live
     for _attempt in range(ATTEMPTS):

@@ -48,11 +48,10 @@ class Observed:
 
 
 def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Rendered]) -> Observed:
-    """Reads the parent, then every desired or recorded object; a whole kind at once where it has more than two and the
-    member holds some already. What is not there, or of a kind, or desired in a version, that the member does not serve,
-    is left out. ``uid`` is that of the placement's record, empty for none. FleetError ``foreign-applyset`` when a
-    placement of the same name but of other records holds the member, by its uid, ``applyset-invalid``, or of the
-    request."""
+    """Reads the parent, then every desired or recorded object. What is not there, or of a kind, or desired in a
+    version, that the member does not serve, is left out. ``uid`` is that of the placement's record, empty for none.
+    FleetError ``foreign-applyset`` when a placement of the same name but of other records holds the member, by its uid,
+    ``applyset-invalid``, or of the request."""
     parent = _parent(client, placement)
     recorded = parsed_parent(parent, client) if parent else None
     if recorded and recorded.uid != uid:

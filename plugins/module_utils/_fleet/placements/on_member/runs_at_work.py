@@ -24,8 +24,8 @@ UPSET = ("not-ready", *SILENT)
 
 def with_runs_told(records: Records, report: Report) -> Report:
     """The report, in which the errors of clusters that are not ready or do not answer, its problems of these, and a
-    line more for each of them where the placement ``waits``, say which update run upgrades them, by the records; as it
-    was where no run is known, or runs cannot be read."""
+    line more for each where the placement ``waits``, say which update run upgrades them, by the records; as it was
+    where runs cannot be read."""
     if not any(_is_upset(each) for outcomes in report.outcomes.values() for each in outcomes.values()):
         return report
     try:

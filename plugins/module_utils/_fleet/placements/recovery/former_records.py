@@ -59,8 +59,7 @@ def known_of(records: Records, name: str) -> Ours:
 
 def is_lost(ours: Ours, by_cluster: t.Mapping[str, ApplySet]) -> bool:
     """Whether members hold the placement as our records do not know it: these were lost, or it was other records'.
-    Bindings that an apply which was refused for that has left behind hold nothing. ``by_cluster`` is what members hold
-    of it, something at least."""
+    ``by_cluster`` is what members hold of it, something at least."""
     return ours.begun or not ours.bound or any(each.uid != ours.uid for each in by_cluster.values())
 
 
@@ -83,9 +82,9 @@ def refuse_mixed(held: Held, ours: t.Mapping[str, Ours], former: t.Collection[st
 
 def named_apart(placement: str, sets: t.Mapping[str, ApplySet], policy_hash: str) -> dict[str, ApplySet]:
     """The ApplySets by cluster, with names of snapshots under which only one thing is known, and each resource content
-    under one name. Where two records had a policy of one name, that with today's ``policy_hash`` gets one after all
-    others. It gives the same names where some of the sets have theirs already. A name that the placement could not have
-    given counts as that of the first."""
+    under one name; the same names where some of the sets have theirs already. Where two records had a policy of one
+    name, that with today's ``policy_hash`` gets one after all others. A name that the placement could not have given
+    counts as that of the first."""
     sets = {cluster: _with_own_names(placement, each) for cluster, each in sets.items()}
     resources = _apart(
         {(each.resource_snapshot, each.resource_hash) for each in sets.values()},

@@ -28,8 +28,8 @@ from .recover import Described, Recovered, recover
 def recover_records(session: Session, asked: PlacementRequest, former: t.Collection[str] = ()) -> Recovered:
     """Rebuilds the records of the placements that ``asked`` describes, without ``asked.write`` only says which;
     ``former`` as of ``recover``. FleetError ``no-members``, all problems of what the placements select, of the records,
-    and as of ``members_to_write`` (without ``write`` ``recorded_members``), ``resources_from_files``,
-    ``wanted_placements``, ``selected_for``, ``rendered`` and ``recover``."""
+    and as of ``members_to_write`` or ``recorded_members``, ``resources_from_files``, ``wanted_placements``,
+    ``selected_for``, ``rendered`` and ``recover``."""
     members = members_to_write(session) if asked.write else recorded_members(session.records)
     if not members:
         raise no_members(session.records, "join the members again first")

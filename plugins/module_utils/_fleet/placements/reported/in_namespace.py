@@ -36,8 +36,8 @@ class StatusInNamespace:
     @classmethod
     def of(cls, records: Records, on_hub: bool, placement: ClusterResourcePlacement) -> StatusInNamespace:
         """That of a placement; without a namespace where its records are not ``on_hub``, or it does not ask for a copy.
-        A copy stays where it stands, also where the placement has come to select another namespace: no apply goes on
-        with that (``reporting-namespace-changed``)."""
+        A copy stays where it stands, also where the placement has come to select another namespace
+        (``reporting-namespace-changed``)."""
         namespace = placement.status_namespace or placement.reporting_namespace
         return cls(records=records, name=placement.name, namespace=namespace if on_hub else "")
 
@@ -56,8 +56,8 @@ class StatusInNamespace:
         self, status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime, lease: Lease
     ) -> tuple[PlacementStatus, FleetError | None]:
         """Writes the copy if it is not as it should be, with ``now``; the placement's status with a condition of that,
-        and why the copy could not be written, None if it could. Without a namespace the status as it is. Arguments are
-        as of ``expected``. FleetError ``lease-lost`` alone."""
+        and why the copy could not be written, None if it could. Without a namespace the status as it is. FleetError
+        ``lease-lost`` alone."""
         if not self.namespace:
             return status, None
         failed: FleetError | None = None
