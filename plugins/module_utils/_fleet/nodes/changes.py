@@ -34,9 +34,9 @@ class ChangeQuestion:
 
     @classmethod
     def of(cls, options: t.Mapping[str, t.Any]) -> ChangeQuestion:
-        """By the options ``changes`` (paths), ``network`` and ``allow_subnet_move`` of the verb; objects of other kinds
-        than ``KINDS`` are passed over. FleetError as of reading manifests, ``bad-option`` for empty ``changes``,
-        ``no-changes`` where the files hold no object of ``KINDS``, ``network-missing``, ``network-invalid``."""
+        """By the options ``changes`` (paths), ``network`` and ``allow_subnet_move`` of the verb. FleetError as of
+        reading manifests, ``bad-option`` for empty ``changes``, ``no-changes`` where the files hold no object of
+        ``KINDS``, ``network-missing``, ``network-invalid``."""
         refuse_empty(options, "changes")
         paths, network = options["changes"], options["network"]
         documents = tuple(each.document for each in read_manifests(paths) if each.document.get("kind") in KINDS)

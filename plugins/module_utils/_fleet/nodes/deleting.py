@@ -33,7 +33,7 @@ LOOK, LET_GO_SECONDS = 0.5, 30.0
 @dataclass(frozen=True, kw_only=True)
 class NodeDeletion:
     """Nodes of one member to be deleted by hand. ``uids`` are those of the Nodes by name, without the member;
-    ``timeout`` is in seconds, for all of them, which are begun at once."""
+    ``timeout`` is in seconds, for all of them."""
 
     member: str
     uids: t.Mapping[str, str]
@@ -47,10 +47,10 @@ class NodeDeletion:
 
 def delete_nodes(session: Session, clients: Clients, wish: NodeDeletion) -> tuple[Problem, ...]:
     """Drains, replaces and deletes the Nodes as of ``NodeReplacer.replace``, all at once, and waits until they are
-    gone, ``timeout`` is over, or this process is told to end. Gives, sorted by name, a ``node-stays`` for each that
-    stayed, which is uncordoned unless this process was told to end, or a ``node-held`` for one that could not be
-    uncordoned. What fails at one node is its problem, and not raised. Nobody else may delete nodes of the member by
-    hand meanwhile."""
+    gone, ``timeout`` is over, or this process is told to end. Gives, by name, a ``node-stays`` for each that stayed,
+    which is uncordoned unless this process was told to end, or a ``node-held`` for one that could not be uncordoned.
+    What fails at one node is its problem, and not raised. Nobody else may delete nodes of the member by hand
+    meanwhile."""
     rotation = NodeRotation(metadata=ObjectMeta(name=BY_HAND), spec=NodeRotationSpec())
     replacer = NodeReplacer(rotation=rotation, wish=wish.replacement)
     workers = NodeWorkers(MemberHolds(clients, f"{BY_HAND}/{wish.member}"), session.clock, session.say)

@@ -68,7 +68,7 @@ class NodeWork:
 
 class Hands(t.Protocol):
     """How the work on one node, in a thread of its own, reaches the member. ``pause`` and ``client`` raise, and no
-    FleetError, when nothing is to be done any more; that goes through to whoever started the work."""
+    FleetError, when nothing is to be done any more."""
 
     def client(self) -> KubeClient:
         """The member's, held by a lease that is renewed if that is due: to be asked for before each step. FleetError
@@ -97,7 +97,7 @@ def the_node(client: KubeClient, work: NodeWork) -> Document | None:
 
 def drain(work: NodeWork, hands: Hands) -> Document | None:
     """Cordons and empties the node, and waits for that without end; gives the Node as it was once cordoned, None if it
-    is gone. FleetError ``node-blocked``, before this call evicts anything, for a protected pod, unless there is
+    is gone. FleetError ``node-blocked`` for a protected pod, before this call evicts anything, unless there is
     ``until``; ``node-disrupted`` where another one of us has it, or somebody has let it go since, so that pods may have
     come; for what does not pass, and what ``hands`` raise."""
     node = retried_while_passing(hands, lambda: cordon(hands.client(), work))
@@ -141,8 +141,8 @@ def retried_while_passing(hands: Hands, step: t.Callable[[], T]) -> T:
 
 def cordon(client: KubeClient, work: NodeWork) -> Document | None:
     """Cordons the Node and marks it as ours, and as WAS_CORDONED if it was before; the Node as it is then, None if it
-    is gone. Nothing is written where it is so for this attempt. FleetError ``node-disrupted`` where another one of us
-    has it, ``conflict`` where others write it at every try, and of the requests."""
+    is gone. FleetError ``node-disrupted`` where another one of us has it, ``conflict`` where others write it at every
+    try, and of the requests."""
     return _mark_as_ours(client, work, {"unschedulable": True})
 
 
@@ -196,8 +196,8 @@ def delete_node(client: KubeClient, work: NodeWork) -> None:
 
 
 def delete_exactly(client: KubeClient, path: str, uid: str, grace: int | None = None) -> None:
-    """Has the object at ``path`` deleted if it has this uid, without waiting for finalizers; nothing if it is gone, or
-    another one has its place. ``grace`` is in seconds, None for what the object says. ApiError of the request."""
+    """Has the object at ``path`` deleted if it has this uid, without waiting for finalizers; nothing if it is gone or
+    another. ``grace`` is in seconds, None for what the object says. ApiError of the request."""
     body: Document = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
     if grace is not None:
         body["gracePeriodSeconds"] = grace

@@ -73,10 +73,10 @@ NO_PACE = NodeRotation(metadata=ObjectMeta(name=BY_HAND), spec=NodeRotationSpec(
 @dataclass(frozen=True, kw_only=True)
 class ManualWish:
     """``state`` is one of DELETED to UNPROTECTED; ``names``, ``selector`` or ``pool`` says what is meant, or
-    ``patches`` do what PATCHED writes. ``confirmed`` is the number of nodes that somebody has seen and means, of no
-    matter for ``names``. ``timeout``: seconds for all nodes to be deleted. ``network`` is what a new subnet is judged
-    by. Allowed are ``consent``: that nodes drift by a patch and are replaced; ``subnet_move``: that a good subnet is
-    left for another; ``routes``: a new one, whose nodes somebody has seen to be reached."""
+    ``patches`` do what PATCHED writes. ``confirmed`` is the number of nodes that somebody means, of no matter for
+    ``names``. ``timeout``: seconds for all nodes to be deleted. ``network`` is what a new subnet is judged by. Allowed
+    are ``consent``: that nodes drift by a patch and are replaced; ``subnet_move``: that a good subnet is left for
+    another; ``routes``: a new one, whose nodes somebody has seen to be reached."""
 
     member: str
     state: str
@@ -99,7 +99,7 @@ class ManualReport:
     """``changed``: something was begun, or would be, also if every node stayed: pods may be gone, or Karpenter go on.
     ``nodes`` are those that go or are replaced, or may be, each with what is told of it; ``patches`` are what is
     written to objects, by their path, without secrets; ``failed`` says why nodes stayed, ``unconfirmed`` what a person
-    has to look at before it is written, ``notes`` what else is worth a word."""
+    has to look at before it is written."""
 
     state: str
     changed: bool
@@ -123,14 +123,14 @@ class ManualReport:
 
 
 def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
-    """Does what is wished, or without ``write`` tells what it would be. What others write meanwhile (Karpenter writes
-    into its NodePools) is read and judged anew, ATTEMPTS times in all; ``conflict`` then. FleetError before anything is
-    written: ``no-such-member``, ``empty-name``, ``unknown-node``, ``count-not-confirmed``, ``no-such-pool``,
-    ``no-such-object``, ``drift-without-consent`` and ``subnet-routes-unconfirmed`` (with ``write`` alone),
-    ``invalid-label-selector``, ``budgets-unknown``, as of ``members_to_write``, ``read_members``, ``driver_problems``,
-    ``read_patches``, ``effect_of`` and ``why_withheld``, ``lease-held`` where somebody else deletes nodes of it,
-    ``member-held`` where other records have it (nodes to be deleted wait for that), and of a member that cannot be
-    read. A write that failed after others has ``partly-written``, which names these."""
+    """Does what is wished, or without ``write`` tells what it would be. What others write meanwhile is read and judged
+    anew, ATTEMPTS times in all; ``conflict`` then. FleetError before anything is written: ``no-such-member``,
+    ``empty-name``, ``unknown-node``, ``count-not-confirmed``, ``no-such-pool``, ``no-such-object``,
+    ``drift-without-consent`` and ``subnet-routes-unconfirmed`` (with ``write`` alone), ``invalid-label-selector``,
+    ``budgets-unknown``, as of ``members_to_write``, ``read_members``, ``driver_problems``, ``read_patches``,
+    ``effect_of`` and ``why_withheld``, ``lease-held`` where somebody else deletes nodes of it, ``member-held`` where
+    other records have it (nodes to be deleted wait for that), and of a member that cannot be read. A write that failed
+    after others has ``partly-written``, which names these."""
     members = members_to_write(session) if write else recorded_members(session.records)
     if wish.member not in members:
         raise FleetError.of([no_such_member(wish.member or "member", members)])
@@ -387,7 +387,7 @@ class _Manual:
 
 def written_over(patch: Document, judged: t.Mapping[str, t.Any]) -> Document:
     """The patch, which the server refuses for another object, or another version of it, than the metadata ``judged``
-    tell of, as far as they do."""
+    name."""
     known = {key: judged[key] for key in ("uid", "resourceVersion") if judged.get(key)}
     return {**patch, "metadata": {**patch.get("metadata", {}), **known}}
 

@@ -44,8 +44,8 @@ class OtherRotations:
         self._lease: Lease | None = None
 
     def keeps_turn(self) -> bool:
-        """Whether we still have the turn, renewed for SECONDS: whoever decided for longer may have lost it to another
-        that has begun nodes since. FleetErrors of the records, but ``lease-lost``."""
+        """Whether we still have the turn, renewed for SECONDS: while we decided it may have gone to another.
+        FleetErrors of the records, but ``lease-lost``."""
         if self._lease is None:
             return False
         try:
@@ -84,15 +84,15 @@ class OtherRotations:
 
 
 def in_flight_beside(records: Records, name: str) -> tuple[OtherNode, ...]:
-    """The nodes that rotations of other names have in flight by their records, rotation by rotation. FleetError
-    ``record-damaged``, and of the records."""
+    """The nodes that rotations of other names have in flight by their records. FleetError ``record-damaged``, and of
+    the records."""
     rows = (row for each in records.list(KIND) if each["metadata"]["name"] != name for row in _in_flight(each))
     return tuple(rows)
 
 
 def nodes_in_hand(records: Records, named: str = "") -> tuple[OtherNode, ...]:
     """The nodes that rotations whose names begin with ``named`` (empty: all) have in flight by their records, or still
-    have to let go (uncordon), rotation by rotation. FleetError ``record-damaged``, and of the records."""
+    have to let go (uncordon). FleetError ``record-damaged``, and of the records."""
     documents = (each for each in records.list(KIND) if each["metadata"]["name"].startswith(named))
     return tuple(row for each in documents for row in _in_flight(each, released=True))
 
@@ -114,7 +114,7 @@ def _in_flight(document: Record, released: bool = False) -> t.Iterator[OtherNode
 @contextlib.contextmanager
 def kept_meanwhile(records: Records, lease: str, holder: str) -> t.Iterator[None]:
     """While entered a thread renews the lease of that name, as long as it is the holder's: reading many members may
-    take longer than it lasts. It is neither taken nor given back here, and no FleetError of the records is raised."""
+    take longer than it lasts. It is neither taken nor given back here; no FleetError of the records is raised."""
     ended = threading.Event()
 
     def keep() -> None:

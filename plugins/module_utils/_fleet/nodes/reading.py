@@ -56,10 +56,10 @@ Seen = t.Union[t.Callable[[MemberNodes], MemberNodes], None]  # noqa: UP007  # p
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingWish:
-    """What is to be read: ``pods`` or not; ``daemons``, the DaemonSets, for which pods are needed; ``keep``: manifests,
-    for a file of them (``NodesSnapshot.documents``). ``names``: only these members, all if empty. Of members in
-    ``counted`` only Nodes and NodeClaims are read, which budgets of the fleet count. ``threads``: members read at once;
-    ``timeout``: seconds to connect."""
+    """``pods`` are read or not; ``daemons``: DaemonSets too, which need the pods; ``keep``: manifests too
+    (``NodesSnapshot.documents``). ``names``: only these members, all if empty. Of members in ``counted`` only Nodes and
+    NodeClaims are read, which budgets of the fleet count. ``threads``: members read at once; ``timeout``: seconds to
+    connect."""
 
     pods: bool = True
     daemons: bool = False
@@ -85,8 +85,8 @@ def nodes_file(path: str, now: datetime) -> NodesSnapshot:
 
 
 def members_in_file(snapshot: NodesSnapshot, names: t.Sequence[str]) -> list[MemberNodes]:
-    """The members of these names, or all, of a snapshot, in its order, without those that could not be read when it was
-    written. FleetError ``no-such-member`` for each name that is not in the snapshot at all."""
+    """The members of these names, or all, of a snapshot, in its order, without those that could not be read. FleetError
+    ``no-such-member`` for each name that is not in the snapshot at all."""
     there = {each.name for each in snapshot.members} | snapshot.failed.keys()
     refuse_strangers(names, there, "it is not in the snapshot")
     return [each for each in snapshot.members if not names or each.name in names]

@@ -54,9 +54,9 @@ _MOST_TOLD = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class ReplacementWish:
-    """How nodes are to be replaced. ``driver`` empty: found out for each node. ``command`` is a list of arguments; it
-    is killed after ``timeout`` seconds, and has failed then; ``environment`` names variables of ``environ`` that it
-    gets besides the usual ones."""
+    """How nodes are to be replaced. ``driver`` empty: as of ``driver_of``. ``command`` is a list of arguments; it is
+    killed after ``timeout`` seconds, and has failed then; ``environment`` names variables of ``environ`` that it gets
+    besides the usual ones."""
 
     driver: str = ""
     command: tuple[str, ...] = ()
@@ -66,8 +66,8 @@ class ReplacementWish:
 
 
 def driver_of(node: StateNode, wish: ReplacementWish) -> str:
-    """The driver that replaces the node: the one that is named, be it fit or not; else ``command`` if there is one,
-    ``local`` for a simulated node, ``karpenter`` for one with a NodeClaim; empty where none is known."""
+    """The driver that replaces the node: the one that is named, fit or not; else ``command`` if there is one, ``local``
+    for a simulated node, ``karpenter`` for one with a NodeClaim; empty where none is known."""
     if wish.driver:
         return wish.driver
     if wish.command:
@@ -81,7 +81,7 @@ def driver_problems(
     members: t.Iterable[MemberNodes], names: t.Container[str], rotation: NodeRotation, wish: ReplacementWish
 ) -> t.Iterator[Problem]:
     """Problems of the nodes ``names`` (``member/node``) that cannot be replaced in the way that is asked for:
-    ``no-driver``, ``no-node-claim``, ``not-simulated``, ``no-node-before``, at most one for each node; before them
+    ``no-driver``, ``no-node-claim``, ``not-simulated``, ``no-node-before``, one for each at most; before them
     ``bad-option`` for what is wrong with the command. Names without a Node are passed over."""
     if wish.driver == COMMAND and not wish.command:
         yield Problem("bad-option", "driver command needs a command", "command", "such as [delete-machine, '{node}']")
@@ -121,10 +121,9 @@ class NodeReplacer:
     def replace(self, work: NodeWork, hands: Hands) -> None:
         """Empties the node, replaces it as its driver does (no simulated one where ``pace.replacement`` is NONE), and
         deletes it; nothing if it is gone. Of Karpenter's only the NodeClaim is deleted: the node is emptied and goes
-        later. Called again it goes on, and runs a command anew. FleetError for what does not pass by itself:
-        ``not-simulated``, ``node-disrupted``, ``node-blocked``, ``no-node-claim``, ``command-failed``,
-        ``unsafe-argument``, and refusals of the member; ValueError for a NodeClaim, or owners of the Node, of another
-        form; what ``hands`` raise."""
+        later. Called again it goes on, and runs a command anew. FleetError ``not-simulated``, ``node-disrupted``,
+        ``node-blocked``, ``no-node-claim``, ``command-failed``, ``unsafe-argument``, and for refusals of the member
+        that do not pass; ValueError for a NodeClaim, or owners of the Node, of another form; what ``hands`` raise."""
         found = retried_while_passing(hands, lambda: the_node(hands.client(), work))
         if found is None:
             return

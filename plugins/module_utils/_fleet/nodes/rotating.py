@@ -59,10 +59,10 @@ from .workers import MemberHolds, NodeWorkers
 
 @dataclass(frozen=True, kw_only=True)
 class RotationWish:
-    """How a rotation is conducted. ``snapshot`` is a file for ``planned``, alone, instead of asking members;
-    ``only_waiting`` leaves a rotation as it is that no schedule carries on (``is_carried_on_by_schedule``); ``again``
-    has one without ``spec.due`` that has ended replace all nodes once more, those that have come since, too. What was
-    read of members is good for ``interval``; ``time_limit`` and ``max_idle`` are as of ``conductor.loop.RunLimits``."""
+    """How a rotation is conducted. ``snapshot`` is a file for ``planned``, alone; ``only_waiting`` leaves a rotation as
+    it is that no schedule carries on (``is_carried_on_by_schedule``); ``again`` has one without ``spec.due`` that has
+    ended replace all nodes once more, those that have come since, too. What was read of members is good for
+    ``interval``; ``time_limit`` and ``max_idle`` are as of ``conductor.loop.RunLimits``."""
 
     replacement: ReplacementWish = ReplacementWish()
     reading: ReadingWish = ReadingWish()
@@ -111,8 +111,8 @@ def conduct_rotation(session: Session, name: str, given: NodeManifests, wish: Ro
     """Begins the rotation, or takes it up, and carries it on until it ends, waits for longer than allowed, or is out of
     time. One that is taken up needs a way to replace its nodes, too, unless it is to stop. One without nodes that are
     due is neither recorded nor conducted. FleetError as of ``planned``, ``members_to_write``, ``user`` and
-    ``conductor.loop.conduct``, after which what was begun stays recorded, and ``conflict`` where somebody else has just
-    begun or written it; with ``only_waiting`` it is left as it stands then."""
+    ``conductor.loop.conduct``, and ``conflict`` where somebody else has just begun or written it (with ``only_waiting``
+    it is left as it stands then). What was begun stays recorded."""
     asked = _asked(session, name, given)
     if asked.is_left(wish):
         return asked.as_it_stands
@@ -159,9 +159,9 @@ def conduct_rotation(session: Session, name: str, given: NodeManifests, wish: Ro
 
 
 def stop_rotation(session: Session, name: str, write: bool) -> RotationReport:
-    """Asks for no more nodes to be begun, nor by a schedule as they grow old; whoever conducts, or the next one, lets
-    those in flight end, and with nothing in hand the rotation ends at once. Without ``write`` only ``changed`` says
-    what would be. FleetError as of ``ask_to_stop``."""
+    """Asks for no more nodes to be begun, nor by a schedule as they grow old; whoever conducts lets those in flight
+    end, and with nothing in hand the rotation ends at once. Without ``write`` only ``changed`` says what would be.
+    FleetError as of ``ask_to_stop``."""
     if write:
         stopping = ask_to_stop(session.records, name, session.clock())
         changed = testify_command(session, ROTATION_STOPPED, name, changed=stopping)

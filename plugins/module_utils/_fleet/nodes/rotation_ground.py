@@ -91,8 +91,8 @@ class Around(t.Protocol):
 @dataclass
 class RotationAround:
     """One rotation over a fleet, for one thread. ``members`` are those whose nodes are read for it; one stays among
-    them as long as it is in the fleet, whatever its labels say by then, and those in ``stay`` as long as the rotation
-    goes on. What is ``given`` stands for recorded FleetMaintenance of the same names."""
+    them while it is in the fleet, whatever its labels say by then, and those in ``stay`` in any case. What is ``given``
+    stands for recorded FleetMaintenance of the same names."""
 
     at_first: RotationGround
     members: t.Mapping[str, Member]

@@ -95,11 +95,9 @@ def has_begun(rotation: NodeRotation) -> bool:
 
 def is_carried_on_by_schedule(rotation: NodeRotation) -> bool:
     """Whether a schedule carries the rotation on: it has begun, and is not over; or it is over and begins again as
-    nodes grow old, unless it was stopped, was halted or left nodes behind on members that are still in the fleet. False
-    for one of an update run, which carries it on. FleetError ``record-damaged``.
-
-    What is due for its version or image alone, or too, does not begin again: it might be so after every replacement.
-    """
+    nodes grow old, unless it was stopped, was halted or left nodes behind on members still in the fleet. False for one
+    of an update run, which carries it on, and once over for one with a due version or image: these might be due after
+    every replacement. FleetError ``record-damaged``."""
     status, due = rotation.status, rotation.spec.due
     if not has_begun(rotation) or status.origin.startswith("UpdateRun "):
         return False
@@ -145,7 +143,7 @@ def record_begun(
     that nothing goes on. Only a new record gets its labels and annotations; the status is made anew, so that no earlier
     stop counts. A new record, or another ``spec``, stays if the write of the status fails. ``origin`` says who began
     it. FleetError ``conflict`` if somebody has written it since, as of ``refuse_too_large`` before anything is written,
-    others of the records, and ``record-damaged`` afterwards for one that the rules for manifests refuse."""
+    others of the records, and ``record-damaged`` afterwards if the rules for manifests refuse it."""
     written = written_state(state, refuse_too_large(rotation.name, state))
     status = {"phase": "Waiting", "left": len(state.nodes), "origin": origin, "state": written}
     metadata: Record = {"name": rotation.name}
@@ -196,9 +194,9 @@ def status_once_stopped(rotation: NodeRotation, now: datetime) -> NodeRotationSt
 
 
 def delete_rotation(records: Records, name: str, *, force: bool, write: bool) -> bool:
-    """Deletes the record, if it is to ``write``; whether there was one. Nodes are not touched: those that it has
-    cordoned stay so. Without ``force`` FleetError ``rotation-in-flight`` where acts are in flight (``acts_in_flight``),
-    ``record-damaged`` where that cannot be read, and ``conflict`` where somebody has written it since it was read."""
+    """Deletes the record, if it is to ``write``; whether there was one. Nodes that it has cordoned stay so. Without
+    ``force`` FleetError ``rotation-in-flight`` where acts are in flight (``acts_in_flight``), ``record-damaged`` where
+    that cannot be read, and ``conflict`` where somebody has written it since it was read."""
     document = records.get(KIND, name)
     if document is None:
         return False

@@ -34,9 +34,9 @@ def rotation_name(name: str, given: NodeManifests) -> str:
 
 def rotation_verdict(report: RotationReport) -> tuple[str, str, str]:
     """Outcome (``done``, ``partial``, ``failed``, ``waiting``), code (``nodes-left``, ``waiting``, ``time-limit``,
-    ``interrupted``; empty if it is done) and message. A rotation that leaves nodes behind is ``partial``, or ``failed``
-    if none was replaced; nodes that stay cordoned count as left behind, and so do those of members that have left the
-    fleet. The message says which and why, or what is waited for, or why the conductor ended; empty if it is done."""
+    ``interrupted``; empty if it is done) and message: which nodes are left and why, or what is waited for, or why the
+    conductor ended. A rotation that leaves nodes behind is ``partial``, or ``failed`` if none was replaced; nodes that
+    stay cordoned count as left behind, and so do those of members that have left the fleet."""
     state = report.state
     if state.done:
         left = [f"{each.name}: {each.text}" for each in state.nodes if each.phase in _LEFT]

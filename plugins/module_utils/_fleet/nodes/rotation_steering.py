@@ -113,10 +113,9 @@ class RotationSteering:
         return (*self._waits, *(HeldBack(node, (why,)) for node, why in held))
 
     def see(self, state: RotationState, now: datetime) -> RotationInput:
-        """Members as they were read last: all of them anew after ``interval``, else those where work has ended. Leases
-        of an earlier conductor may stand on those of nodes that are in flight at first. FleetErrors of the records and
-        of ``look``; while records of other rotations are damaged, or it is not known what holds this one back, nothing
-        begins instead."""
+        """Members as they were read last: all of them anew after ``interval``, else those where work has ended.
+        FleetErrors of the records and of ``look``; while records of other rotations are damaged, or it is not known
+        what holds this one back, nothing begins instead."""
         if self._looked is None:
             self._workers.holds.inherit(cluster_in_name(each.node) for each in machine.acts_in_flight(state))
         self._fresh = is_due_again(self._looked, self._interval, now)
@@ -152,9 +151,9 @@ class RotationSteering:
     ) -> RotationInput | None:
         """None if what was decided may begin: nodes are only let go, or nothing is done, and the turn is given back
         then; or members were read in this step, and it is our turn still or no node begins that others would have to
-        count. Else reads members, unless they were just read, takes the turn if it is needed and free, and gives what
-        is seen by then, for the state that was decided on: an act that has failed is in flight there, and not in the
-        decision. FleetErrors as of ``see``."""
+        count. Else reads members, unless just read, takes the turn if it is needed and free, and gives what is seen by
+        then, for the state that was decided on: an act that has failed is in flight there, and not in the decision.
+        FleetErrors as of ``see``."""
         if all(each.kind == RELEASE for each in decision.acts):
             self._others.end_turn()
             return None
@@ -233,8 +232,8 @@ class RotationSteering:
 
     def next_look(self) -> datetime | None:
         """When members are read again, ``interval`` after the last time. None where nothing was read yet, or nothing
-        waits and no member is unknown; and where nodes wait only for budgets and windows of which it is known when they
-        open, or for people who take an annotation away."""
+        waits and no member is unknown; and where nodes wait only for openings that are known, or for people who take an
+        annotation away."""
         if self._looked is None or not (self.waits or self._unknown):
             return None
         if not (self._unknown or self._stuck) and self._shut():

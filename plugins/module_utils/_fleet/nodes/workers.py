@@ -60,8 +60,7 @@ class MemberHolds:
 
     def client(self, member: str) -> KubeClient:
         """The member's client, held by a lease that is renewed here if it is due: whoever renews leases may wait for
-        another member. FleetError as of ``Clients.get`` and ``MemberLeases.take``, such as ``member-held``, and what a
-        renewal raises."""
+        another member. FleetError as of ``Clients.get`` and ``MemberLeases.take``, and what a renewal raises."""
         client = self._clients.get(member)
         with self._lock:
             hold = self._holds.setdefault(member, _Hold(member))
@@ -87,7 +86,7 @@ class MemberHolds:
     def keep_only(self, members: t.Container[str]) -> tuple[threading.Thread, ...]:
         """Gives the leases on all other members back, each in one of these threads, which run already. One that
         somebody is just asking for, or that the machine has no thread for, is left to the next call. One that may have
-        been left is taken first, once, and runs out where that fails."""
+        been left (``inherit``) is taken first, once, and runs out where that fails."""
         wanted = self._free(lambda hold: hold.member not in members and (hold.lease is not None or hold.left))
         return _in_threads(self._give_back, wanted)
 
