@@ -71,9 +71,9 @@ class ApplyResult:
 
 
 def changes_anything(plan: PlacementPlan, outcomes: Outcomes) -> bool:
-    """Whether carrying out the plan changes anything by the records, or on members by the ``outcomes`` of a look.
-    Clusters with an error alone are no change unless something new is decided. One that loses the placement is one
-    while it can be looked at, unless staged runs are to take it away."""
+    """Whether carrying out the plan changes anything by the records, or on members by the ``outcomes`` of a look. What
+    is due only on clusters with an error is no change unless something new is decided. One that loses the placement is
+    a change while it can be looked at, unless staged runs are to take it away."""
     away = {name for name, outcome in outcomes.items() if outcome.error is not None}
     waiting = {each.cluster for each in plan.clusters if each.change == LOST and not plan.is_by_staged_runs}
     return plan.decides_change_beside(away) or any(

@@ -241,9 +241,9 @@ def gathered(
     place: str,
 ) -> RecordedPlacement:
     """A recorded placement, made of documents of it: its bindings (``bound``), snapshots in any order, ``document``
-    None without a record of its own. In ``known`` the highest index counts, whatever the marks, of resource snapshots
-    of those with their hash. FleetError ``records-damaged`` at ``place`` for a snapshot without its number or with what
-    is no object, ``record-damaged`` for a binding or a policy that cannot be read."""
+    None without a record of its own. In ``known`` snapshots of the highest index count, whatever their marks, of
+    resource snapshots only those with their hash. FleetError ``records-damaged`` at ``place`` for a snapshot without
+    its number or with what is no object, ``record-damaged`` for a binding or a policy that cannot be read."""
     bindings = {each["metadata"]["name"]: each for each in bound}
     policies = _by_index(policy_snapshots, POLICY_INDEX, place)
     resources = _by_index(resource_snapshots, RESOURCE_INDEX, place)

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a state of a staged update run takes: rehearsed, refused before it is recorded, its stages laid out, carried on
-under the placement's lease; answers to its approval requests (every 5 s) and labels of members (15 s) read anew, the
-placement's status at the end."""
+"""A staged update run carried on under the placement's lease, or rehearsed; refused before it is recorded, its stages
+laid out; answers to its approval requests (every 5 s) and labels of members (15 s) read anew, the placement's status at
+the end."""
 
 from __future__ import annotations
 
