@@ -177,7 +177,7 @@ def check_digest(plan: FleetPlan, request: PlanRequest) -> None:
 
 def contents_under(plan: PlacementPlan, request: PlanRequest) -> str:
     """The digest of what clusters are to get by the plan (``contents_digest``), kept beside an approved one: a later
-    plan is the rest of that only with the same."""
+    plan can be the rest of that only if it has the same."""
     return contents_digest(plan, request.prune_kinds, empty_first=request.evacuation.empty_first)
 
 

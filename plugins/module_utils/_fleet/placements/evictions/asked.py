@@ -70,9 +70,9 @@ def wanted_evictions(
     Budgets that the same files held and do not hold any more go, but for those that guard what is to be evicted now,
     and none where the files hold nothing at all: a folder may be empty by accident (finding ``budget-kept``). A
     recorded eviction that cannot be read is among the findings, unless without a placement a file has an eviction of
-    its name: nobody knows whether that was carried out. That, and a budget that cannot be read, are a FleetError
-    ``record-damaged``. FleetError ``nothing-asked``, ``not-evictable``, ``duplicate-object``, as of ``read_manifests``,
-    ``read``, ``check_update``, and of the records.
+    its name: nobody knows whether that was carried out. That, and a budget that stays and cannot be read, are a
+    FleetError ``record-damaged``. FleetError ``nothing-asked``, ``not-evictable``, ``duplicate-object``, as of
+    ``read_manifests``, ``read``, ``check_update``, and of the records.
     """
     if placement and not clusters:
         raise FleetError("nothing-asked", "no cluster is named that the placement is to leave", "clusters")

@@ -45,8 +45,8 @@ class SeenMembers:
     _known: dict[str, tuple[str, MemberCluster]] = field(default_factory=dict)
 
     def of(self, records: Records, names: t.Container[str]) -> tuple[MemberCluster, ...]:
-        """Those of these names that are in the fleet, by name, with their labels. FleetError ``record-damaged``, and
-        others of the records."""
+        """Those of these names whose MemberCluster is recorded, by name. FleetError ``record-damaged``, and others of
+        the records."""
         found = []
         for each in records.list("MemberCluster"):
             name, version = each["metadata"]["name"], each["metadata"]["resourceVersion"]
