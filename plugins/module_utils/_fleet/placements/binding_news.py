@@ -74,8 +74,8 @@ def after_write(
 
 def after_look(plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome, now: datetime) -> RolloutBinding:
     """The binding with what was seen of the content that its cluster holds; the same where the look failed and
-    something was known already (``Applied``, ``Available`` or ``DiffReported``). Else a transition of these two that
-    lies further ahead of ``now`` than clocks may differ becomes ``now``."""
+    something was known already (``Applied``, ``Available`` or ``DiffReported``). Else a transition of ``Applied`` or
+    ``Available`` that lies further ahead of ``now`` than clocks may differ becomes ``now``."""
     binding = each.binding
     known = any(one.type in (APPLIED, AVAILABLE, DIFF_REPORTED) for one in binding.status.conditions)
     if outcome.error and known:

@@ -273,8 +273,8 @@ def approve(
 ) -> GivenApproval:
     """Approves what the run waits for as ``who``, whose name is signed with the ``reason``; without ``write`` only says
     what would be, without ``self_approval`` refuses who made or started the run. One that was approved before is left
-    as it is; once the run has taken it, ``by`` is empty, and nothing refuses it. An empty ``stage`` or ``timing``
-    matches all. ``given`` is the digest that was looked at, empty for none.
+    as it is; once the run has taken it, ``by`` is empty, and neither who asks nor the run's end refuses it. An empty
+    ``stage`` or ``timing`` matches all. ``given`` is the digest that was looked at, empty for none.
 
     FleetError ``digest-mismatch``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``self-approval``,
     ``conflict``, ``gate-unproven`` for a request that is not of this run, ``record-damaged``, and others of the
