@@ -33,9 +33,9 @@ from .sources import NodeManifests, with_recorded
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetQuestion:
-    """What is asked about budgets of pools, by recorded rotations and maintenance and those ``given``. ``snapshot`` is
-    a file to answer from instead of asking members; ``now``, another instant than the present; ``pools``, only pools of
-    these names, ``reason``, only this one, all if empty; ``zone``, the name of a time zone for people."""
+    """Asks by recorded rotations and maintenance and those ``given``. ``snapshot`` is a file to answer from instead of
+    asking members; ``now`` another instant than the present; ``pools`` and ``reason`` are those asked for, all if
+    empty; ``zone`` is the name of a time zone for people."""
 
     given: NodeManifests = NodeManifests()
     reading: ReadingWish = ReadingWish(pods=False)
@@ -48,8 +48,8 @@ class BudgetQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetReport:
-    """``answers`` are about the pools that were asked for, as of ``now``; ``zone`` is that in which people are told
-    times. ``snapshot`` is what was read; its members that could not be read are its ``problems``."""
+    """``answers`` are about the pools that were asked for, as of ``now``; people are told times in ``zone``.
+    ``snapshot`` is what was read, and which members could not be."""
 
     answers: tuple[PoolAnswer, ...]
     snapshot: NodesSnapshot
@@ -59,8 +59,8 @@ class BudgetReport:
 
     @property
     def file(self) -> str:
-        """What was read as the text of a file ``nodes.json``, which ``nodes_file`` reads, without credentials that we
-        know: a member may send back what was shown to it."""
+        """What was read as text for a file that ``nodes_file`` reads, without credentials that we know: a member may
+        send back what was shown to it."""
         return json_by_lines(plain_json(write_nodes(self.snapshot)))
 
 
@@ -74,8 +74,8 @@ def zone_of(name: str) -> tzinfo:
 
 def budget_report(session: Session, asked: BudgetQuestion) -> BudgetReport:
     """The answers about all pools that are asked for; nothing is written. FleetError ``no-such-pool``,
-    ``unknown-time-zone``, ``bad-option``, ``record-damaged``, and those of ``nodes_file`` and ``members_in_file``, or
-    of ``read_all``, also where none of the members that are named can be read."""
+    ``unknown-time-zone``, ``bad-option``, ``record-damaged``; as of ``nodes_file`` and ``members_in_file``, or of
+    ``read_all``, and then the problems of all named members if none of them can be read."""
     zone, now = zone_of(asked.zone), _instant(asked.now, session.clock())
     given = with_recorded(asked.given, session.records)
     fleet = {each: dict(one.cluster.metadata.labels) for each, one in recorded_members(session.records).items()}
@@ -124,8 +124,8 @@ def _only_members(
 
 def compiled(window: str, nodes: str, present: datetime, now: str = "") -> Compiled:
     """A window in the words of people as budgets of NodePools, which allow ``nodes`` (a count or a percentage) inside
-    of it, as its clocks are at ``now``, the ``present`` if that is empty. FleetError of ``window_of_words`` and
-    ``as_utc_budgets``, ``bad-option`` for nodes that no budget can have, and for a ``now`` that is no instant."""
+    of it, as its clocks are at ``now``, or at the ``present`` if that is empty. FleetError of ``window_of_words`` and
+    ``as_utc_budgets``, ``bad-option`` for other ``nodes`` or a ``now`` that is no instant."""
     if not re.fullmatch(COUNT["pattern"], nodes):
         raise FleetError("bad-option", f"{nodes!r:.60} is not {COUNT['form']}", "window_nodes")
     return as_utc_budgets(window_of_words(window), nodes, _instant(now, present))

@@ -26,7 +26,7 @@ def network_of(path: str | None) -> Network:
 @dataclass(frozen=True, kw_only=True)
 class ChangeQuestion:
     """NodePools and node classes as they are to become (``documents``), and the ``network`` that new subnets are judged
-    by. ``override``: a subnet may be left for another one although both are good."""
+    by. ``override``: a good subnet may be left for another good one."""
 
     documents: tuple[Document, ...]
     network: Network = Network()
@@ -34,10 +34,9 @@ class ChangeQuestion:
 
     @classmethod
     def of(cls, options: t.Mapping[str, t.Any]) -> ChangeQuestion:
-        """As the options ``changes`` (paths), ``network`` and ``allow_subnet_move`` of the verb have it; objects of
-        other kinds than ``KINDS`` in the files are passed over. FleetError as of reading manifests, ``bad-option`` for
-        an empty ``changes``, ``no-changes`` where the files hold no object of ``KINDS``, ``network-missing``,
-        ``network-invalid``."""
+        """By the options ``changes`` (paths), ``network`` and ``allow_subnet_move`` of the verb. FleetError as of
+        reading manifests, ``bad-option`` for empty ``changes``, ``no-changes`` where the files hold no object of
+        ``KINDS``, ``network-missing``, ``network-invalid``."""
         refuse_empty(options, "changes")
         paths, network = options["changes"], options["network"]
         documents = tuple(each.document for each in read_manifests(paths) if each.document.get("kind") in KINDS)

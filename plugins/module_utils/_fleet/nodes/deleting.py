@@ -4,8 +4,8 @@
 """Nodes that somebody deletes by hand, all at once, each drained first, let go again if it is not empty in time
 (``node-stays``, ``node-held``): no budget of nodes holds them back, PodDisruptionBudgets do.
 
-Each is drained first and replaced as in a rotation. One that is not empty in time is let go again; one that is deleted
-by then goes all the same. Who is killed and called again goes on.
+They are replaced as in a rotation. One that is deleted when its time is over goes all the same. A deletion that was
+killed goes on when it is called again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOOK, LET_GO_SECONDS = 0.5, 30.0
 @dataclass(frozen=True, kw_only=True)
 class NodeDeletion:
     """Nodes of one member to be deleted by hand. ``uids`` are those of the Nodes by name, without the member;
-    ``timeout`` is in seconds, for all of them, which are begun at once."""
+    ``timeout`` is in seconds, for all of them."""
 
     member: str
     uids: t.Mapping[str, str]
@@ -47,7 +47,7 @@ class NodeDeletion:
 
 def delete_nodes(session: Session, clients: Clients, wish: NodeDeletion) -> tuple[Problem, ...]:
     """Drains, replaces and deletes the Nodes as of ``NodeReplacer.replace``, all at once, and waits until they are
-    gone, or ``timeout`` is over, or this process is told to end. Sorted by name, a ``node-stays`` for each that stayed,
+    gone, ``timeout`` is over, or this process is told to end. Gives, by name, a ``node-stays`` for each that stayed,
     which is uncordoned unless this process was told to end, or a ``node-held`` for one that could not be uncordoned.
     What fails at one node is its problem, and not raised. Nobody else may delete nodes of the member by hand
     meanwhile."""

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One Node: cordoned and marked as ours, emptied by evictions (``node-blocked``, ``node-disrupted``), deleted by its
 uid, or uncordoned unless it ``was-cordoned`` before; pods that stay for now; a step tried again while its member is
-away. Safe to be done again.
+away.
 
 Pods of DaemonSets stay, as with ``kubectl drain``: their controller would make them again at once.
 """
@@ -46,8 +46,8 @@ T = t.TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class NodeWork:
-    """What is to be done with one Node, which is known by its uid. ``until``: when pods are deleted, whatever holds
-    them; None for never. ``operation`` is written on the Node while it is worked on."""
+    """What is to be done with one Node, known by its uid. ``until``: when pods are deleted, whatever holds them; None
+    for never. ``operation`` is written on the Node."""
 
     member: str
     node: str
@@ -67,12 +67,12 @@ class NodeWork:
 
 
 class Hands(t.Protocol):
-    """How the work on one node, in a thread of its own, reaches the member. ``pause`` and ``client`` raise when nothing
-    is to be done any more, which is no FleetError and goes through to whoever started the work."""
+    """How the work on one node, in a thread of its own, reaches the member. ``pause`` and ``client`` raise, and no
+    FleetError, when nothing is to be done any more."""
 
     def client(self) -> KubeClient:
-        """The member's, once it is held, by a lease that is renewed if that is due: to be asked for before each step.
-        FleetError ``member-held`` and the like."""
+        """The member's, held by a lease that is renewed if that is due: to be asked for before each step. FleetError
+        ``member-held`` and the like."""
 
     def pause(self, seconds: float) -> None:
         """Waits so many seconds; raises as soon as nothing is to be done any more, with 0 too."""
@@ -96,10 +96,10 @@ def the_node(client: KubeClient, work: NodeWork) -> Document | None:
 
 
 def drain(work: NodeWork, hands: Hands) -> Document | None:
-    """Cordons and empties the node, and waits for that without end; gives the Node as it was once cordoned, before its
-    pods went; None if it is gone. FleetError ``node-blocked``, before anything is evicted by this call, for a protected
-    pod, unless there is ``until``; ``node-disrupted`` where another one of us has it, or somebody has let it go since,
-    so that pods may have come; for what does not pass, and what ``hands`` raise."""
+    """Cordons and empties the node, and waits for that without end; gives the Node as it was once cordoned, None if it
+    is gone. FleetError ``node-blocked`` for a protected pod, before this call evicts anything, unless there is
+    ``until``; ``node-disrupted`` where another one of us has it, or somebody has let it go since, so that pods may have
+    come; for what does not pass, and what ``hands`` raise."""
     node = retried_while_passing(hands, lambda: cordon(hands.client(), work))
     if node is None:
         return None
@@ -123,9 +123,9 @@ def _still_held(client: KubeClient, work: NodeWork) -> bool:
 
 
 def retried_while_passing(hands: Hands, step: t.Callable[[], T]) -> T:
-    """What the step gives, tried every second and without end while its member does not answer (PASSING), another fleet
-    has its lease (``member-held``), or others write what it writes (``conflict``). People are told why, once for the
-    same words in a row. Any other FleetError is raised, and what ``hands.pause`` raises."""
+    """What the step gives, tried every second without end while its member does not answer (PASSING), another fleet has
+    its lease (``member-held``), or others write what it writes (``conflict``); people are told why. Any other
+    FleetError is raised, and what ``hands.pause`` raises."""
     told = ""
     while True:
         try:
@@ -141,8 +141,8 @@ def retried_while_passing(hands: Hands, step: t.Callable[[], T]) -> T:
 
 def cordon(client: KubeClient, work: NodeWork) -> Document | None:
     """Cordons the Node and marks it as ours, and as WAS_CORDONED if it was before; the Node as it is then, None if it
-    is gone. One that is so already, for this attempt, is not written. FleetError ``node-disrupted`` where another one
-    of us has it, ``conflict`` where others write it at every attempt, and of the requests."""
+    is gone. FleetError ``node-disrupted`` where another one of us has it, ``conflict`` where others write it at every
+    try, and of the requests."""
     return _mark_as_ours(client, work, {"unschedulable": True})
 
 
@@ -177,8 +177,7 @@ def _mark_as_ours(client: KubeClient, work: NodeWork, spec: Document) -> Documen
 
 def uncordon(client: KubeClient, work: NodeWork) -> None:
     """Lets the node go, if our mark is on it, of whatever attempt: pods may come again, unless it was cordoned before.
-    Nothing is done if it is gone or not ours. ApiError of a request, ``conflict`` if others write it at every
-    attempt."""
+    ApiError of a request, ``conflict`` if others write it at every try."""
     for _try in range(_TRIES):
         node = the_node(client, work)
         annotations = (node or {}).get("metadata", {}).get("annotations") or {}
@@ -191,15 +190,14 @@ def uncordon(client: KubeClient, work: NodeWork) -> None:
 
 
 def delete_node(client: KubeClient, work: NodeWork) -> None:
-    """Has the Node itself deleted, not another of its name, and does not wait until it is gone; nothing if it is gone.
-    ApiError of the request."""
+    """Has the Node deleted, not another of its name, without waiting until it is gone; nothing if it is gone. ApiError
+    of the request."""
     delete_exactly(client, work.path, work.uid)
 
 
 def delete_exactly(client: KubeClient, path: str, uid: str, grace: int | None = None) -> None:
-    """Has the object at ``path`` deleted if it has this uid; nothing if it is gone, or another one has its place. What
-    finalizers keep is not waited for. ``grace`` is in seconds, None for what the object says. ApiError of the
-    request."""
+    """Has the object at ``path`` deleted if it has this uid, without waiting for finalizers; nothing if it is gone or
+    another. ``grace`` is in seconds, None for what the object says. ApiError of the request."""
     body: Document = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
     if grace is not None:
         body["gracePeriodSeconds"] = grace

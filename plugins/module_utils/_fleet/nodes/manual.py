@@ -72,11 +72,11 @@ NO_PACE = NodeRotation(metadata=ObjectMeta(name=BY_HAND), spec=NodeRotationSpec(
 
 @dataclass(frozen=True, kw_only=True)
 class ManualWish:
-    """``state`` is one of DELETED to UNPROTECTED, one of ``names``, ``selector`` and ``pool`` says what is meant, or
-    ``patches`` do what PATCHED writes. ``confirmed`` is the number of nodes that somebody has seen and means, of no
-    matter for ``names``; ``consent``: nodes that drift by a patch may be replaced. ``timeout``: seconds for all nodes
-    to be deleted, begun at once. ``network`` is what a new subnet is judged by, ``subnet_move``: a good one may be left
-    for another, ``routes``: somebody has seen that nodes of it are reached."""
+    """``state`` is one of DELETED to UNPROTECTED; ``names``, ``selector`` or ``pool`` says what is meant, or
+    ``patches`` do what PATCHED writes. ``confirmed`` is the number of nodes that somebody means, of no matter for
+    ``names``. ``timeout``: seconds for all nodes to be deleted. ``network`` is what a new subnet is judged by. Allowed
+    are ``consent``: that nodes drift by a patch and are replaced; ``subnet_move``: that a good subnet is left for
+    another; ``routes``: a new one, whose nodes somebody has seen to be reached."""
 
     member: str
     state: str
@@ -97,9 +97,9 @@ class ManualWish:
 @dataclass(frozen=True, kw_only=True)
 class ManualReport:
     """``changed``: something was begun, or would be, also if every node stayed: pods may be gone, or Karpenter go on.
-    ``nodes`` are those that go, or are replaced, each with what is told of it; ``patches`` are what is written to
-    objects, by their path, without secrets; ``failed`` says why nodes stayed, ``unconfirmed`` what a person has to look
-    at before it is written, ``notes`` what else is worth a word."""
+    ``nodes`` are those that go or are replaced, or may be, each with what is told of it; ``patches`` are what is
+    written to objects, by their path, without secrets; ``failed`` says why nodes stayed, ``unconfirmed`` what a person
+    has to look at before it is written."""
 
     state: str
     changed: bool
@@ -111,8 +111,8 @@ class ManualReport:
 
     @property
     def text(self) -> list[str]:
-        """Lines for people: how many nodes are replaced or gone by it, which and why; then the patches, what is
-        unconfirmed, notes, and why nodes stay."""
+        """Lines for people: how many ``nodes`` there are, which and why; then the patches, what is unconfirmed, notes,
+        and why nodes stay."""
         count = len(self.nodes)
         lines = [f"{self.state}: {count} node{'' if count == 1 else 's'} replaced or gone by it"]
         lines += [f"  {name}: {why}" for name, why in self.nodes.items()]
@@ -123,14 +123,14 @@ class ManualReport:
 
 
 def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
-    """Does what is wished, or tells what it would be. FleetError with all problems before anything is written:
-    ``no-such-member``, ``empty-name``, ``unknown-node``, ``count-not-confirmed``, ``no-such-pool``, ``no-such-object``,
+    """Does what is wished, or without ``write`` tells what it would be. What others write meanwhile is read and judged
+    anew, ATTEMPTS times in all; ``conflict`` then. FleetError before anything is written: ``no-such-member``,
+    ``empty-name``, ``unknown-node``, ``count-not-confirmed``, ``no-such-pool``, ``no-such-object``,
     ``drift-without-consent`` and ``subnet-routes-unconfirmed`` (with ``write`` alone), ``invalid-label-selector``,
     ``budgets-unknown``, as of ``members_to_write``, ``read_members``, ``driver_problems``, ``read_patches``,
     ``effect_of`` and ``why_withheld``, ``lease-held`` where somebody else deletes nodes of it, ``member-held`` where
-    other records have it (nodes to be deleted wait for that), and of a member that cannot be read. ``partly-written``
-    is among those of a write that failed after others, and names these. What others write while it is judged (Karpenter
-    writes into its NodePools) is read and judged anew, ATTEMPTS times in all; ``conflict`` then."""
+    other records have it (nodes to be deleted wait for that), and of a member that cannot be read. A write that failed
+    after others has ``partly-written``, which names these."""
     members = members_to_write(session) if write else recorded_members(session.records)
     if wish.member not in members:
         raise FleetError.of([no_such_member(wish.member or "member", members)])
@@ -387,7 +387,7 @@ class _Manual:
 
 def written_over(patch: Document, judged: t.Mapping[str, t.Any]) -> Document:
     """The patch, which the server refuses for another object, or another version of it, than the metadata ``judged``
-    tell of; what these lack is not asked for."""
+    name."""
     known = {key: judged[key] for key in ("uid", "resourceVersion") if judged.get(key)}
     return {**patch, "metadata": {**patch.get("metadata", {}), **known}}
 

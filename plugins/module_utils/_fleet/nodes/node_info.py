@@ -34,9 +34,9 @@ RUN_BY = ("karpenter", "rotation")
 
 @dataclass(frozen=True, kw_only=True)
 class ConsolidationQuestion:
-    """What Karpenter would do, with a list of instance types or what nodes tell, and with what its controller was
-    started with, which nobody can read from outside. ``nodes``: only these are told of; all if empty.
-    ``look_again``: seconds after which members are asked once more whether the plan still holds; 0 for not at all."""
+    """What Karpenter would do, by a list of instance types or what nodes tell, and by what its controller was started
+    with, which nobody can read from outside. ``nodes``: only these are told of; all if empty. ``look_again``: seconds
+    after which members are asked once more whether the plan still holds; 0 for never."""
 
     catalogue: Catalogue = NO_CATALOGUE
     settings: Settings = DEFAULTS
@@ -45,10 +45,9 @@ class ConsolidationQuestion:
 
     @classmethod
     def of(cls, options: t.Mapping[str, t.Any]) -> ConsolidationQuestion:
-        """As the options ``catalogue`` (a path; without one by what nodes tell of their instance types), ``prices``
-        (paths), ``preference_policy`` (whatever is not ``Respect`` ignores), ``spot_to_spot``, ``nodes`` and
-        ``look_again`` of the verb have it. FleetError ``catalogue-missing``, ``catalogue-invalid``, ``prices-missing``,
-        ``prices-invalid``."""
+        """By the options ``catalogue`` (a path), ``prices`` (paths), ``preference_policy`` (whatever is not ``Respect``
+        ignores), ``spot_to_spot``, ``nodes`` and ``look_again`` of the verb. FleetError ``catalogue-missing``,
+        ``catalogue-invalid``, ``prices-missing``, ``prices-invalid``."""
         path = options["catalogue"]
         types = read_catalogue(json_file(path, "catalogue-missing", "catalogue-invalid"), path) if path else None
         respect = options["preference_policy"] == "Respect"
@@ -63,8 +62,8 @@ class ConsolidationQuestion:
 @dataclass(frozen=True, kw_only=True)
 class NodeReport:
     """``answers`` are about all nodes of what was read, member by member; ``problems`` are what could not be read or
-    planned, and what is wrong with edits. ``tables`` say which safeguard holds for which reason;
-    ``plans`` are of members with Karpenter, ``changes`` of what nodes come from, where they were asked for."""
+    planned, and what is wrong with edits and rotations. ``plans`` are of members with Karpenter, ``changes`` by edits,
+    where they were asked for."""
 
     answers: tuple[NodeAnswer, ...]
     problems: tuple[Problem, ...]
@@ -72,9 +71,8 @@ class NodeReport:
     changes: tuple[ClassChange, ...] = ()
 
     def answers_of(self, nodes: t.Collection[str]) -> tuple[NodeAnswer, ...]:
-        """The answers about nodes of these names, all without any, in the order of ``answers``; a name that several
-        members have gives one for each. FleetError ``unknown-node`` for each name that no node has; what could not be
-        read is told with it."""
+        """The answers about nodes of these names, all without any, in the order of ``answers``; members may share a
+        name. FleetError ``unknown-node`` for each name that no node has, with what could not be read."""
         wanted = set(nodes)
         missing = sorted(wanted - {each.node for each in self.answers})
         if missing:
@@ -97,12 +95,11 @@ def node_report(
     edits: ChangeQuestion | None = None,
     pause: t.Callable[[float], None] = time.sleep,
 ) -> NodeReport:
-    """The answers, from members or, with ``snapshot``, from a file; nothing is written. ``asked`` has plans made, and
-    looks again after its seconds, which ``pause`` waits, if a plan has commands (what is silent then keeps its plan);
-    ``edits`` has changes foreseen. What could not be read or planned (``plan-unknown``) is among the problems.
-    FleetError ``bad-option`` where a file is to be looked at again, ``record-damaged``, those of ``read_all``, or of
-    ``nodes_file`` and ``members_in_file``, and with ``edits`` those of ``ChangeQuestion.answered``; from a file also
-    what ``node_answers`` and ``consolidation_plans`` raise."""
+    """The answers, from members or from the file ``snapshot``; nothing is written. ``asked`` has plans made, and looked
+    at again after its seconds, which ``pause`` waits, if one has commands; a member that is silent then keeps its plan.
+    ``edits`` has changes foreseen. FleetError ``bad-option`` where a file is to be looked at again, ``record-damaged``,
+    as of ``read_all``, or of ``nodes_file`` and ``members_in_file``, and with ``edits`` of ``ChangeQuestion.answered``;
+    from a file also what ``node_answers`` and ``consolidation_plans`` raise."""
     if snapshot and asked is not None and asked.look_again:
         raise FleetError("bad-option", "a file does not change", "look_again", "leave it out, or ask the members")
     reading = replace(reading, daemons=asked is not None)

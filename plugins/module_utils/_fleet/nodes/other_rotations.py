@@ -35,8 +35,7 @@ WAIT, PAUSE = 5.0, 0.2
 
 
 class OtherRotations:
-    """The other rotations as the rotation ``name`` sees them, whose conductor takes leases as ``holder``. For one
-    thread."""
+    """The other rotations as the rotation ``name`` sees them, whose conductor is ``holder``. For one thread."""
 
     def __init__(self, records: Records, name: str, holder: str) -> None:
         self._records, self._name = records, name
@@ -45,8 +44,8 @@ class OtherRotations:
         self._lease: Lease | None = None
 
     def keeps_turn(self) -> bool:
-        """Whether we have the turn still, for SECONDS from now on: who decided for longer than it lasts may have lost
-        it to another that has begun nodes since. FleetErrors of the records, but ``lease-lost``."""
+        """Whether we still have the turn, renewed for SECONDS: while we decided it may have gone to another.
+        FleetErrors of the records, but ``lease-lost``."""
         if self._lease is None:
             return False
         try:
@@ -58,8 +57,8 @@ class OtherRotations:
         return self._lease is not None
 
     def take_turn(self) -> bool:
-        """Takes the turn, unless we have it, and waits WAIT seconds for it at most; whether we have it. FleetErrors of
-        the records, but ``lease-held``."""
+        """Takes the turn, unless we have it, within WAIT seconds; whether we have it. FleetErrors of the records, but
+        ``lease-held``."""
         end = time.monotonic() + WAIT
         while self._lease is None:
             try:
@@ -73,28 +72,27 @@ class OtherRotations:
         return True
 
     def end_turn(self) -> None:
-        """Gives the turn to others, if we have it; what cannot be given back runs out."""
+        """Gives the turn back, if we have it; where that fails it runs out."""
         lease, self._lease = self._lease, None
         if lease is not None:
             with contextlib.suppress(FleetError):
                 self._records.release(lease)
 
     def in_flight(self) -> tuple[OtherNode, ...]:
-        """As of ``in_flight_beside``: the nodes that they have in flight by their records."""
+        """As of ``in_flight_beside``."""
         return in_flight_beside(self._records, self._name)
 
 
 def in_flight_beside(records: Records, name: str) -> tuple[OtherNode, ...]:
-    """The nodes that rotations other than the one of that name have in flight by their records, rotation by rotation as
-    these list them. FleetError ``record-damaged``, and of the records."""
+    """The nodes that rotations of other names have in flight by their records. FleetError ``record-damaged``, and of
+    the records."""
     rows = (row for each in records.list(KIND) if each["metadata"]["name"] != name for row in _in_flight(each))
     return tuple(rows)
 
 
 def nodes_in_hand(records: Records, named: str = "") -> tuple[OtherNode, ...]:
     """The nodes that rotations whose names begin with ``named`` (empty: all) have in flight by their records, or still
-    have to let go (uncordon), rotation by rotation as these list them. FleetError ``record-damaged``, and of the
-    records."""
+    have to let go (uncordon). FleetError ``record-damaged``, and of the records."""
     documents = (each for each in records.list(KIND) if each["metadata"]["name"].startswith(named))
     return tuple(row for each in documents for row in _in_flight(each, released=True))
 
@@ -115,9 +113,8 @@ def _in_flight(document: Record, released: bool = False) -> t.Iterator[OtherNode
 
 @contextlib.contextmanager
 def kept_meanwhile(records: Records, lease: str, holder: str) -> t.Iterator[None]:
-    """While entered the lease of that name is renewed by a thread, as long as it is the holder's: to read many members,
-    or some that answer late, may take longer than it lasts. It is neither taken nor given back here, and no FleetError
-    of the records is raised."""
+    """While entered a thread renews the lease of that name, as long as it is the holder's: reading many members may
+    take longer than it lasts. It is neither taken nor given back here; no FleetError of the records is raised."""
     ended = threading.Event()
 
     def keep() -> None:

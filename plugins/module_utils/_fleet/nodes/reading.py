@@ -56,10 +56,10 @@ Seen = t.Union[t.Callable[[MemberNodes], MemberNodes], None]  # noqa: UP007  # p
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingWish:
-    """What is to be read: ``pods`` too, or not, and ``daemons``, the DaemonSets, for which pods are needed; ``keep``:
-    manifests, for a file of them (``NodesSnapshot.documents``); ``names``: only these members, all if empty. Of members
-    in ``counted`` only Nodes and NodeClaims are read, which budgets of the fleet count. ``threads``: members read at
-    once; ``timeout``: seconds to connect."""
+    """``pods`` are read or not; ``daemons``: DaemonSets too, which need the pods; ``keep``: manifests too
+    (``NodesSnapshot.documents``). ``names``: only these members, all if empty. Of members in ``counted`` only Nodes and
+    NodeClaims are read, which budgets of the fleet count. ``threads``: members read at once; ``timeout``: seconds to
+    connect."""
 
     pods: bool = True
     daemons: bool = False
@@ -77,16 +77,16 @@ class _MemberRead:
 
 
 def nodes_file(path: str, now: datetime) -> NodesSnapshot:
-    """The snapshot in a file; ``now`` is the present, after which it cannot have been written. FleetError
-    ``nodes-missing``, ``nodes-invalid``, and as of ``read_nodes``."""
+    """The snapshot in a file; ``now`` is the present. FleetError ``nodes-missing``, ``nodes-invalid``, and as of
+    ``read_nodes``."""
     command = f"ansible-playbook gitops.fleet.budgets {path_option('dest', path)}"
     hint = f"{command} reads the nodes of all members and writes it"
     return read_nodes(json_file(path, "nodes-missing", "nodes-invalid", hint), path, now)
 
 
 def members_in_file(snapshot: NodesSnapshot, names: t.Sequence[str]) -> list[MemberNodes]:
-    """The members of these names, or all, of a snapshot, in its order; one that could not be read when it was written
-    gives nothing. FleetError ``no-such-member`` for each name that is not in the snapshot at all."""
+    """The members of these names, or all, of a snapshot, in its order, without those that could not be read. FleetError
+    ``no-such-member`` for each name that is not in the snapshot at all."""
     there = {each.name for each in snapshot.members} | snapshot.failed.keys()
     refuse_strangers(names, there, "it is not in the snapshot")
     return [each for each in snapshot.members if not names or each.name in names]
@@ -94,10 +94,8 @@ def members_in_file(snapshot: NodesSnapshot, names: t.Sequence[str]) -> list[Mem
 
 def read_all(session: Session, wish: ReadingWish, seen: Seen = None) -> NodesSnapshot:
     """What the members of ``wish.names``, or all, hold; ``seen`` is given each as soon as it is read, in threads, and
-    says what is kept of it. A member that cannot be read is in ``failed`` of the snapshot.
-
-    FleetError as of ``wanted_members``, ``no-workers``, or the first problem of each member if none can be read.
-    """
+    says what is kept of it. A member that cannot be read is in ``failed`` of the snapshot. FleetError as of
+    ``wanted_members``, ``no-workers``, or the first problem of each member if none can be read."""
     members = wanted_members(session, wish.names)
     fleet = {name: each.fleet for name, each in members.items()}
     waits = Timeouts.connecting(wish.timeout)
@@ -121,9 +119,8 @@ def wanted_members(session: Session, names: t.Sequence[str]) -> dict[str, Member
 def read_members(
     members: t.Mapping[str, Member], clients: Clients, wish: ReadingWish, now: datetime, seen: Seen = None
 ) -> NodesSnapshot:
-    """What these members hold, in their order, through clients that are there; a member that cannot be read is in
-    ``failed`` with its first problem, and nothing is raised for it. ``now`` becomes the instant of the snapshot;
-    ``seen`` as in ``read_all``. FleetError ``no-workers`` where this machine starts no thread."""
+    """What these members hold, in their order; one that cannot be read is in ``failed`` with its first problem. ``now``
+    becomes the instant of the snapshot; ``seen`` as in ``read_all``. FleetError ``no-workers``."""
     work = {name: _reader(each, clients, wish, seen) for name, each in members.items()}
     answers = in_parallel(work, threads=wish.threads)
     told = {name: each for name, each in answers.items() if isinstance(each, _MemberRead)}

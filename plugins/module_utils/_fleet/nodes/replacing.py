@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How a node is drained and replaced, a new one made beforehand (``no-node-before``), and by which driver
 (``no-driver``): as a simulated one (``not-simulated``), by Karpenter (``no-node-claim``), or by a command
-(``command-failed``). All is safe to be done again.
+(``command-failed``).
 
 ``local`` simulated nodes of local clusters: another one is made in its place, and the Node is deleted. ``karpenter``
-the NodeClaim is deleted. Karpenter cordons, drains and replaces by itself, and is only paced. ``command`` a command of
+the NodeClaim is deleted; Karpenter cordons, drains and replaces by itself, and is only paced. ``command`` a command of
 the user deletes the machine, and then the Node is deleted.
 """
 
@@ -54,9 +54,9 @@ _MOST_TOLD = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class ReplacementWish:
-    """How nodes are to be replaced. ``driver`` empty: found out for each node, as of ``driver_of``. ``command`` is a
-    list of arguments, which is killed after ``timeout`` seconds, and has failed then; ``environment`` names variables
-    of ``environ`` that it gets besides the usual ones."""
+    """How nodes are to be replaced. ``driver`` empty: as of ``driver_of``. ``command`` is a list of arguments; it is
+    killed after ``timeout`` seconds, and has failed then; ``environment`` names variables of ``environ`` that it gets
+    besides the usual ones."""
 
     driver: str = ""
     command: tuple[str, ...] = ()
@@ -66,8 +66,8 @@ class ReplacementWish:
 
 
 def driver_of(node: StateNode, wish: ReplacementWish) -> str:
-    """The driver that replaces the node: the one that is named, be it fit or not; else ``command`` if there is a
-    command, ``local`` for a simulated node, ``karpenter`` for one with a NodeClaim; empty where none is known."""
+    """The driver that replaces the node: the one that is named, fit or not; else ``command`` if there is one, ``local``
+    for a simulated node, ``karpenter`` for one with a NodeClaim; empty where none is known."""
     if wish.driver:
         return wish.driver
     if wish.command:
@@ -81,8 +81,8 @@ def driver_problems(
     members: t.Iterable[MemberNodes], names: t.Container[str], rotation: NodeRotation, wish: ReplacementWish
 ) -> t.Iterator[Problem]:
     """Problems of the nodes ``names`` (``member/node``) that cannot be replaced in the way that is asked for:
-    ``no-driver``, ``no-node-claim``, ``not-simulated``, ``no-node-before``; before them what is wrong with the command,
-    ``bad-option``; else member by member, one for each node at most. Names without a Node are passed over."""
+    ``no-driver``, ``no-node-claim``, ``not-simulated``, ``no-node-before``, one for each at most; before them
+    ``bad-option`` for what is wrong with the command. Names without a Node are passed over."""
     if wish.driver == COMMAND and not wish.command:
         yield Problem("bad-option", "driver command needs a command", "command", "such as [delete-machine, '{node}']")
     for name in unknown_placeholders(wish.command, PLACEHOLDERS):
@@ -108,24 +108,22 @@ def driver_problems(
 
 @dataclass(frozen=True, kw_only=True)
 class NodeReplacer:
-    """Replaces nodes, one by each call; ``rotation`` says when a new one comes, and of what."""
+    """Replaces nodes, one by each call; ``rotation`` says when a new one comes, and of which version and image."""
 
     rotation: NodeRotation
     wish: ReplacementWish
 
     def add(self, work: NodeWork, hands: Hands) -> None:
-        """Makes a simulated node beside the old one, unless it was made or the old one is gone (driver ``local``).
-        FleetError ``not-simulated``, for refusals of the member that do not pass by themselves, and what ``hands``
-        raise."""
+        """Makes a simulated node beside the old one, unless it was made or the old one is gone. FleetError
+        ``not-simulated``, for refusals of the member that do not pass by themselves, and what ``hands`` raise."""
         retried_while_passing(hands, lambda: self._make(hands.client(), work))
 
     def replace(self, work: NodeWork, hands: Hands) -> None:
-        """Empties the node, replaces it as its driver does (by no simulated node where ``pace.replacement`` is NONE),
-        and deletes it; nothing if it is gone. Called again it goes on, and runs a command anew. Of Karpenter's, only
-        the NodeClaim is deleted: the node is emptied and goes later. FleetError for what does not pass by itself:
-        ``not-simulated``, ``node-disrupted``, ``node-blocked``, ``no-node-claim``, ``command-failed``,
-        ``unsafe-argument``, and refusals of the member; ValueError for a NodeClaim, or owners of the Node, of another
-        form; what ``hands`` raise."""
+        """Empties the node, replaces it as its driver does (no simulated one where ``pace.replacement`` is NONE), and
+        deletes it; nothing if it is gone. Of Karpenter's only the NodeClaim is deleted: the node is emptied and goes
+        later. Called again it goes on, and runs a command anew. FleetError ``not-simulated``, ``node-disrupted``,
+        ``node-blocked``, ``no-node-claim``, ``command-failed``, ``unsafe-argument``, and for refusals of the member
+        that do not pass; ValueError for a NodeClaim, or owners of the Node, of another form; what ``hands`` raise."""
         found = retried_while_passing(hands, lambda: the_node(hands.client(), work))
         if found is None:
             return

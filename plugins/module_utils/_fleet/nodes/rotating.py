@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A rotation as its verb is asked for it, read as it is recorded (``record-damaged``), with the answer: planned,
-recorded, conducted, taken up again (``rotation-begun``), left as it is (``only_waiting``), stopped;
-``members-unread``, and nodes that stay since they are ``young``."""
+"""A rotation as its verb is asked for it, with the answer: planned, recorded, conducted, taken up again
+(``rotation-begun``), left as it is (``only_waiting``), stopped; ``members-unread``, ``record-damaged``, and nodes that
+stay since they are ``young``."""
 
 from __future__ import annotations
 
@@ -59,11 +59,10 @@ from .workers import MemberHolds, NodeWorkers
 
 @dataclass(frozen=True, kw_only=True)
 class RotationWish:
-    """How a rotation is conducted. ``snapshot`` is a file for ``planned``, alone, instead of asking members;
-    ``only_waiting`` leaves one as it is that ``is_carried_on_by_schedule`` does not say a schedule carries on;
-    ``again`` has one without ``spec.due`` that has ended replace all nodes once more, those that have come since, too.
-    What was read of members is good for ``interval``; ``time_limit`` and ``max_idle`` are as of
-    ``conductor.loop.RunLimits``."""
+    """How a rotation is conducted. ``snapshot`` is a file for ``planned``, alone; ``only_waiting`` leaves a rotation as
+    it is that no schedule carries on (``is_carried_on_by_schedule``); ``again`` has one without ``spec.due`` that has
+    ended replace all nodes once more, those that have come since, too. What was read of members is good for
+    ``interval``; ``time_limit`` and ``max_idle`` are as of ``conductor.loop.RunLimits``."""
 
     replacement: ReplacementWish = ReplacementWish()
     reading: ReadingWish = ReadingWish()
@@ -78,9 +77,9 @@ class RotationWish:
 @dataclass(frozen=True, kw_only=True)
 class RotationReport:
     """A rotation as it stands, or would begin. ``due``: of one that begins, why nodes are to be replaced; ``begins``:
-    of one ``planned``, which begin now; both by ``member/node``. ``changed``: something was written, or would be, and
-    one ``planned`` that goes on counts as that, also if all waits. ``why`` and ``resume_at`` are of ``loop.Ending``,
-    ``why`` empty if none was conducted. ``young`` nodes stay: they came after ``since``, when it began first."""
+    of one ``planned``, which begin now; both by ``member/node``. ``changed``: something was written, or would be; True
+    of one ``planned`` that goes on. ``why`` is of ``loop.Ending``, empty if none was conducted; ``resume_at``, if
+    known, is when it goes on. So many ``young`` nodes stay: they came after ``since``, when it began first."""
 
     rotation: NodeRotation
     state: RotationState
@@ -97,12 +96,9 @@ class RotationReport:
 
 def planned(session: Session, name: str, given: NodeManifests, wish: RotationWish) -> RotationReport:
     """The rotation as it would begin or go on now, or as it stands where ``only_waiting`` leaves it. Nothing is
-    written; members are only read.
-
-    FleetError ``no-such-rotation``, ``rotation-begun`` (what is given differs from what goes on), ``no-members`` (not
-    from a file), ``members-unread``, ``record-damaged``, ``rotation-too-large``, ``no-workers``, those of
-    ``nodes_file``, of ``begin``, of drivers.
-    """
+    written. FleetError ``no-such-rotation``, ``rotation-begun`` (what is given differs from what goes on),
+    ``no-members`` (not from a file), ``members-unread``, ``record-damaged``, ``rotation-too-large``, ``no-workers``,
+    and as of ``nodes_file``, ``begin`` and ``driver_problems``."""
     asked = _asked(session, name, given)
     if asked.is_left(wish):
         return asked.as_it_stands
@@ -115,8 +111,8 @@ def conduct_rotation(session: Session, name: str, given: NodeManifests, wish: Ro
     """Begins the rotation, or takes it up, and carries it on until it ends, waits for longer than allowed, or is out of
     time. One that is taken up needs a way to replace its nodes, too, unless it is to stop. One without nodes that are
     due is neither recorded nor conducted. FleetError as of ``planned``, ``members_to_write``, ``user`` and
-    ``conductor.loop.conduct``, and ``conflict`` where somebody else has just begun or written it; with ``only_waiting``
-    it is then left as it stands. What was begun stays recorded, whatever is raised later."""
+    ``conductor.loop.conduct``, and ``conflict`` where somebody else has just begun or written it (with ``only_waiting``
+    it is left as it stands then). What was begun stays recorded."""
     asked = _asked(session, name, given)
     if asked.is_left(wish):
         return asked.as_it_stands
@@ -163,9 +159,9 @@ def conduct_rotation(session: Session, name: str, given: NodeManifests, wish: Ro
 
 
 def stop_rotation(session: Session, name: str, write: bool) -> RotationReport:
-    """Asks for no more nodes to be begun, nor by a schedule as they grow old; whoever conducts, or the next one, lets
-    those in flight end, and without any the rotation ends at once. Without ``write`` nothing is written, and only
-    ``changed`` says what would be. FleetError as of ``ask_to_stop``."""
+    """Asks for no more nodes to be begun, nor by a schedule as they grow old; whoever conducts lets those in flight
+    end, and with nothing in hand the rotation ends at once. Without ``write`` only ``changed`` says what would be.
+    FleetError as of ``ask_to_stop``."""
     if write:
         stopping = ask_to_stop(session.records, name, session.clock())
         changed = testify_command(session, ROTATION_STOPPED, name, changed=stopping)

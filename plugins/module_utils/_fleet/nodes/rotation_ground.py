@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a rotation goes by while it is conducted, read from the records again and again: maintenance, the members that
-are in the fleet by now, and who lets one leave it; and what the members' clusters hold."""
+"""What a rotation goes by while it is conducted, read from the records again and again: maintenance, members in the
+fleet by now, and who lets one leave it; and what the members' clusters hold."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RecordedFleet:
 
     def seen(self, now: datetime) -> FleetSeen:
         """As the records were within LIST_AFTER before ``now``, aware. FleetError ``record-damaged``, which stands as
-        long, and others of the records; after one of PASSING they are asked again."""
+        long, and others of the records; after one of PASSING they are asked again at once."""
         with self._lock:
             if self._found is None or is_due_again(self._read, LIST_AFTER, now):
                 self._found = None
@@ -79,7 +79,7 @@ class Around(t.Protocol):
         """The rotation, and what holds it back, as it was when this was made."""
 
     def ground(self, now: datetime) -> RotationGround:
-        """The same as it is by now, but for LIST_AFTER at most. FleetErrors of the records."""
+        """The same as it is by now, by records at most LIST_AFTER old. FleetErrors of the records."""
 
     def clock_ahead(self) -> timedelta:
         """How far the servers' clocks are ahead of ours, as far as they were seen."""
@@ -90,10 +90,9 @@ class Around(t.Protocol):
 
 @dataclass
 class RotationAround:
-    """One rotation over a fleet, for one thread; ``at_first`` as of ``Around``. ``members`` are those whose nodes are
-    read for it: a member once among them stays so as long as it is in the fleet, whatever its labels say by then. Those
-    in ``stay`` are members for the rotation as long as it goes on. What is ``given`` stands for recorded
-    FleetMaintenance of the same names."""
+    """One rotation over a fleet, for one thread. ``members`` are those whose nodes are read for it; one stays among
+    them while it is in the fleet, whatever its labels say by then, and those in ``stay`` in any case. What is ``given``
+    stands for recorded FleetMaintenance of the same names."""
 
     at_first: RotationGround
     members: t.Mapping[str, Member]
@@ -104,7 +103,7 @@ class RotationAround:
     stay: frozenset[str] = frozenset()
 
     def ground(self, now: datetime) -> RotationGround:
-        """As of ``Around``; brings ``members`` up to date, and makes those known to the clients who have joined."""
+        """As of ``Around``; brings ``members`` up to date, and makes those who have joined known to the clients."""
         seen = self.fleet.seen(now)
         members = {name: each for name, each in self.members.items() if name in self.stay} | {**seen.members}
         maintenance = {**seen.maintenance, **self.given}
@@ -119,8 +118,8 @@ class RotationAround:
         return ground
 
     def look(self, now: datetime, names: t.Collection[str] | None) -> NodesSnapshot:
-        """What the members of these names hold, all for None; names that are no members of the rotation by now are
-        passed over. FleetError ``no-workers``."""
+        """What the members of these names hold, all for None; names of others are passed over. FleetError
+        ``no-workers``."""
         wanted = self.members if names is None else {each: self.members[each] for each in names if each in self.members}
         return read_members(wanted, self.clients, self.reading, now)
 

@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The record of one rotation: whether it has begun, or waits for a schedule; written with its nodes
-(``rotation-too-large``) or another state, told to stop, deleted (``rotation-in-flight``, ``rotation-deleted``),
-for the conductor and all who list rotations."""
+(``rotation-too-large``) or another state, told to stop, deleted (``rotation-in-flight``, ``rotation-deleted``)."""
 
 from __future__ import annotations
 
@@ -44,22 +43,22 @@ class RotationBook:
         return rotation_state(self.rotation)
 
     def written(self, document: Record, state: RotationState, epoch: int) -> Record:
-        """The document with this state, under the epoch of the lease. It counts from ``remember`` on; nothing is stored
-        here. After ``read``."""
+        """The document with this state, under the epoch of the lease; nothing is stored. ``rotation`` becomes this by
+        ``remember``. After ``read``."""
         status = _status(replace(self.rotation.status, epoch=epoch), state)
         self._written = replace(self.rotation, status=status)
         return {**document, "status": encode(status)}
 
     def remember(self) -> None:
-        """From now on ``rotation`` is what ``written`` gave last, which must have been called."""
+        """Has ``rotation`` be what ``written`` gave last, which must have been called."""
         self.rotation = self._written
 
     def epoch(self) -> int:
-        """The epoch of the lease under which the rotation was written last. After ``read``."""
+        """The epoch of the lease under which ``rotation`` was written. After ``read``."""
         return self.rotation.status.epoch
 
     def gone(self) -> FleetError:
-        """The error ``rotation-deleted``, for the caller to raise; whether it is gone is not asked."""
+        """The FleetError ``rotation-deleted``, not raised; whether it is gone is not asked."""
         message = "the rotation was deleted while it was carried out; nodes that were cordoned stay so"
         return FleetError("rotation-deleted", message, f"{KIND}/{self.name}", f"let them go: {LET_GO}")
 
@@ -78,8 +77,8 @@ def _status(before: NodeRotationStatus, state: RotationState) -> NodeRotationSta
 
 
 def rotation_state(rotation: NodeRotation) -> RotationState:
-    """Where the rotation stands, by its ``status.state``; a state without nodes, which is done, if it has not begun.
-    FleetError ``record-damaged``."""
+    """Where the rotation stands, by its ``status.state``; one that has not begun is without nodes, and done. FleetError
+    ``record-damaged``."""
     if not rotation.status.state:
         return RotationState()
     try:
@@ -90,17 +89,15 @@ def rotation_state(rotation: NodeRotation) -> RotationState:
 
 
 def has_begun(rotation: NodeRotation) -> bool:
-    """Whether the rotation has begun: its nodes are fixed in the record; also of one that is over."""
+    """Whether the rotation has begun, be it over or not: its nodes are fixed in the record."""
     return bool(rotation.status.state)
 
 
 def is_carried_on_by_schedule(rotation: NodeRotation) -> bool:
     """Whether a schedule carries the rotation on: it has begun, and is not over; or it is over and begins again as
-    nodes grow old, unless it was stopped, was halted or left nodes behind on members that are still in the fleet.
-
-    One that belongs to an update run is carried on by that. Only age makes a node due again that was replaced, and
-    later: what is due for its version or image might be so after every replacement. FleetError ``record-damaged``.
-    """
+    nodes grow old, unless it was stopped, was halted or left nodes behind on members still in the fleet. False for one
+    of an update run, which carries it on, and once over for one with a due version or image: these might be due after
+    every replacement. FleetError ``record-damaged``."""
     status, due = rotation.status, rotation.spec.due
     if not has_begun(rotation) or status.origin.startswith("UpdateRun "):
         return False
@@ -111,7 +108,7 @@ def is_carried_on_by_schedule(rotation: NodeRotation) -> bool:
 
 
 def rotation_document(records: Records, name: str) -> Record:
-    """The record as it is; FleetError ``no-such-rotation`` with the names of those that are there."""
+    """The record of the rotation. FleetError ``no-such-rotation`` with the names of those that are there."""
     document = records.get(KIND, name)
     if document is None:
         there = ", ".join(sorted(records.names(KIND))) or "none"
@@ -121,8 +118,8 @@ def rotation_document(records: Records, name: str) -> Record:
 
 
 def refuse_too_large(name: str, state: RotationState) -> bool:
-    """FleetError ``rotation-too-large`` for a rotation, just begun, that a record could not hold to its end: it would
-    stop halfway, with nodes in flight. Else whether its nodes are to be packed for that."""
+    """Whether the nodes of a rotation, just begun, are to be packed so that a record holds them to its end. FleetError
+    ``rotation-too-large`` where it could not: the rotation would stop halfway, with nodes in flight."""
     if size_at_end(state, packed=False) <= LIMIT:
         return False
     count, size = len(state.nodes), size_at_end(state, packed=True)
@@ -142,12 +139,11 @@ def refuse_too_large(name: str, state: RotationState) -> bool:
 def record_begun(
     records: Records, rotation: NodeRotation, state: RotationState, origin: str, judged: Record | None
 ) -> NodeRotation:
-    """Writes the rotation with its nodes over ``judged``: the record, or that there is none, of which the caller has
-    seen that nothing goes on. Only a new record gets its labels and annotations; the status is made anew, so that no
-    earlier stop counts. A new record, or another ``spec``, is written first, and stays if the second write, that of the
-    status, fails. ``origin`` says who began it. FleetError ``conflict`` if somebody has written it since (never
-    ``already-exists``), as of ``refuse_too_large``, before anything is written, others of the records, and
-    ``record-damaged``, when it is written, for one that the rules for manifests refuse."""
+    """Writes the rotation with its nodes over ``judged``, the record, or None for none, of which the caller has seen
+    that nothing goes on. Only a new record gets its labels and annotations; the status is made anew, so that no earlier
+    stop counts. A new record, or another ``spec``, stays if the write of the status fails. ``origin`` says who began
+    it. FleetError ``conflict`` if somebody has written it since, as of ``refuse_too_large`` before anything is written,
+    others of the records, and ``record-damaged`` afterwards if the rules for manifests refuse it."""
     written = written_state(state, refuse_too_large(rotation.name, state))
     status = {"phase": "Waiting", "left": len(state.nodes), "origin": origin, "state": written}
     metadata: Record = {"name": rotation.name}
@@ -170,10 +166,9 @@ def record_begun(
 
 
 def ask_to_stop(records: Records, name: str, now: datetime) -> bool:
-    """Says in the record that no more nodes are to be begun, and ends the rotation where none is in flight; whether
-    that changes the record: not if it was said and nodes are in hand, nor of a rotation that is over, unless a schedule
-    would begin it again, nor of one that has not begun, in whose record nothing would keep it from that. A conductor
-    meets it and goes on. FleetError ``no-such-rotation``, ``record-damaged``, ``conflict``."""
+    """Says in the record that no more nodes are to be begun, and ends the rotation where nothing is in hand; whether
+    that changes the record, as of ``status_once_stopped``. A conductor meets it and goes on by it. FleetError
+    ``no-such-rotation``, ``record-damaged``, ``conflict``."""
     for _attempt in range(_ATTEMPTS):
         document = rotation_document(records, name)
         status = status_once_stopped(recorded(NodeRotation, document), now)
@@ -185,8 +180,9 @@ def ask_to_stop(records: Records, name: str, now: datetime) -> bool:
 
 
 def status_once_stopped(rotation: NodeRotation, now: datetime) -> NodeRotationStatus | None:
-    """The status of a recorded rotation after ``ask_to_stop``; None where that changes nothing, as of one that has not
-    begun. FleetError ``record-damaged``."""
+    """The status of a recorded rotation once it is asked to stop. None where that changes nothing: it was asked already
+    and nodes are in hand, it has not begun, or it is over and no schedule begins it again. FleetError
+    ``record-damaged``."""
     state = rotation_state(rotation)
     status = replace(rotation.status, stop_requested=True)
     if state.over:
@@ -198,10 +194,9 @@ def status_once_stopped(rotation: NodeRotation, now: datetime) -> NodeRotationSt
 
 
 def delete_rotation(records: Records, name: str, *, force: bool, write: bool) -> bool:
-    """Deletes the record, if it is to ``write``; whether there was one. Nodes are not touched: those that it has
-    cordoned stay so. Without ``force`` FleetError ``rotation-in-flight`` where nodes are cordoned by it, or to be let
-    go (one that is gone, and awaits the next one, is none of these), ``record-damaged`` where that cannot be read, and
-    ``conflict`` where somebody has written it since it was read."""
+    """Deletes the record, if it is to ``write``; whether there was one. Nodes that it has cordoned stay so. Without
+    ``force`` FleetError ``rotation-in-flight`` where acts are in flight (``acts_in_flight``), ``record-damaged`` where
+    that cannot be read, and ``conflict`` where somebody has written it since it was read."""
     document = records.get(KIND, name)
     if document is None:
         return False

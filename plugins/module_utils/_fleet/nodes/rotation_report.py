@@ -22,7 +22,7 @@ _LEFT = (BLOCKED, GIVEN_UP)
 
 def rotation_name(name: str, given: NodeManifests) -> str:
     """The rotation that is meant: the one named, defined or not, or the only one that is defined. FleetError
-    ``which-rotation`` where none or several are."""
+    ``which-rotation`` where there is none, or several are."""
     if name:
         return name
     if len(given.rotations) == 1:
@@ -34,10 +34,9 @@ def rotation_name(name: str, given: NodeManifests) -> str:
 
 def rotation_verdict(report: RotationReport) -> tuple[str, str, str]:
     """Outcome (``done``, ``partial``, ``failed``, ``waiting``), code (``nodes-left``, ``waiting``, ``time-limit``,
-    ``interrupted``; empty if it is done) and message. A rotation that leaves nodes behind is never done: it is
-    ``partial``, or ``failed`` if none was replaced; nodes that stay cordoned count as left behind, and so do those of
-    members that have left the fleet. The message names each of these with why, or what is waited for, or why the
-    conductor ended, in lines that fit a log; empty if it is done."""
+    ``interrupted``; empty if it is done) and message: which nodes are left and why, or what is waited for, or why the
+    conductor ended. A rotation that leaves nodes behind is ``partial``, or ``failed`` if none was replaced; nodes that
+    stay cordoned count as left behind, and so do those of members that have left the fleet."""
     state = report.state
     if state.done:
         left = [f"{each.name}: {each.text}" for each in state.nodes if each.phase in _LEFT]
@@ -59,8 +58,7 @@ def _lines(texts: t.Iterable[str]) -> str:
 
 def report_data(report: RotationReport) -> dict[str, t.Any]:
     """The rotation as the result of its verb has it, where the keys are documented: nodes in the order of the state,
-    each with its phase, what holds it back, and the origin of its disruption; ``waits`` are lines, ``resume_at`` is in
-    RFC 3339, empty for none."""
+    ``waits`` as lines, ``resume_at`` in RFC 3339, empty for none."""
     held = {each.name: [one.as_dict() for one in each.blockers] for each in report.waits}
     return {
         "name": report.rotation.name,
@@ -90,13 +88,12 @@ def report_data(report: RotationReport) -> dict[str, t.Any]:
 
 
 def kept_nodes(report: RotationReport) -> list[str]:
-    """The nodes that wait and bear an annotation that keeps them, which only people take away, by ``member/node``, as
-    they wait."""
+    """The nodes (``member/node``) that wait and bear an annotation that keeps them, which only people take away."""
     return [each.name for each in report.waits if any(one.code == "node-annotation" for one in each.blockers)]
 
 
 def opens_at(report: RotationReport) -> datetime | None:
-    """When a budget or a window opens that the rotation waits for, if that is when it goes on; else None."""
+    """When a budget or a window opens that the rotation waits for, if it goes on then; else None."""
     told = {one.about.get("until") for each in report.waits for one in each.blockers}
     return report.resume_at if report.resume_at and write_time(report.resume_at) in told else None
 

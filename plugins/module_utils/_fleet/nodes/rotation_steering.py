@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A rotation in the conductor's loop: members, and what the records say of them and of maintenance, read again and
-again; the turn among other rotations; drains and replacements begun, nodes let go; which members count as unknown, as
-a kind of theirs could not be read (for the conductor, the preview and pool steps alike), or as leaving."""
+"""A rotation in the conductor's loop: members, and what the records say of them, read again and again; the turn among
+other rotations; drains and replacements begun, nodes let go; which members count as unknown, as a kind of theirs could
+not be read, or as having left."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ COUNTED = "another rotation is just deciding what it begins"
 
 def members_not_wholly_read(snapshot: NodesSnapshot) -> dict[str, str]:
     """Members of which not all is known that a decision needs (node classes it does not), each with why: first those
-    that could not be read at all. None of them is decided on."""
+    that could not be read at all."""
     found = {name: each.message for name, each in snapshot.failed.items()}
     for member in snapshot.members:
         missing = [f"{kind}: {why.message}" for kind, why in member.missing.items() if kind != NODE_CLASS]
@@ -58,7 +58,7 @@ def members_not_wholly_read(snapshot: NodesSnapshot) -> dict[str, str]:
 
 
 def members_left(state: RotationState, fleet: t.Container[str]) -> frozenset[str]:
-    """Names of clusters with nodes of the rotation, ended or not, that are not in the fleet any more."""
+    """Names of clusters with nodes of the rotation, ended or not, that are not in the fleet."""
     return frozenset(name for each in state.nodes if (name := cluster_in_name(each.name)) not in fleet)
 
 
@@ -73,7 +73,7 @@ class _Stuck:
 
 class RotationSteering:
     """A rotation as the conductor's loop drives it (``Steering`` of ``conductor.loop``). ``around`` and ``look`` read
-    what the records say, and the members; ``interval`` is for how long what was read of these is good."""
+    what the records say, and the members; what was read of these is good for ``interval``."""
 
     def __init__(
         self,
@@ -108,13 +108,12 @@ class RotationSteering:
 
     @property
     def waits(self) -> tuple[HeldBack, ...]:
-        """What waits by now, nodes that could not be let go among it, the last."""
+        """What waits by now, last of all nodes that could not be let go."""
         held = ((each.node, Blocker("release", f"it stays cordoned: {each.failure}")) for each in self._stuck.values())
         return (*self._waits, *(HeldBack(node, (why,)) for node, why in held))
 
     def see(self, state: RotationState, now: datetime) -> RotationInput:
-        """Members as they were read last: all of them anew after ``interval``, else those where work has ended. What is
-        in flight at first was begun by an earlier conductor, of whom leases may stand there.
+        """Members as they were read last: all of them anew after ``interval``, else those where work has ended.
         FleetErrors of the records and of ``look``; while records of other rotations are damaged, or it is not known
         what holds this one back, nothing begins instead."""
         if self._looked is None:
@@ -128,9 +127,8 @@ class RotationSteering:
         return self._sight(state, now)
 
     def decide(self, state: RotationState, seen: RotationInput, now: datetime) -> Decision[RotationState, RotationAct]:
-        """As ``_core.disruption.rotation.decide``, of what was ``with_overdue_restarted`` when it was first asked, or
-        first after AWAY, longer than any turn takes: the machine slept, and nobody worked on nodes. Keeps who waits for
-        what."""
+        """As ``_core.disruption.rotation.decide``, of a state ``with_overdue_restarted`` as of the first call, or of
+        the first after AWAY without any: the machine slept, and nobody worked on nodes. Keeps who waits for what."""
         since, last = self._followed or (now, now)
         self._followed = (now if is_due_again(last, AWAY, now) else since, now)
         self._decided = state
@@ -140,9 +138,8 @@ class RotationSteering:
         return found
 
     def acts_in_flight(self, state: RotationState) -> tuple[RotationAct, ...]:
-        """What the conductor waits for, who stays while this is not empty: as of the rotation's decider, and AWAIT for
-        each node that has gone until the next one is ready; without nodes that cannot be let go just now, and those of
-        members that have been unknown for longer than a node may take."""
+        """As of the rotation's decider, and AWAIT for each node that is gone until the next one is ready; without nodes
+        that cannot be let go just now, and those of members that have been unknown for longer than a node may take."""
         gone = (each for each in state.nodes if each.phase == RETURNING)
         awaited = (RotationAct(AWAIT, each.name, each.pool, each.attempts) for each in gone)
         flying = (each for each in machine.acts_in_flight(state) if each.operation not in self._stuck)
@@ -152,11 +149,11 @@ class RotationSteering:
     def look_before_beginning(
         self, decision: Decision[RotationState, RotationAct], seen: RotationInput, now: datetime
     ) -> RotationInput | None:
-        """None if what was decided may begin. It may where nodes are only let go, or nothing is done, and the turn is
-        given back then; and where members were read in this step, and it is our turn still or no node begins that
-        others would have to count. Else reads members, unless they were just read, takes the turn if it is needed and
-        free, and gives what is seen by then, for the state that was decided: an act that has failed is in flight there,
-        and not in the decision. FleetErrors as of ``see``."""
+        """None if what was decided may begin: nodes are only let go, or nothing is done, and the turn is given back
+        then; or members were read in this step, and it is our turn still or no node begins that others would have to
+        count. Else reads members, unless just read, takes the turn if it is needed and free, and gives what is seen by
+        then, for the state that was decided on: an act that has failed is in flight there, and not in the decision.
+        FleetErrors as of ``see``."""
         if all(each.kind == RELEASE for each in decision.acts):
             self._others.end_turn()
             return None
@@ -178,12 +175,12 @@ class RotationSteering:
         return decision.state
 
     def stored(self, state: RotationState, lease: Lease) -> None:
-        """Gives the turn back: from now on other rotations see in the records what this one has begun."""
+        """Gives the turn back: by now other rotations see in the records what this one begins."""
         self._others.end_turn()
 
     def carry_out(self, act: RotationAct, state: RotationState, resumed: bool) -> RotationChange | None:
-        """Begins the act, which looks at the node first, whoever began it before; nothing for AWAIT. ``resumed`` makes
-        no difference. Gives None: how it ended is met by ``drain_events`` and ``see``."""
+        """Begins the act, which looks at the node first, so that ``resumed`` does not matter; nothing for AWAIT. Gives
+        None: how it ended is met by ``drain_events`` and ``see``."""
         if act.kind == AWAIT:
             return None
         work = self._work(act, state)
@@ -196,8 +193,8 @@ class RotationSteering:
         return None
 
     def release(self, state: RotationState) -> None:
-        """Gives back the leases on members on which nothing is in flight, and ends work on those that have left the
-        fleet."""
+        """Ends work on members that have left the fleet, and gives back the leases on members on which nothing is in
+        flight."""
         left = members_left(state, self._ground.fleet)
         for each in state.nodes if left else ():
             if cluster_in_name(each.name) in left:
@@ -220,7 +217,7 @@ class RotationSteering:
 
     def keep(self, state: RotationState, now: datetime) -> None:
         """Gives the turn back, renews leases on members, and every 30 s tries again to let go of nodes where that
-        failed: somebody may give us the right to."""
+        failed."""
         self._others.end_turn()
         self._workers.holds.keep()
         for act in machine.acts_in_flight(state):
@@ -234,9 +231,9 @@ class RotationSteering:
         return state.done and not machine.acts_in_flight(state)
 
     def next_look(self) -> datetime | None:
-        """When members are read again, ``interval`` after the last time: where a node waits, for pods come and go, or a
-        member is unknown. None where nothing was read yet or none is, and where nodes wait for nothing but budgets and
-        windows of which it is known when they open, and for people who take an annotation away from a node."""
+        """When members are read again, ``interval`` after the last time. None where nothing was read yet, or nothing
+        waits and no member is unknown; and where nodes wait only for openings that are known, or for people who take an
+        annotation away."""
         if self._looked is None or not (self.waits or self._unknown):
             return None
         if not (self._unknown or self._stuck) and self._shut():
@@ -248,7 +245,7 @@ class RotationSteering:
         self._workers.wait(seconds)
 
     def close(self) -> None:
-        """Ends our turn, begins nothing any more, and lets go of all members."""
+        """Ends our turn, begins nothing any more, and gives the leases on all members back."""
         self._others.end_turn()
         self._workers.close()
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a rotation tells people while it goes on, who waits for what among it, and the line in the journal for each node
-that was disrupted (``DisruptionBegun``, ``Disrupted``, ``GivenUp``); texts folded to lines that fit a log."""
+"""What a rotation tells people while it goes on, who waits for what, and the line in the journal for each node that was
+disrupted (``DisruptionBegun``, ``Disrupted``, ``GivenUp``); texts folded to lines that fit a log."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class RotationTelling:
 
     def stored(self, state: RotationState, now: datetime) -> None:
         """Tells which nodes are in another phase or attempt than at the last call (or ``begin``), with a line in the
-        journal for those that drain, were replaced or are given up; who ended first, for others begin by that, else as
-        in ``state``."""
+        journal for those that drain, were replaced or are given up; those that have ended first, for others begin by
+        that."""
         for each in sorted(state.nodes, key=lambda one: not one.ended):
             key = (each.phase, each.attempts)
             if self._phases.get(each.name) == key:
@@ -70,8 +70,8 @@ class RotationTelling:
             self._record(each)
 
     def waiting(self, state: RotationState, until: datetime | None, now: datetime) -> None:
-        """Tells who waits for what, and ``until`` when, if others wait, or for something else, than was told last:
-        another ``until`` alone is no news. Then, the first time that something waits, says what ``stays`` says."""
+        """Tells who waits for what, and that this is looked at again at ``until``, unless the same was told last;
+        another ``until`` alone is no news. Then, the first time that something waits, says ``stays``."""
         self._tell_waits(until)
         if self._told and self.stays:
             self.say(f"{self.name}: {self.stays}")
@@ -109,14 +109,14 @@ class RotationTelling:
 
 
 def waits_lines(waits: t.Iterable[HeldBack], short: bool = False) -> list[str]:
-    """A line for each thing that nodes wait for, with at most SHOWN of their names, or, if it is to be ``short``, as
-    many as COLUMNS hold and at least one; in the order of the first, names as they come."""
+    """A line for each thing that nodes wait for, in the order of the first, with at most SHOWN of their names, or, if
+    it is to be ``short``, as many as COLUMNS hold and at least one."""
     return [f"{_few(names) if short else listed(names, SHOWN)}: {text}" for text, names in _alike(waits).items()]
 
 
 def folding(say: t.Callable[[str], None], before: str, taken: int = 0) -> t.Callable[[str], None]:
-    """What says a text in lines that fit a log: those after the first behind ``before``, and further in. ``taken`` are
-    characters that ``say`` puts before each."""
+    """What says a text in lines of about WIDTH characters, those after the first behind ``before``, and further in.
+    ``taken`` are characters that ``say`` puts before each."""
 
     width = max(WIDTH - taken, len(before) + NARROWEST)
 

@@ -33,17 +33,16 @@ class NodeManifests:
 def node_manifests(
     src: t.Sequence[str], definitions: t.Sequence[t.Mapping[str, t.Any]] = (), strict: bool = False
 ) -> NodeManifests:
-    """Every object of the two kinds in the files ``src``, where others are passed over, and all definitions; ``strict``
-    as of ``read``. Records are not looked at. FleetError with all problems at once:
-    ``not-a-rotation`` for a definition of another kind, ``duplicate-object``, those of reading."""
+    """Every object of the two kinds in the files ``src``, where others are passed over, and all ``definitions``;
+    ``strict`` as of ``read``. FleetError with all problems at once: ``not-a-rotation`` for a definition of another
+    kind, ``duplicate-object``, those of reading."""
     manifests = read_manifests(src) if src else ()
     given = given_objects((KIND, MAINTENANCE), manifests, definitions, strict, "not-a-rotation")
     return NodeManifests(rotations=given.objects[KIND], maintenance=given.objects[MAINTENANCE], findings=given.findings)
 
 
 def with_recorded(given: NodeManifests, records: Records) -> NodeManifests:
-    """What was given, and those recorded objects of both kinds whose names were not. Nothing is written. FleetError
-    ``record-damaged``."""
+    """What was given, and those recorded objects of both kinds whose names were not. FleetError ``record-damaged``."""
     return NodeManifests(
         rotations={**_recorded(records, NodeRotation), **given.rotations},
         maintenance={**recorded_maintenance(records), **given.maintenance},

@@ -31,8 +31,7 @@ class Halted(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class WorkEnd:
-    """How an act (``operation``) on ``member/node`` ended; ``failure`` is why it failed, empty if nothing went
-    wrong."""
+    """How an act (``operation``) on ``member/node`` ended; ``failure`` is why it failed, empty if it did not."""
 
     operation: str
     node: str
@@ -51,8 +50,8 @@ class _Hold:
 
 
 class MemberHolds:
-    """Leases on members' API servers for one ``task``, as which others see them, taken when they are first needed. Safe
-    to use from threads."""
+    """Leases on members' API servers for one ``task``, as which others see them, taken when they are first needed, from
+    whatever thread."""
 
     def __init__(self, clients: Clients, task: str) -> None:
         self._clients, self._task = clients, task
@@ -60,9 +59,8 @@ class MemberHolds:
         self._lock = threading.Lock()
 
     def client(self, member: str) -> KubeClient:
-        """The member's client, once it is held, by a lease that is renewed here if it is due: whoever renews leases may
-        wait for another member. FleetError as of ``Clients.get`` and ``MemberLeases.take``, ``member-held`` among it if
-        other records have it, and what a renewal raises."""
+        """The member's client, held by a lease that is renewed here if it is due: whoever renews leases may wait for
+        another member. FleetError as of ``Clients.get`` and ``MemberLeases.take``, and what a renewal raises."""
         client = self._clients.get(member)
         with self._lock:
             hold = self._holds.setdefault(member, _Hold(member))
@@ -74,21 +72,21 @@ class MemberHolds:
         return client
 
     def inherit(self, members: t.Iterable[str]) -> None:
-        """An earlier process of the task may have left leases on these: ``keep_only`` gives them back, too. No member
-        is asked."""
+        """Says that an earlier process of the task may have left leases on these members, for ``keep_only`` to give
+        back."""
         with self._lock:
             for member in members:
                 self._holds.setdefault(member, _Hold(member)).left = True
 
     def keep(self) -> None:
-        """Has threads renew what is due, and waits for none; a lease that could not be renewed is forgotten, and taken
-        again by whoever needs it next."""
+        """Has threads renew what is due, and waits for none; a lease that could not be renewed is taken again by
+        whoever needs it next."""
         _in_threads(_renew_and_unlock, self._free(lambda hold: hold.lease is not None and hold.lease.due))
 
     def keep_only(self, members: t.Container[str]) -> tuple[threading.Thread, ...]:
         """Gives the leases on all other members back, each in one of these threads, which run already. One that
-        somebody is just asking for, or that the machine has no thread for, is left to the next call. One that may only
-        stand there is asked for once, and runs out where it cannot be had."""
+        somebody is just asking for, or that the machine has no thread for, is left to the next call. One that may have
+        been left (``inherit``) is taken first, once, and runs out where that fails."""
         wanted = self._free(lambda hold: hold.member not in members and (hold.lease is not None or hold.left))
         return _in_threads(self._give_back, wanted)
 
@@ -180,8 +178,8 @@ class SteadyClock:
 
 
 class NodeWorkers:
-    """Begins acts on nodes, at most one at a time on each, and tells how they ended; to be used from one thread. What
-    goes on when it is closed is begun again by whoever comes next. ``now`` and ``say`` are called from threads."""
+    """Begins acts on nodes, at most one at a time on each, and tells how they ended; to be used from one thread.
+    ``now`` and ``say`` are called from others."""
 
     def __init__(self, holds: MemberHolds, now: t.Callable[[], datetime], say: t.Callable[[str], None]) -> None:
         self.holds, self._now, self._say = holds, SteadyClock(now), say
@@ -192,9 +190,9 @@ class NodeWorkers:
         self._closing = threading.Event()
 
     def begin(self, node: str, operation: str, work: t.Callable[[WorkerHands], None]) -> None:
-        """Tells work on the node (``member/node``) that is under way to end, and starts a thread that does this work
-        once that has ended; work on it that was not started yet never is. One that the machine has no thread for is
-        started by a later ``wait``. Returns at once."""
+        """Tells work on the node (``member/node``) that is under way to end, and has a thread do this work after that;
+        work on it that was not started yet is dropped. Where the machine has no thread, a later ``wait`` starts it.
+        Returns at once."""
         self.halt(node)
         before = self._threads.get(node)
         stop = threading.Event()
@@ -206,14 +204,14 @@ class NodeWorkers:
         self._start_waiting()
 
     def halt(self, node: str) -> None:
-        """Tells the work on the node, under way or still to begin, to end; waits for nothing. Once it notices, it tells
-        of no end."""
+        """Tells the work on the node, under way or still to begin, to end; waits for nothing. Once it notices,
+        ``ended`` does not have it."""
         for found in (self._threads.get(node), self._waiting.get(node)):
             if found is not None:
                 found[1].set()
 
     def ended(self) -> tuple[WorkEnd, ...]:
-        """How acts have ended since the last call, oldest first, without those that noticed that they are to end."""
+        """How acts have ended since the last call, oldest first, without those that were told to end and noticed."""
         with self._news:
             found = tuple(self._ends)
             self._ends.clear()
@@ -228,7 +226,7 @@ class NodeWorkers:
 
     def close(self, timeout: float = 2.0) -> None:
         """Begins nothing any more, waits at most ``timeout`` seconds for requests under way, and gives all leases on
-        members back, within RELEASE_SECONDS; leases on those that do not answer in time run out."""
+        members back; those that are not given back within RELEASE_SECONDS run out."""
         self._closing.set()
         _join_all((thread for thread, _stop in self._threads.values()), timeout)
         _join_all(self.holds.keep_only(()), RELEASE_SECONDS)
@@ -282,7 +280,7 @@ def _join_all(threads: t.Iterable[threading.Thread], seconds: float) -> None:
 
 @dataclass(frozen=True)
 class WorkerHands:
-    """How a worker reaches its member; see ``draining.Hands``. It is to end, by Halted, once ``stop`` is set, for this
+    """How a worker reaches its member (``draining.Hands``). It is to end, by Halted, once ``stop`` is set, for this
     work, or ``closing``, for all. ``present`` gives the instant, aware; ``tell`` takes a text for people."""
 
     holds: MemberHolds
@@ -293,13 +291,13 @@ class WorkerHands:
     closing: threading.Event
 
     def client(self) -> KubeClient:
-        """The member's client, once its lease is held. Halted if this was to end before the lease was asked for;
-        FleetError as of ``MemberHolds.client``."""
+        """The member's client, once its lease is held. Halted if this was to end before that was asked for; FleetError
+        as of ``MemberHolds.client``."""
         self._check()
         return self.holds.client(self.member)
 
     def pause(self, seconds: float) -> None:
-        """Waits so many seconds, and looks twice in a second whether it is to end; raises Halted then."""
+        """Waits so many seconds; raises Halted within half a second once it is to end."""
         end = time.monotonic() + seconds
         while True:
             self._check()

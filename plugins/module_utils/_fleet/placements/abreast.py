@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Placements carried out side by side in threads, as many as there is room for, but one after another on a member: a
-later one may need there what an earlier one brings."""
+"""Placements carried out or looked at side by side in threads; carried out, one after another on a member, as a later
+one may need there what an earlier one brings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ DEPTH, FEWEST = 4, 2
 
 @dataclass(frozen=True)
 class PlacementWork:
-    """What is done for one placement, on ``members``: ``run`` is called at most once, in a thread, and what it raises
-    keeps others from beginning."""
+    """What is done for one placement, on ``members``: ``run`` is called at most once, in a thread."""
 
     members: t.Collection[str]
     run: t.Callable[[], None]
@@ -29,14 +28,13 @@ class PlacementWork:
 def abreast(
     courses: t.Sequence[PlacementWork], threads: int, ordered: bool = True, stops: t.Callable[[], bool] = lambda: False
 ) -> list[int]:
-    """Runs the courses, each in a thread, until all have ended; gives the places of those that were not begun, in
-    order.
+    """Runs the courses, each in a thread, until all that began have ended; gives the indices of those that were not
+    begun.
 
-    They begin in the order given: with ``ordered`` each when every earlier one that shares a member with it has ended;
-    one for which there is no room yet holds back all after it. Two may run at once in any case; more, up to
-    ``threads``, while all that run have at most four members (DEPTH) for each thread, and as the machine starts threads
-    for: FleetError ``no-workers`` where it starts none. Once ``stops``, or one of them raises, none begins any more;
-    what was raised first is raised again when the others have ended.
+    With ``ordered`` a course begins once every earlier one that shares a member with it has ended; one for which there
+    is no room holds back all after it. Two have room in any case, more by ``threads`` and the members of those that run
+    (DEPTH). None begins any more once ``stops`` says so or one has raised; the first exception is raised when the
+    others have ended. FleetError ``no-workers`` where not even one can be started.
     """
     waiting = dict(enumerate(_masks(courses, ordered)))
     running: dict[int, int] = {}

@@ -52,11 +52,11 @@ Recorded = tuple[PlacementStatus, t.Optional[FleetError]]  # noqa: UP045  # pyli
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyResult:
-    """``changed``: something that was due on members in reach or in what the records decide was begun, whatever came of
-    it, or a status was mirrored; a new status of a placement does not count. ``outcomes`` are by placement and cluster,
-    ``statuses`` the placements' own that could be recorded, both without those left alone. ``waits`` are rollouts not
-    at their end, and what they wait for. ``stopped`` says which placements were left alone, or cut short and what was
-    written by then, as another run works on them or this one had to end, and which statuses could not be written."""
+    """``changed``: something that was due on members or by the records was begun, or a status was mirrored; a new
+    status of a placement alone does not count. ``outcomes`` are by placement and cluster, ``statuses`` the placements'
+    own, without those left alone and those whose records failed. ``waits`` are rollouts that are not at their end,
+    unless cut short. ``stopped`` are problems of whole placements: left alone, cut short, or with a status that could
+    not be written."""
 
     changed: bool
     outcomes: t.Mapping[str, Outcomes]
@@ -71,9 +71,9 @@ class ApplyResult:
 
 
 def changes_anything(plan: PlacementPlan, outcomes: Outcomes) -> bool:
-    """Whether carrying out the plan would change anything on a member, by ``outcomes`` of a look, or in what the
-    records decide; a cluster that loses it and answers counts, what was decided before and waits for members that do
-    not answer does not, nor what staged runs are to take away. Without ``outcomes`` only the records tell."""
+    """Whether carrying out the plan changes anything by the records, or on members by the ``outcomes`` of a look. What
+    is due only on clusters with an error is no change unless something new is decided. One that loses the placement is
+    a change while it can be looked at, unless staged runs are to take it away."""
     away = {name for name, outcome in outcomes.items() if outcome.error is not None}
     waiting = {each.cluster for each in plan.clusters if each.change == LOST and not plan.is_by_staged_runs}
     return plan.decides_change_beside(away) or any(
@@ -125,13 +125,11 @@ class _Rollout:
 def carry_out(
     session: Session, clients: Clients, plan: FleetPlan, replan: Replan, request: PlanRequest, ways: ApplyOptions
 ) -> ApplyResult:
-    """Carries out the placements side by side; on a member one after another, in the plan's order, as a later one may
-    need there what an earlier one brings. One that waits for its members holds back no other, nor does one that
-    somebody else holds or has changed: it is named. When this run is told to end, its records fail, something fails
-    unexpectedly (``fault``) or no thread can be started (``no-workers``), nothing further is begun, and what was
-    written is told. If none has outcomes, the problems (these, ``lease-held``, ``records-moved``, ``interrupted``,
-    those of ``replan`` and the records) are raised. FleetError as of ``hired``, by whose rules this is to be called.
-    Pods are diagnosed whatever ``ways`` say."""
+    """Carries out the placements side by side; on a member they begin in the plan's order. One that waits for its
+    members, or that somebody else holds or has changed, holds back no other; once this run is told to end, its records
+    fail or something fails unexpectedly, no other begins. The problems are in the result, or raised if none has
+    outcomes: ``no-workers``, ``lease-held``, ``records-moved``, ``interrupted``, those of ``replan`` and the records.
+    FleetError as of ``hired``, by whose rules this is to be called."""
     with Interrupts() as told, contextlib.ExitStack() as stack:
         ways = replace(ways, diagnoses=True)
         runners = stack.enter_context(hired(clients, plan, ways, told))

@@ -15,8 +15,7 @@ from .recorded import RecordedPlacement
 
 def barred_clusters(records: Records, plan: PlacementPlan) -> dict[str, Problem]:
     """Clusters that have left the fleet since it was planned (``not-a-member``), or are about to (``member-leaving``),
-    each with that problem: what is written there would be lost. Those that the plan takes as having left are not among
-    them. FleetError of the records."""
+    each with that problem. FleetError of the records."""
     members = records.names("FleetMember")
     leaving = leaving_members(records)
     barred = {}
@@ -31,8 +30,8 @@ def barred_clusters(records: Records, plan: PlacementPlan) -> dict[str, Problem]
 
 
 def new_there(plan: PlacementPlan, recorded: RecordedPlacement) -> frozenset[str]:
-    """Clusters that gain the placement and have no binding yet (``recorded``), of whatever state: something is surely
-    to be written there. Empty for ``ReportDiff``, and where staged runs do the writing."""
+    """Clusters that gain the placement and have no binding among those ``recorded``: something is surely to be written
+    there. Empty for ``ReportDiff``, and where staged runs do the writing."""
     strategy = plan.placement.spec.strategy.apply_strategy
     if plan.is_by_staged_runs or (strategy is not None and strategy.type == "ReportDiff"):
         return frozenset()

@@ -32,10 +32,10 @@ from .recorded import Document, delete_record
 
 
 class BindingJournal:
-    """What is known of a placement's bindings, and how it is stored: only what has changed, each by compare-and-swap.
+    """A placement's bindings, and how what has changed of them is stored, each by compare-and-swap.
 
     It begins with what the plan's scheduler has decided of them. Nobody else writes them while the lease is held: a
-    conflict is an error. ``documents`` are the bindings' records by name; ``check`` raises once the lease is lost.
+    conflict is an error. ``documents`` are their records by name; ``check`` raises once the lease is lost.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class BindingJournal:
         self.state = RolloutState(bindings=tuple(_begun_with(plan, documents)))
 
     def load(self) -> None:
-        """Reads nothing, as nobody else writes while the lease is held; only checks that. FleetError ``lease-lost``."""
+        """Only checks the lease: nobody else writes while it is held. FleetError ``lease-lost``."""
         self._check()
 
     def note(self, change: Change[RolloutState]) -> None:
@@ -68,12 +68,10 @@ class BindingJournal:
         self._check()
 
     def store(self, state: RolloutState, in_flight: bool) -> bool:
-        """Writes the bindings that have changed, deletes the records of those that are gone; always True, as nobody
-        else writes. A write of before that had no answer is looked up first. ``in_flight`` counts for nothing here.
-
-        FleetError ``lease-lost``, and ``conflict`` or ``already-exists`` where somebody wrote without one, and others
-        of the records; what was written before that stays.
-        """
+        """Writes the bindings that have changed, and deletes the records of those that are gone; an earlier write that
+        had no answer is looked up first. Always True; ``in_flight`` does not matter. FleetError ``lease-lost``,
+        ``conflict`` or ``already-exists`` where somebody wrote all the same, and others of the records; what was
+        written before stays."""
         kept = []
         for each in state.bindings:
             if self._kept.get(each.name) != each or each.name in self._unanswered:
@@ -155,8 +153,8 @@ def taken_up(
     binding: ClusterResourceBinding, generation: int, strategy: ApplyStrategy | None
 ) -> ClusterResourceBinding:
     """The binding at the start of a run, with conditions that count for ``generation``; without a ``strategy`` it keeps
-    its own. Of a cluster where a write was begun and did not end (HELD_BEFORE) nothing is known but that: only
-    ``RolloutStarted`` stays. An unscheduled one whose removal was begun is being removed (``deletion_timestamp``)."""
+    its own. Where a write was begun and did not end (HELD_BEFORE) only the condition ``RolloutStarted`` stays. An
+    unscheduled one whose removal was begun (REMOVING) has the ``deletion_timestamp``."""
     conditions = tuple(replace(each, observed_generation=generation) for each in binding.status.conditions)
     if HELD_BEFORE in binding.metadata.annotations:
         conditions = tuple(each for each in conditions if each.type == ROLLOUT_STARTED)

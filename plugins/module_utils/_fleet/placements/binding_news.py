@@ -34,8 +34,8 @@ BindingChange = t.Callable[[RolloutBinding], t.Optional[RolloutBinding]]  # noqa
 
 
 def with_changes(held: RolloutState, changes: t.Mapping[str, t.Sequence[BindingChange]]) -> RolloutState:
-    """The bindings after all ``changes``, by cluster and in their order, in one go over them; without those that go, of
-    which the changes that come later are not asked. Clusters without a binding count for nothing."""
+    """The bindings after all ``changes``, by cluster and in their order; later ones are not asked of a binding that
+    goes."""
     rows: list[RolloutBinding] = []
     for each in held.bindings:
         found: RolloutBinding | None = each
@@ -46,23 +46,23 @@ def with_changes(held: RolloutState, changes: t.Mapping[str, t.Sequence[BindingC
 
 
 def says_wanted(plan: PlacementPlan, each: RolloutBinding) -> bool:
-    """Whether the binding is Bound, not being removed, and says just the content that the plan wants on its cluster;
-    whether that was written is another question."""
+    """Whether the binding is Bound, not being removed, and says the content that the plan wants there, be it written or
+    not."""
     return each.state == BOUND and not each.deleting and each.content == plan.content.of(each.cluster)
 
 
 def is_cut_off(outcome: MemberOutcome) -> bool:
-    """Whether the end of this run (``interrupted``), or the loss of its leases (``lease-lost``), has cut short what was
-    to be done or seen there."""
+    """Whether the end of this run (``interrupted``), or the loss of its leases (``lease-lost``), has cut the outcome
+    short."""
     return outcome.error is not None and outcome.error.code in STOPS
 
 
 def after_write(
     plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome, now: datetime, *, anew: bool
 ) -> RolloutBinding:
-    """The binding as it is to be recorded once its cluster was written; ``anew`` as of ``binding_status``. Once all
-    steps were tried, even if objects failed to be applied, and all that was to leave is gone, the mark of what the
-    cluster held before goes, and that of what is left out is today's."""
+    """The binding as it is to be recorded once its cluster was written; ``anew`` as of ``binding_status``. Where all
+    steps were tried and no removal has failed, the mark of what the cluster held before goes, and that of what is left
+    out is today's."""
     binding, metadata = each.binding, each.binding.metadata
     status = binding_status(plan, each, outcome, now, anew=anew)
     # While something that left is still there, the binding names what it left from: the next plan does so too.
@@ -73,9 +73,9 @@ def after_write(
 
 
 def after_look(plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome, now: datetime) -> RolloutBinding:
-    """The binding with what was seen of the content that its cluster holds. A look that failed tells nothing new, but
-    of a cluster of which nothing was known. A transition of ``Applied`` or ``Available`` that lies further ahead of
-    ``now`` than clocks may differ becomes ``now``."""
+    """The binding with what was seen of the content that its cluster holds; the same where the look failed and
+    something was known already (``Applied``, ``Available`` or ``DiffReported``). Else a transition of ``Applied`` or
+    ``Available`` that lies further ahead of ``now`` than clocks may differ becomes ``now``."""
     binding = each.binding
     known = any(one.type in (APPLIED, AVAILABLE, DIFF_REPORTED) for one in binding.status.conditions)
     if outcome.error and known:
@@ -95,8 +95,8 @@ def _is_ahead(one: Condition, now: datetime) -> bool:
 
 
 def marked_as_held_before(each: RolloutBinding, before: str) -> RolloutBinding:
-    """The binding that says which snapshot the cluster held before the one that is being written (empty: none), instead
-    of what such a mark said earlier."""
+    """The binding with a mark of the snapshot that the cluster held before this write (empty: none), in place of an
+    earlier mark."""
     metadata = each.binding.metadata
     annotations = {**metadata.annotations, HELD_BEFORE: before}
     return RolloutBinding(binding=replace(each.binding, metadata=replace(metadata, annotations=annotations)))
@@ -112,14 +112,13 @@ def marked_unavailable(each: RolloutBinding, now: datetime) -> RolloutBinding:
 
 
 def is_emptied(each: RolloutBinding, seen: MemberOutcome | None) -> bool:
-    """Whether its cluster is evacuated, loses it, and was seen without an error to hold nothing of it; False where
-    nobody looked."""
+    """Whether its cluster is evacuated, loses the placement, and was seen without an error to hold nothing of it; False
+    where nobody looked."""
     leaves = each.state == UNSCHEDULED and EVACUATED in each.binding.metadata.annotations
     return leaves and seen is not None and seen.error is None and not seen.steps
 
 
 def without_removal_mark(each: RolloutBinding) -> RolloutBinding:
-    """The binding as one that is not being removed any more (``deletion_timestamp``): not everything has left its
-    cluster."""
+    """The binding as one that is not being removed (``deletion_timestamp``): not everything has left its cluster."""
     metadata = replace(each.binding.metadata, deletion_timestamp=None)
     return RolloutBinding(binding=replace(each.binding, metadata=metadata))

@@ -43,9 +43,8 @@ READ_ANEW = "ansible-playbook gitops.fleet.facts -e dest=facts.json reads them a
 
 
 def failures(outcomes: t.Mapping[str, Outcomes]) -> tuple[Problem, ...]:
-    """Everything that failed (``not-applied``, ``not-gone``, ``refused-on-member``) or could not be reached, each at
-    ``cluster (placement)``, in the order of ``outcomes``; without what this run itself left when it had to end, which
-    is told as a whole elsewhere."""
+    """A problem at ``cluster (placement)`` for each cluster whose outcome is an error, but for those of STOPS, and for
+    each object that failed there (``not-applied``, ``not-gone``, ``refused-on-member``)."""
     found = []
     for placement, by_cluster in outcomes.items():
         for cluster, outcome in by_cluster.items():
@@ -59,7 +58,7 @@ def failures(outcomes: t.Mapping[str, Outcomes]) -> tuple[Problem, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftBehind:
-    """What an evacuated cluster that cannot be reached still holds of a placement."""
+    """What an evacuated cluster that does not answer still holds of a placement, by its plan."""
 
     placement: str
     cluster: str
@@ -71,8 +70,8 @@ class LeftBehind:
 
 
 def left_behind(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outcomes]) -> tuple[LeftBehind, ...]:
-    """A row for each placement and evacuated cluster that cannot be reached, in the order of the plans and their
-    clusters: by what was seen of the members, or by the facts where nobody looked."""
+    """A row for each placement and evacuated cluster that does not answer: by what was seen of it, or by the facts
+    where nobody looked."""
     found = []
     for plan in plans:
         for each in plan.clusters:
@@ -84,8 +83,8 @@ def left_behind(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outco
 
 
 def summary_of_look(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outcomes]) -> Looked:
-    """What a look that wrote nothing comes to, as of ``looked_at``; that an evacuated cluster cannot be reached is no
-    news of it."""
+    """What a look that wrote nothing comes to, as of ``looked_at``; that an evacuated cluster does not answer is
+    expected."""
     return looked_at(outcomes, {(each.placement, each.cluster) for each in left_behind(plans, outcomes)})
 
 
@@ -95,8 +94,8 @@ def silent_in(facts: FactsSnapshot) -> frozenset[str]:
 
 
 def with_silence_told(plan: FleetPlan, outcomes: t.Mapping[str, Outcomes], unread: frozenset[str]) -> FleetPlan:
-    """The plan with the findings ``counted-as-recorded`` of those that did not answer: in ``outcomes``, or, where
-    nobody went to them, as their facts were read (``unread``)."""
+    """The plan with findings ``counted-as-recorded`` about those that did not answer: in ``outcomes``, or, where nobody
+    went to them, when their facts were read (``unread``)."""
     found: list[Problem] = []
     for each in plan.plans:
         asked = outcomes.get(each.name, {})
@@ -108,9 +107,8 @@ def with_silence_told(plan: FleetPlan, outcomes: t.Mapping[str, Outcomes], unrea
 def nothing_recorded_problems(
     place: str, members: t.Container[str], facts: FactsSnapshot | None
 ) -> tuple[Problem, ...]:
-    """One problem ``nothing-recorded`` where a plan is made from ``facts`` of a fleet of which the records at ``place``
-    know no member, and which do not carry what is held: what it says of gains and losses is not true of the fleet. Else
-    none."""
+    """The problem ``nothing-recorded`` where a plan is made from ``facts`` without what is held, of a fleet of which
+    the records at ``place`` know no member: its gains and losses are not those of the fleet. Else none."""
     if members or facts is None or facts.held is not None:
         return ()
     text = (
@@ -122,7 +120,7 @@ def nothing_recorded_problems(
 
 
 def check_brakes(plan: FleetPlan) -> None:
-    """FleetError with all brakes that stop the plan, codes as of ``braked``."""
+    """FleetError with all brakes that stop the plan, as of ``braked``."""
     stopped = stopping_brakes(plan)
     if stopped:
         raise FleetError.of(stopped)
@@ -134,8 +132,8 @@ def stopping_brakes(plan: FleetPlan) -> list[Problem]:
 
 
 def braked(plans: t.Iterable[PlacementPlan]) -> list[Problem]:
-    """The brakes that stop any of the plans, each once, as ``brake-max-removals`` and so on, with the option that lifts
-    it."""
+    """The brakes that stop any of the plans, each once, with codes such as ``brake-max-removals``; the hint names the
+    option that lifts it."""
     found = [
         Problem(
             f"brake-{brake.name.replace('_', '-')}",
@@ -151,8 +149,8 @@ def braked(plans: t.Iterable[PlacementPlan]) -> list[Problem]:
 
 
 def unfulfilled(plan: FleetPlan) -> list[Problem]:
-    """A problem ``unfulfilled`` for each placement that gets fewer clusters than its policy asks for, in the order of
-    the plans."""
+    """A problem ``unfulfilled`` for each placement that gets fewer clusters than its policy asks for, in the plan's
+    order."""
     hint = "placement_info with explain tells what is against a cluster"
     return [
         Problem(
@@ -168,8 +166,8 @@ def unfulfilled(plan: FleetPlan) -> list[Problem]:
 
 def check_digest(plan: FleetPlan, request: PlanRequest) -> None:
     """FleetError ``digest-mismatch`` when another plan than the approved one would be carried out, or too few digits of
-    its digest are given. The rest of a plan that was begun under that digest passes too, and so does all where none is
-    asked for."""
+    its digest are given. The rest of a plan that was begun under that digest passes, and any plan without
+    ``approved``."""
     approved = request.approved
     if approved and not approves(approved, plan.digest) and not _was_begun(plan, request):
         message = f"the approved plan has digest {approved[:16]}, the plan made now has {plan.digest[:16]}"
@@ -178,15 +176,14 @@ def check_digest(plan: FleetPlan, request: PlanRequest) -> None:
 
 
 def contents_under(plan: PlacementPlan, request: PlanRequest) -> str:
-    """The digest that is kept beside an approved one: what is to be now must be the same for the plan to be the rest of
-    it."""
+    """The digest of what clusters are to get by the plan (``contents_digest``), kept beside an approved one: a later
+    plan can be the rest of that only if it has the same."""
     return contents_digest(plan, request.prune_kinds, empty_first=request.evacuation.empty_first)
 
 
 def check_still_eligible(plan: FleetPlan, members: t.Collection[str], clients: Clients) -> None:
-    """An approved plan rests on older facts: each cluster that gains a placement by it must still say that it is ready
-    before anything is done. FleetError ``became-ineligible`` with all that do not, or do not answer, ``no-workers``;
-    those that are no ``members``, or hold the placement already, are not asked: they are picked whatever they say."""
+    """Asks each cluster of ``members`` that gains a placement whether it is ready: an approved plan rests on older
+    facts. FleetError ``became-ineligible`` with all that are not, or do not answer; ``no-workers``."""
     picked = {each.cluster for one in plan.plans for each in one.clusters if each.change == GAINED}
     answers = in_parallel({name: _asks_ready(clients, name) for name in sorted(picked & set(members))})
     problems = [
@@ -247,6 +244,6 @@ def _is_as_begun(plan: PlacementPlan, recorded: RecordedPlacement) -> bool:
 
 
 def without_unreachable(problems: t.Iterable[Problem]) -> list[Problem]:
-    """The problems, in the order given, but for ``partly-read`` and those of a code in OUT_OF_REACH, which only say
-    that a member, or a part of one, is out of reach for now."""
+    """The problems, in order, but for ``partly-read`` and the codes of OUT_OF_REACH: a member, or a part of one, is out
+    of reach for now."""
     return [each for each in problems if each.code not in (*OUT_OF_REACH, "partly-read")]

@@ -16,7 +16,7 @@ from .look import Outcomes
 
 def refuse_to_begin(came: str, left: str = "nothing was written") -> None:
     """FleetError ``interrupted`` where ``came`` says what has interrupted this run, nothing where it is empty; ``left``
-    says in words how things stand."""
+    says how things stand."""
     if came:
         raise FleetError(INTERRUPTED, f"{came}; {left}", hint="run again")
 
@@ -28,16 +28,16 @@ def not_begun_problems(plans: t.Sequence[PlacementPlan]) -> list[Problem]:
 
 
 def records_behind_problem(name: str, error: FleetError, outcomes: Outcomes) -> Problem:
-    """The problem, with the code of ``error``, that the records could not follow; it says what was written on members,
-    or that nothing was."""
+    """The problem, with the code of ``error``, that the records could not follow, and what this run has written on
+    members."""
     hint = "run again: it looks at the members and takes up what stands there"
     message = f"the records were not brought up to date: {error.message}. On members this run has written"
     return Problem(error.code, f"{message} {_account(outcomes)}", name, hint)
 
 
 def cut_short(plan: PlacementPlan, came: str, outcomes: Outcomes) -> Problem:
-    """The problem ``interrupted``, by what ``came``: what was written, and which clusters of the plan are not done.
-    Clusters that left the fleet have no part in it."""
+    """The problem ``interrupted``, by what ``came``, with what was written, and which clusters of the plan are not
+    done, but for those that left the fleet."""
     rest = _not_done(plan, outcomes) or "all its clusters are done"
     message = f"{came}; on members this run has written {_account(outcomes)}; {rest}"
     return Problem(INTERRUPTED, message, plan.name, "run again: it goes on from here")

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Answers to "why this cluster, why not that one" (``won``, ``lost``, ``read``, ``left_until``) and to "what if"
-(``what_if``), from records or from files, and facts; the recorded members to decide on, as they were last heard of."""
+(``what_if``), from records or files, and facts; recorded members as a fleet to decide on."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ ALL = "*"
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Which placement and which clusters (``*`` for all of them); without a ``name``, which counts for nothing beside a
-    ``definition``, all placements of ``src``, or all that are recorded where neither ``src`` nor ``definition`` is
-    given. Without ``facts`` members are as they are recorded."""
+    """Which placement and clusters (``*``: all) are asked about: that of the ``definition``, else those of ``src``,
+    else the recorded ones, all or that of the ``name``. Without ``facts`` members are as they are recorded."""
 
     name: str
     clusters: tuple[str, ...] = ()
@@ -51,14 +50,14 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Supposed:
-    """What would become of one placement (``differences`` as of ``what_if``); ``objects`` are what a cluster that holds
-    it has, where that is known."""
+    """What would become of one placement (``differences`` as of ``what_if``); ``objects`` are those of its latest
+    recorded snapshot, as texts, where that is known."""
 
     differences: Differences
     objects: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The differences as results have them, with ``objects`` as texts."""
+        """The differences as results have them, with ``objects``."""
         return {**self.differences.as_dict(), "objects": list(self.objects)}
 
 
@@ -73,15 +72,14 @@ class Ground:
 
 
 def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
-    """For each placement, by name, one explanation, as results have it, of each cluster asked for in the order given,
-    ``*``, beside which no other counts, being all of them by name; of what a plan would decide, which is the end of one
-    that is being deleted. ``won`` is the contest
-    that gave the placement to the cluster, with its ``lines``; None where ``Contests.of`` knows of none; ``lost`` in
-    the same form the one that gave it to another, if possible one that is asked for, too, None as of
-    ``Contests.lost``; ``read`` is when its facts were read (RFC 3339, to the second), empty where that is not known;
-    ``left_until`` is what takes the placement off a cluster that still holds it and is no longer picked, else empty.
-    FleetError ``no-such-placement``, ``unknown-cluster`` for each name that nobody knows, and as of ``ground_of`` and
-    ``schedule``."""
+    """For each placement, by name, one explanation, as results have it, of each cluster asked for in that order (``*``:
+    all, by name), by what a plan would decide; of a placement that is being deleted, by its end.
+
+    ``won`` is the contest that gave the placement to the cluster, ``lost`` one that gave it to another, as of
+    ``Contests`` with ``lines``, None for none. ``read`` is when its facts were read (RFC 3339), empty if unknown;
+    ``left_until`` what takes the placement off a cluster that holds it and is not picked, else empty. FleetError
+    ``no-such-placement``, ``unknown-cluster``, and as of ``ground_of`` and ``schedule``.
+    """
     ground, found = _ground(session, question), []
     unknown: dict[str, Problem] = {}
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
@@ -137,10 +135,9 @@ def _read_at(index: FleetIndex, cluster: str) -> str:
 def suppositions(
     session: Session, question: Question, supposed: t.Mapping[str, t.Any]
 ) -> tuple[tuple[Supposed, ...], tuple[Problem, ...]]:
-    """What would become of each placement, by name, but for those that end, if the fleet were as ``supposed``
+    """What would become of each placement, by name, that is not being deleted, if the fleet were as ``supposed``
     (``read_overlay``); and what to tell of the facts. FleetError ``no-such-placement``, ``bad-option`` for a number of
-    clusters that is supposed of several placements, all that is wrong with ``supposed``, and as of ``ground_of`` and
-    ``what_if``."""
+    clusters of several placements, and as of ``read_overlay``, ``ground_of`` and ``what_if``."""
     ground = _ground(session, question)
     overlay = read_overlay(supposed, ground.index.positions, "what_if")
     if overlay.number_of_clusters is not None and len(ground.known) > 1:
@@ -161,8 +158,8 @@ def suppositions(
 
 
 def ground_of(session: Session, question: Question) -> Ground:
-    """What is decided on. Where no member is recorded, a facts snapshot says also what is placed; of a name that nobody
-    knows nothing is in it. FleetError as of ``read_placement``, ``read_manifests``, ``placements_in``,
+    """What is decided on; of a name that nobody knows nothing is in it. Where no member is recorded, a facts snapshot
+    says also what is placed. FleetError as of ``read_placement``, ``read_manifests``, ``placements_in``,
     ``recorded_members`` and ``recorded_placement``."""
     recorded = {name: each.cluster for name, each in recorded_members(session.records).items()}
     facts, told = question.facts, tuple[Problem, ...]()

@@ -26,8 +26,8 @@ NOTHING = RecordedPlacement(
 
 
 def holdings_of(records: Records, members: t.Iterable[FleetMember]) -> Holdings:
-    """What the records hold of all placements, by name, each kind listed once; also of one of which only bindings or
-    snapshots are there. FleetError as of ``gathered``, and of the records."""
+    """What the records hold of all placements, by name, also of those of which only bindings or snapshots are there,
+    and the credentials of ``members``. FleetError as of ``gathered``, and of the records."""
     documents = {str(PlacementKey.of_record(each)): each for each in all_placements(records)}
     bindings = _by_parent(records, [each.binding for each in PLACEMENT_KINDS])
     policies = _by_parent(records, [each.policy_snapshot for each in PLACEMENT_KINDS])
@@ -42,8 +42,8 @@ def holdings_of(records: Records, members: t.Iterable[FleetMember]) -> Holdings:
 
 
 def remembered(holdings: Holdings, name: str) -> RecordedPlacement:
-    """What ``recorded_placement`` would find, as far as plans read it: nothing can be written back from it, as it has
-    no raw bindings and snapshots. NOTHING for a name that is not held."""
+    """What ``recorded_placement`` would find, as far as plans read it: nothing can be written back from it. NOTHING for
+    a name that is not held."""
     held = holdings.placements.get(name)
     if held is None:
         return NOTHING

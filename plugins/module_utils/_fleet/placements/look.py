@@ -39,9 +39,9 @@ SIGHT_SECONDS = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutOptions:
-    """How long a rollout is conducted: ``time_limit`` and ``max_idle`` are as of ``conductor.loop.RunLimits``.
-    ``applied_only`` lets a cluster count as ready once everything is applied there and the waiting period is over;
-    ``to_the_end`` waits for the clusters that were changed last, too."""
+    """``time_limit`` and ``max_idle`` are as of ``conductor.loop.RunLimits``. ``applied_only``: a cluster is ready once
+    everything is applied there and the waiting period is over; ``to_the_end``: clusters that were changed last are
+    waited for, too."""
 
     time_limit: timedelta | None = None
     max_idle: timedelta = timedelta(minutes=2)
@@ -52,13 +52,10 @@ class RolloutOptions:
 @dataclass(frozen=True, kw_only=True)
 class ApplyOptions:
     """How members are treated. ``prune_kinds`` are kinds that are deleted although they may hold more than ours.
-
-    ``unplanned`` is how much a member may lose in all where it holds what no plan names, a number of objects or a
-    percentage of those it holds; None: nothing that no plan names. ``patience`` is how many seconds to wait until
-    deleted objects are gone. ``shows`` asks for the fields that change, ``diagnoses`` for the trouble of pods where a
-    workload is not available, ``validate`` for a dry run where nothing is written. ``threads`` are those of each of the
-    ``workers``, which are processes; one is the process itself.
-    """
+    ``unplanned`` is how much a member may lose in all where something goes that no plan names, a number or a percentage
+    of its objects; None: nothing that no plan names. ``patience``: seconds to wait until deleted objects are gone.
+    ``shows`` asks for the fields that change, ``diagnoses`` for the trouble of pods, ``validate`` for a dry run where
+    nothing is written. ``threads`` are those of each of the ``workers``, which are processes; 1 is this one."""
 
     prune_kinds: tuple[str, ...] = ()
     unplanned: int | str | None = "30%"
@@ -73,9 +70,8 @@ class ApplyOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """What a write on members goes by: ``permit`` raises where there is to be no further one; ``window`` tells other
-    processes for how long it would not. ``say`` tells people a line. ``barred`` are clusters that must not be written
-    to, each with the reason."""
+    """``permit`` raises where there is to be no further write, ``window`` tells other processes until when there may
+    be. ``say`` tells people a line. ``barred`` are clusters that must not be written to, each with the reason."""
 
     permit: t.Callable[[], None] = always
     window: PermitWindow | None = None
@@ -90,9 +86,9 @@ def no_window() -> PermitWindow | None:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberRunners:
-    """Who goes to members: the threads of ``pool``, which several placements share; with ``does`` each of them has
-    another process do it, and is told the number of the window. ``window`` gives a new one for each set of leases.
-    ``threads`` work at once, in all processes."""
+    """Who goes to members: the threads of ``pool``, or other processes on their behalf through ``does``, which takes
+    the number of a window. ``window`` gives a new window for each set of leases. ``threads`` is how many work at once,
+    in all processes."""
 
     pool: WorkPool
     threads: int
@@ -116,14 +112,13 @@ def on_members(
     only: t.Container[str] | None = None,
     runners: MemberRunners | None = None,
 ) -> Outcomes:
-    """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. What goes wrong on a member is
-    the ``error`` of its outcome, and hides no other; those that left the fleet have none, barred ones and those of
-    ``unknown_labels`` their problem. ``uid`` is that of the placement's record, empty for none. ``only`` are the
-    clusters to go to, None for all. ``runners`` are those that placements share; None: threads of its own.
+    """Outcome by cluster, in the plan's order; nothing is written without ``writing``. Its ``error`` is what went wrong
+    on the member, or why it is barred or of ``unknown_labels``; clusters that left the fleet have no outcome. ``uid``
+    is that of the placement's record, empty for none; ``only`` are the clusters to go to, None for all; ``runners``
+    None: threads of its own.
 
     On clusters in ``due`` something is surely to be written: a look passes over them, and they are held before they are
-    looked at. A look puts what it saw of the others into ``seen``; ``writing`` takes it out and does not look again for
-    ``SIGHT_SECONDS``: what was there when a wave hours ago began says nothing of what is available now. FleetError
+    looked at. What a look saw of others is kept in ``seen``, for one write within ``SIGHT_SECONDS``. FleetError
     ``no-workers``.
     """
     how = writing or Writing()
@@ -159,9 +154,8 @@ def on_members(
 
 
 def unknown_labels(plan: PlacementPlan) -> dict[str, Problem]:
-    """The clusters of the plan that are to hold the placement, but whose MemberCluster is missing, each with that
-    problem: nobody knows which overrides are for their labels, so what they hold stays as it is. None of a plan that
-    was not scheduled, as of a placement that ends."""
+    """Clusters of the plan that are to hold the placement and whose MemberCluster is missing, each with that problem:
+    nobody knows which overrides are for them. None of a plan that was not scheduled."""
     if plan.scheduled is None:
         return {}
     index = plan.scheduled.asked.index
@@ -220,8 +214,8 @@ def _work(
 
 
 def on_one_member(clients: Clients, task: MemberTask) -> MemberOutcome:
-    """What is to be done on the member, and, where the task writes, doing it. FleetError as of ``Clients.get`` and
-    ``run_on_member``, and what the task's ``permit`` raises."""
+    """Does the task on its member, or tells what it would do. FleetError as of ``Clients.get`` and ``run_on_member``,
+    and what the task's ``permit`` raises."""
     if task.write:
         task.permit()  # whoever has not begun begins nothing
     holding = partial(clients.holding, task.cluster, f"placement/{task.placement}")
@@ -229,8 +223,8 @@ def on_one_member(clients: Clients, task: MemberTask) -> MemberOutcome:
 
 
 def outcome_of_answer(name: str, answer: MemberOutcome | FleetError, progress: MemberProgress) -> MemberOutcome:
-    """The answer of a member as an outcome: a FleetError becomes one with its first problem, and with what was written
-    there before, by ``progress``, for that stands; an outcome as it is."""
+    """The answer of a member as an outcome; a FleetError becomes one with its first problem, and with what was written
+    there before (``progress``)."""
     if isinstance(answer, FleetError):
         error, written = answer.problems[0], tuple(progress.written)
         return MemberOutcome(cluster=name, error=error, written=written, doubtful=progress.underway)

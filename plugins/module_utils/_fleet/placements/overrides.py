@@ -31,7 +31,7 @@ KINDS = tuple(each.__name__ for each in CLASSES)
 @dataclass(frozen=True)
 class Unreadable:
     """An override of the hub that breaks a rule, as its ``problems`` say; ``namespace`` is empty for a
-    ClusterResourceOverride, ``title`` is as of ``override_rules.title``."""
+    ClusterResourceOverride."""
 
     namespace: str
     problems: tuple[Problem, ...]
@@ -40,8 +40,8 @@ class Unreadable:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedOverrides:
-    """All overrides there are, of whatever placement; ``unreadable`` are those on the hub that break a rule,
-    ``findings`` repairs and warnings."""
+    """Overrides, of whatever placement; ``unreadable`` are those on the hub that break a rule, ``findings`` repairs and
+    warnings."""
 
     overrides: tuple[Override, ...] = ()
     unreadable: tuple[Unreadable, ...] = ()
@@ -55,9 +55,8 @@ def is_override(document: t.Mapping[str, t.Any]) -> bool:
 
 
 def overrides_in(manifests: t.Iterable[Manifest], strict: bool) -> LoadedOverrides:
-    """The overrides among manifests of files, one of each name, the last of several with one spec; ``strict`` as of
-    ``read``. FleetError with every problem of every one of them, also ``duplicate-override`` for two of one name that
-    differ."""
+    """The overrides among manifests of files, each kind and name once; ``strict`` as of ``read``. FleetError with every
+    problem of all of them, also ``duplicate-override`` for two of one name whose specs differ."""
     found: dict[str, Override] = {}
     problems: list[Problem] = []
     findings: list[Problem] = []
@@ -83,9 +82,8 @@ def overrides_in(manifests: t.Iterable[Manifest], strict: bool) -> LoadedOverrid
 
 def with_overrides_on_hub(written: LoadedOverrides, session: Session) -> LoadedOverrides:
     """Those of files together with those of the hub that keeps the records, if one does. FleetError as of
-    ``overrides_on``, and ``records-copy`` for a copy of a hub's records: what is placed also follows from what only the
-    hub tells (overrides, placements without files, which member is the hub), and a plan without that would not be the
-    one of the apply."""
+    ``overrides_on``, and ``records-copy`` for a copy of a hub's records: a plan without what only the hub tells would
+    not be that of the apply."""
     if session.hub is not None:
         return merged_overrides(written, overrides_on(session.hub))
     origin = session.records.origin
@@ -97,9 +95,9 @@ def with_overrides_on_hub(written: LoadedOverrides, session: Session) -> LoadedO
 
 
 def overrides_on(hub: KubeClient) -> LoadedOverrides:
-    """The overrides on the hub, without findings; none of a kind that it does not serve. One that breaks a rule is
-    ``unreadable``, and stops the placements that it may concern, and no others. FleetError where the hub cannot be
-    asked: nothing may be placed as if there were none."""
+    """The overrides on the hub; none of a kind that it does not serve. One that breaks a rule is ``unreadable``, so
+    that it stops only placements that it may concern. FleetError where the hub cannot be asked: nothing may be placed
+    as if there were none."""
     found: list[Override] = []
     broken: list[Unreadable] = []
     for name in KINDS:
@@ -118,8 +116,8 @@ def overrides_on(hub: KubeClient) -> LoadedOverrides:
 
 
 def merged_overrides(files: LoadedOverrides, hub: LoadedOverrides) -> LoadedOverrides:
-    """The overrides of both; what a file says of one counts before what lies on the hub under its name, be that
-    unreadable or not, and a finding tells where they differ."""
+    """The overrides of both; a file's counts before the hub's of that name, readable or not, and a finding
+    ``override-in-file`` tells where they differ."""
     written = {title(each): each for each in files.overrides}
     there = {title(each): each for each in hub.overrides}
     unreadable = {each.title for each in hub.unreadable}
@@ -141,9 +139,8 @@ DIFFERS = "the file counts; apply it to the hub, or take one of them away"
 def overrides_concerning(
     loaded: LoadedOverrides, placement: ClusterResourcePlacement, objects: t.Collection[ObjectId]
 ) -> tuple[Override, ...]:
-    """The overrides of one placement, which selects ``objects``, in order of precedence, the strongest last; FleetError
-    where one that may concern it cannot be read, two of one kind name one object, or there are too many of a kind
-    (``check_overrides``)."""
+    """The overrides of one placement, which selects ``objects``, the strongest last. FleetError where one that may
+    concern it cannot be read, and as of ``check_overrides``."""
     namespaces = {"", *(each.namespace for each in objects)}
     problems = [one for each in loaded.unreadable if each.namespace in namespaces for one in each.problems]
     found = attached(loaded.overrides, placement, objects)

@@ -80,13 +80,13 @@ APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementRequest:
-    """What a run is asked to do. ``facts`` is a loaded snapshot; without one recorded facts at most ``max_facts_age``
-    old (None: 10 minutes) are used, and other members are read, with ``read`` all, as for a ResourcePlacement:
-    namespaces come and go. ``resources`` None: they are selected on the hub. ``write`` carries the plan out, which has
-    the digest ``approved`` unless that is empty; ``look`` compares with members; a plan on ``facts`` alone needs no
-    member. ``render`` is a cluster of which all that it gets is told; ``evacuate`` and what follows is of
-    ``evacuation``. No ``names``: all placements; ``absent``: those of these ``names`` are to end. ``timeout`` is
-    seconds to connect. The first given of ``roll_back``, ``definition``, ``src`` counts, else the hub."""
+    """Placements are from the first given of ``roll_back``, ``definition``, ``src``, else from the hub, only ``names``
+    of them if there are any; with ``absent`` these ``names`` are to end. ``resources`` None: selected on the hub.
+    ``facts`` is a loaded snapshot; without one recorded facts at most ``max_facts_age`` old (None: 10 minutes) are
+    used, and other members are read, all with ``read`` or for a ResourcePlacement. ``write`` carries the plan out, else
+    ``look`` compares with members; ``approved`` is the digest that was approved, empty for none. ``render`` names a
+    cluster of which all that it gets is told. ``evacuate``, ``readmit`` and ``empty_first`` are as of ``evacuation``.
+    ``timeout`` is seconds to connect."""
 
     src: tuple[str, ...] = ()
     definition: t.Mapping[str, t.Any] | None = None
@@ -112,11 +112,10 @@ class PlacementRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """``changed`` is what the run changed, or would change; ``waits`` are rollouts that are not at their end;
-    ``problems`` name what failed or was left alone. ``rendered`` is what one cluster gets, where that was asked.
-    ``unread`` are members that did not answer when their facts were read. ``evacuation`` says who was marked, or would
-    be. That an evacuated cluster cannot be reached is no problem, but told in ``left_behind``. ``written`` is whether
-    the run was to write; else ``statuses`` is empty."""
+    """``changed``: the run changed something, or would. ``waits`` are rollouts that are not at their end; ``problems``
+    name what failed, was left alone or could not be read. ``rendered`` is what one cluster gets, where that was asked.
+    ``unread`` members did not answer when their facts were read. ``evacuation`` says who was marked, or would be.
+    ``written``: the run was to write."""
 
     plan: FleetPlan
     outcomes: t.Mapping[str, Outcomes]
@@ -136,7 +135,7 @@ class Report:
 
     @property
     def left_behind(self) -> tuple[LeftBehind, ...]:
-        """What evacuated clusters that cannot be reached still hold."""
+        """What evacuated clusters that do not answer still hold; their silence is not among ``problems``."""
         return left_behind(self.plan.plans, self.outcomes)
 
     @property
@@ -147,8 +146,8 @@ class Report:
 
     @property
     def shortfall(self) -> tuple[str, list[Problem]]:
-        """In what the plan falls short of what is wanted, with the problems: ``stopped`` by brakes, else
-        ``unfulfilled``, else empty and none."""
+        """In what the plan falls short, with the problems: ``stopped`` by brakes, else ``unfulfilled``, else empty and
+        none."""
         stopped = stopping_brakes(self.plan)
         if stopped:
             return STOPPED, stopped
@@ -179,7 +178,7 @@ class Report:
 
 def brake_limits(options: t.Mapping[str, t.Any]) -> BrakeLimits:
     """Limits from a verb's options ``max_removals``, ``allow_empty``, ``max_object_removals``, ``allow_no_objects`` and
-    ``allow_older``, all of them to be there; the age of facts is the default. FleetError ``bad-option``."""
+    ``allow_older``, all of them to be there. FleetError ``bad-option``."""
     return BrakeLimits(
         max_removals=removal_limit(options["max_removals"], "max_removals"),
         allow_empty=options["allow_empty"],
@@ -190,7 +189,7 @@ def brake_limits(options: t.Mapping[str, t.Any]) -> BrakeLimits:
 
 
 def removal_limit(text: str, option: str) -> int | str:
-    """A whole number below 2**31, or up to 100% as text; FleetError ``bad-option`` for all else, an empty text too."""
+    """A whole number below 2**31, or a percentage up to 100% as text. FleetError ``bad-option`` for all else."""
     share = text.removesuffix("%")
     most = 100 if share != text else 2**31 - 1
     if not (share.isascii() and share.isdigit() and len(share) <= 10 and int(share) <= most):
@@ -199,11 +198,11 @@ def removal_limit(text: str, option: str) -> int | str:
 
 
 def run(session: Session, asked: PlacementRequest) -> Report:
-    """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it.
+    """Plans what is asked for, and looks at the members or writes, as asked. What fails on a member is in the report.
     FleetError ``no-members`` (not if ``absent``), ``no-workers``, of the records, and as of ``wanted_placements``,
     ``recorded_members``, ``recorded_or_read_facts``, ``plan_request``, ``evacuation``, ``make_plans``,
     ``check_digest``, ``rendered_on``; if it writes of ``members_to_write``, ``check_brakes``, ``check_still_eligible``,
-    ``record_marks`` and ``carry_out``: then marks stay. What fails on a member is in the report."""
+    ``record_marks`` and ``carry_out``."""
     now = session.clock()
     placements, beside, told = _wanted(session, asked)
     members = members_to_write(session) if asked.write else recorded_members(session.records)
@@ -273,9 +272,9 @@ def _members_not_read(
 
 
 def wanted_placements(session: Session, asked: PlacementRequest) -> tuple[LoadedPlacement, ...]:
-    """The placements of files, inline, on the hub, or rolled back, with ``names`` these alone; none if ``absent``.
-    FleetError ``nothing-asked``, ``no-such-placement``, as of ``earlier_placements``, ``read_placement``,
-    ``read_manifests``, ``placements_in``, of the records; on the hub the problems of the first that has any."""
+    """The placements of files, inline, on the hub, or rolled back; none if ``absent``. FleetError ``nothing-asked``,
+    ``no-such-placement``, as of ``earlier_placements``, ``read_placement``, ``read_manifests``, ``placements_in``, of
+    the records."""
     return _wanted(session, asked)[0]
 
 
@@ -329,9 +328,9 @@ def plan_request(
     now: datetime,
 ) -> PlanRequest:
     """What ``make_plans`` needs, with the source's revision and the key that seals Secrets, which is made if it is to
-    write. Facts may be as old as ``max_facts_age`` says; None: 10 minutes to write without a digest, else 24 hours.
-    ``beside`` are manifests with the placements, as overrides may be there too. FleetError as of ``read_manifests``,
-    ``overrides_in``, ``overrides_on``, ``digest_key``, ``hubs_among``."""
+    write. ``max_facts_age`` None is 10 minutes to write without a digest, else 24 hours. ``beside`` are the manifests
+    with the placements, for overrides among them. FleetError as of ``read_manifests``, ``overrides_in``,
+    ``with_overrides_on_hub``, ``digest_key``, ``hubs_among``."""
     src = asked.src if asked.roll_back is None and asked.definition is None else ()  # else it came from elsewhere
     folder, origin = (src[0], f"{FROM_FILES}{','.join(src)}") if src else ("", "")
     revision = source_revision(folder, session.environ) if folder else ""

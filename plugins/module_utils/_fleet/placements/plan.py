@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Planning: specs, records and facts in, all placements' plans and their digest out; one made again under its lease
+"""Planning placements: specs, records and facts in, plans and their digest out; one made again under its lease
 (``records-moved``); which placements end (``source-gone``); ``selects-nothing``. Nothing is written."""
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ RESPECIFIED, GONE = "its spec was changed since it was planned", "somebody has d
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where placements come from: ``name`` marks their origin in the records, ``revision`` is a Git commit or empty,
-    ``folder`` the checkout that can tell whether one commit descends from another, asked as of ``asked_git``."""
+    """``name`` marks in the records where placements come from, ``revision`` is a Git commit or empty, ``folder`` a
+    path in the checkout that can tell whether one commit descends from another."""
 
     name: str = ""
     revision: str = ""
@@ -75,13 +75,11 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRequest:
-    """``resources`` are those of files; None means that resources are selected on the hub. ``absent`` are names of
-    placements that are to end. ``complete`` says that ``placements`` is everything the source holds, so that recorded
-    ones of the same source that are not among them end too. ``members`` are the recorded ones, ``credentials`` the
-    Secrets by which they are reached. ``key`` seals Secrets; without one their content is left out. ``approved`` is the
-    digest that was asked for, empty for none. ``overrides`` are those of files and hub. ``evacuation`` says whose
-    placements are to go elsewhere, beside those of whom that is recorded. ``hubs`` are members that are the hub on
-    which resources are selected."""
+    """``resources`` are those of files; None: selected on the hub. ``absent`` names placements that are to end; with
+    ``complete`` so do recorded ones of the same source that are not among ``placements``. ``members`` are the recorded
+    ones, ``credentials`` the Secrets by which members are reached, ``hubs`` those that are the hub on which resources
+    are selected. ``key`` seals Secrets; without one their content is left out. ``approved`` is the digest that was
+    asked for, empty for none. ``evacuation`` says who is evacuated or readmitted, beside what is recorded of that."""
 
     placements: tuple[LoadedPlacement, ...]
     absent: tuple[str, ...] = ()
@@ -109,8 +107,8 @@ class PlanRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetPlan:
-    """Plans in the order of their names, with the records (``recorded``) and the manifests (``wanted``) by name that
-    each was made from. ``findings`` are about all of them."""
+    """Plans in the order of their names, with the records (``recorded``) and manifests (``wanted``), by name, that they
+    were made from. ``findings`` are about all of them."""
 
     plans: tuple[PlacementPlan, ...]
     recorded: t.Mapping[str, RecordedPlacement]
@@ -154,9 +152,9 @@ def _gets(row: ClusterPlan, cluster: str) -> bool:
 
 
 def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
-    """The plans of all that is asked for, by name; nothing is written. FleetError ``recovery-unfinished``, of the
-    records and as of ``recorded_placement``; then every problem of every placement at once. Brakes are not raised. One
-    that is given ends if it is ``absent`` or its record is being deleted; one that ends unrecorded has no plan."""
+    """The plans of all that is asked for, by name. A given placement ends if it is ``absent`` or its record is being
+    deleted; one that ends unrecorded has no plan. FleetError ``recovery-unfinished``, of the records and as of
+    ``recorded_placement``; then every problem of every placement at once. Brakes are not raised."""
     records = session.records
     members, told = members_to_decide_on(request.facts, request.members, records.place)
     facts = Facts(
@@ -204,10 +202,10 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
 def plan_again(
     session: Session, request: PlanRequest, fleet: FleetPlan, before: PlacementPlan
 ) -> tuple[PlacementPlan, RecordedPlacement]:
-    """The plan of one placement (``before``, one of the ``fleet``) on what is recorded of it now, with that record, on
-    the facts of the fleet's plan. It is decided again only if its records have moved. FleetError ``records-moved`` if
-    that gives another plan, a brake stops it now, the spec there is neither the one planned on nor the wanted one, or
-    one that was read from the records is gone or has another spec since; and as of ``make_plans``."""
+    """The plan of one placement (``before``, of the ``fleet``) with what is recorded of it now, on the facts of the
+    fleet's plan; decided again only if that has moved. FleetError ``records-moved`` if that gives another plan, a brake
+    stops it now, its spec is neither what was planned on nor what is wanted, or one that was read from the records is
+    gone or changed; and as of ``make_plans``."""
     record = recorded_placement(session.records, before.name)
     planned_on, sourced = fleet.recorded[before.name], fleet.wanted.get(before.name)
     if sourced and sourced.of_record and _is_edited(record, sourced):

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The records of placements read and typed: names, status, bindings, snapshots (``records-damaged``); our own
-annotations on a placement told apart from its author's; ``no-such-placement``, ``recovery-unfinished``; a binding or
-snapshot deleted; which clusters still hold what they lose."""
+annotations told apart from an author's; ``no-such-placement``, ``recovery-unfinished``; a binding or snapshot deleted;
+which clusters still hold what they lose."""
 
 from __future__ import annotations
 
@@ -54,15 +54,14 @@ Document = dict[str, t.Any]
 
 
 def unmarked(annotations: t.Mapping[str, str]) -> dict[str, str]:
-    """The annotations of a placement that are its author's: without our own of its source, its approval and a
-    recovery."""
+    """The annotations of a placement without those that we note on it ourselves."""
     return {name: each for name, each in annotations.items() if name not in _MARKS}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedPlacement:
     """Raw records, to be written back, beside what decisions are made from (``known``). ``document`` is that of the
-    placement, None if it is new; ``bindings`` are by name, snapshots in the order of their indices."""
+    placement, None without one; ``bindings`` are by name, snapshots in the order of their indices."""
 
     document: Document | None
     bindings: t.Mapping[str, Document]
@@ -82,8 +81,8 @@ class RecordedPlacement:
 
 
 def statuses_of(placements: t.Iterable[Document]) -> dict[str, PlacementStatus]:
-    """The status of each recorded placement, empty for one that has none yet; by name, or ``namespace/name``, in the
-    order given. FleetError ``record-damaged``."""
+    """The status of each recorded placement, empty if it has none yet, by name (``namespace/name`` in a namespace).
+    FleetError ``record-damaged``."""
     return {str(PlacementKey.of_record(each)): placement_of(each).status for each in placements}
 
 
@@ -109,9 +108,9 @@ def binding_of(document: Document) -> ClusterResourceBinding:
 def as_recorded(
     placement: ClusterResourcePlacement, old: ClusterResourcePlacement | None, of_record: bool = False
 ) -> ClusterResourcePlacement:
-    """The placement with uid and status as recorded (``old``; None for a new one), and labels and annotations too where
-    it was read from its own record (``of_record``), which somebody may have edited since; a changed spec is the next
-    generation, that of a new one is 1."""
+    """The placement with uid and status as recorded (``old``; None for a new one), and with the recorded labels and
+    annotations where it was read from its own record (``of_record``), which somebody may have edited since. A changed
+    spec is the next generation."""
     if old is None:
         return replace(placement, metadata=replace(placement.metadata, generation=1))
     generation = old.metadata.generation + (placement.spec != old.spec)
@@ -134,12 +133,12 @@ def cluster_of(document: Document) -> str:
 
 
 def is_recovering(document: Document | None) -> bool:
-    """Whether a recovery was begun and has not come to its end: bindings may be missing."""
+    """Whether a recovery was begun and is not at its end: bindings may be missing."""
     return RECOVERING in ((document or {}).get("metadata", {}).get("annotations") or {})
 
 
 def unfinished_recovery_problem(name: str) -> Problem:
-    """``recovery-unfinished``: a recovery of the placement has not come to its end, and nothing is decided before."""
+    """The problem ``recovery-unfinished``: nothing is decided until a recovery of the placement is at its end."""
     text = "its records were not rebuilt to the end, so that it is not known where it is"
     return Problem("recovery-unfinished", text, name, "run fleet_recover again")
 
@@ -150,8 +149,8 @@ def is_clearing(document: Document | None) -> bool:
 
 
 def with_recovery_mark(document: Document, *, begun: bool, clearing: bool = False) -> Document:
-    """A copy of the placement's record, saying that a recovery was begun, or saying so no more; nothing is written.
-    ``clearing`` says that what was recorded before is to go first."""
+    """A copy of the placement's record that says that a recovery was ``begun``, or says so no more. ``clearing``: what
+    was recorded before is to go first."""
     metadata = document["metadata"]
     annotations = {name: each for name, each in (metadata.get("annotations") or {}).items() if name != RECOVERING}
     marks = {RECOVERING: CLEARING if clearing else "true"} if begun else {}
@@ -166,8 +165,8 @@ def all_placements(records: Records, name: str = "") -> list[Document]:
 
 
 def no_such_placement(name: str, known: t.Sequence[str], place: str) -> FleetError:
-    """The FleetError ``no-such-placement``, given back, not raised; its hint is the known name that is most like it, or
-    else those that are known."""
+    """The FleetError ``no-such-placement``, not raised; its hint is the known name that is most like it, else names
+    that are known."""
     there = f"there are: {listed(known)}" if known else ""
     text = f"there is no placement {name}".rstrip()
     return FleetError("no-such-placement", text, place, did_you_mean(name, known) or there)
@@ -186,7 +185,7 @@ def all_bindings(records: Records, name: str = "") -> list[Document]:
 
 
 def held_by_bindings(bindings: t.Iterable[Document]) -> dict[str, set[str]]:
-    """Clusters that these records of bindings are for, by placement (``name``, or ``namespace/name``; an empty text for
+    """The clusters of these records of bindings by the placement's name (``namespace/name`` in a namespace; empty for
     records that name none). FleetError as of ``cluster_of``."""
     held: dict[str, set[str]] = {}
     for each in bindings:
@@ -195,8 +194,8 @@ def held_by_bindings(bindings: t.Iterable[Document]) -> dict[str, set[str]]:
 
 
 def recorded_placement(records: Records, name: str) -> RecordedPlacement:
-    """Everything recorded under a placement's name (``name``, or ``namespace/name``), also where the placement itself
-    is not. FleetError as of ``gathered``, and of the records."""
+    """Everything recorded under a placement's name (``namespace/name`` in a namespace), also without the placement
+    itself. FleetError as of ``gathered``, and of the records."""
     key = PlacementKey.of(name)
     return gathered(
         records.get(key.kinds.placement, name),
@@ -208,8 +207,8 @@ def recorded_placement(records: Records, name: str) -> RecordedPlacement:
 
 
 def refuse_strange(document: Document, placement: PlacementKey) -> None:
-    """FleetError ``record-damaged`` for a binding or a snapshot that has a name of this placement's, and belongs to
-    another by its label."""
+    """FleetError ``record-damaged`` for a binding or a snapshot under a name of this placement's whose label says
+    another."""
     parent = PlacementKey.of_parent(document)
     if parent != placement:
         whose = f"it is labelled as one of {parent}" if parent.name else "it is labelled as nobody's"
@@ -218,11 +217,9 @@ def refuse_strange(document: Document, placement: PlacementKey) -> None:
 
 
 def delete_record(records: Records, document: Document, lease: Lease | None) -> None:
-    """Deletes a binding or a snapshot; one that is not there is as good. Finalizers of others keep it until they go.
-
-    Our finalizer goes first. With it a record whose namespace is being deleted is gone at once; one of which only that
-    was written before this process ended is deleted by the next. FleetError as of ``Records``.
-    """
+    """Deletes a binding or a snapshot, if it is there; finalizers of others keep it until they go. Ours is taken off
+    first: one whose namespace is being deleted is gone with that, and where this process ends in between the next one
+    deletes it. FleetError as of ``Records``."""
     kind, name = document["kind"], record_name(document)
     if CLEANUP not in (document["metadata"].get("finalizers") or ()):
         records.delete(kind, name, lease=lease)
@@ -243,11 +240,10 @@ def gathered(
     resource_snapshots: t.Sequence[Document],
     place: str,
 ) -> RecordedPlacement:
-    """A recorded placement, made of documents, all of this placement, that were listed already (``bound`` are its
-    bindings, snapshots in any order; ``document`` None: no record of its own). In ``known`` snapshots of the highest
-    index count, whatever the marks, of resources only those with their hash. FleetError ``records-damaged`` with the
-    ``place`` of the records for a snapshot without its number or with what is no object, ``record-damaged`` for a
-    binding or a policy that cannot be read."""
+    """A recorded placement, made of documents of it: its bindings (``bound``), snapshots in any order, ``document``
+    None without a record of its own. In ``known`` snapshots of the highest index count, whatever their marks, of
+    resource snapshots only those with their hash. FleetError ``records-damaged`` at ``place`` for a snapshot without
+    its number or with what is no object, ``record-damaged`` for a binding or a policy that cannot be read."""
     bindings = {each["metadata"]["name"]: each for each in bound}
     policies = _by_index(policy_snapshots, POLICY_INDEX, place)
     resources = _by_index(resource_snapshots, RESOURCE_INDEX, place)

@@ -89,9 +89,9 @@ class _News:
 
 
 class RolloutSteering:
-    """Steers one rollout for the conductor. All clusters of a wave are worked on at once, in ``wait``. ``looked`` is
-    what was seen before the lease was taken: clusters seen with an error are not begun, silent ones until they answer.
-    ``applied_only`` and ``to_the_end`` are as of ``RolloutOptions``, ``told`` says why to end."""
+    """Steers one rollout for the conductor; a wave is worked on in ``wait``. Clusters that were ``looked`` at with an
+    error, before the lease was taken, are not begun, silent ones until they answer. ``applied_only`` and ``to_the_end``
+    are as of ``RolloutOptions``, ``told`` says why to end."""
 
     def __init__(
         self,
@@ -134,8 +134,8 @@ class RolloutSteering:
         return not (self._queue or self._retries or self._looks or self._news)
 
     def taken_up(self, state: RolloutState, now: datetime) -> RolloutState:
-        """The state with what was seen; evacuated clusters that are out of reach or empty are unavailable. Those that
-        are meant to hold it already, and were not seen with an error, are queued for the next ``wait``."""
+        """The state with what was seen; evacuated clusters that are out of reach or empty are unavailable. Clusters
+        whose binding says what is wanted, unless seen with an error, are queued for ``wait``."""
         rows = []
         for each in state.bindings:
             seen = self.outcomes.get(each.cluster)
@@ -176,8 +176,7 @@ class RolloutSteering:
         )
 
     def acts_in_flight(self, state: RolloutState) -> tuple[MemberAct, ...]:
-        """Clusters whose answer is not there yet: renewals that are queued, then what the state says was begun, without
-        those out of reach. While there are any the conductor stays, as of ``Steering``."""
+        """Queued renewals, then what the state says was begun, without clusters out of reach."""
         renewed = tuple(
             Renewal(each.name, each.cluster)
             for each in state.bindings
@@ -203,7 +202,7 @@ class RolloutSteering:
             self._look_at = self._now + LOOK_AGAIN
 
     def carry_out(self, act: MemberAct, state: RolloutState, resumed: bool) -> None:
-        """Queues what binds, updates or removes for the next ``wait``; all is looked at before it is written."""
+        """Queues what binds, updates or removes for the next ``wait``."""
         if isinstance(act, RolloutAct) and act.action in (BIND, UPDATE, REMOVE):
             self._queue[act.cluster] = act
 
@@ -224,9 +223,9 @@ class RolloutSteering:
             yield partial(with_changes, changes=changes)
 
     def keep(self, state: RolloutState, now: datetime) -> None:
-        """Has the next ``wait`` look again at clusters that others wait for, every 2 s, and at all every 30 s; what
-        failed there is written again every 10 s. What did not answer is looked at again as often, or more seldom where
-        that takes long: others stand still meanwhile. Nothing where nobody waits for a cluster."""
+        """Has ``wait`` look again at clusters that others, or the end, wait for, every 2 s, at all Bound ones every 30
+        s, and write again every 10 s what failed there; silent ones every 10 s, or more seldom where a look at them
+        takes long. Nothing where nobody waits for a cluster."""
         if not self._waits_for_members(state):
             self._look_at = None
             return
@@ -248,8 +247,8 @@ class RolloutSteering:
             self._looks |= self._awaited_silent(state)
 
     def settled(self, state: RolloutState) -> bool:
-        """Whether every cluster, but for evacuated ones out of reach, was given what it is to hold, and with
-        ``to_the_end`` is ready; of a placement that ends, whether nothing is left to try."""
+        """Whether all clusters, but evacuated ones out of reach, were given what they are to hold, and with
+        ``to_the_end`` are ready; of a placement that ends, whether nothing is left to try."""
         if self._plan.deleting:
             return all(each.cluster in self._out_of_reach for each in state.bindings)
         lost = {each.name for each in state.bindings if self._is_left_behind(each)}
@@ -257,13 +256,12 @@ class RolloutSteering:
         return (state.report.outcome == DONE or bool(lost) and not rest) and not self._late
 
     def next_look(self) -> datetime | None:
-        """When clusters that others, or the end, wait for are looked at again; None where nobody waits for any."""
+        """When clusters that others, or the end, wait for are looked at again; None where nobody waits."""
         return self._look_at
 
     def wait(self, seconds: float) -> None:
-        """Writes the clusters that are queued, else looks at those that are due; without either, and without news, it
-        waits for ``seconds``, or until this run is to end. FleetError of ``reach``, such as where the records cannot be
-        reached: then all of it is left to do."""
+        """Writes the queued clusters, else looks at those that are due, else, without news, waits for ``seconds`` or
+        until this run is to end. FleetError of ``reach``: then all of it is left to do."""
         if self._queue or self._retries:
             wave: dict[str, RolloutAct | None] = {**dict.fromkeys(sorted(self._retries)), **self._queue}
             self._tell(wave)
@@ -281,8 +279,8 @@ class RolloutSteering:
         """Does nothing: nothing is left open."""
 
     def not_begun(self, state: RolloutState) -> dict[str, NotBegun]:
-        """Clusters to which the rollout has not come, by name, each with the snapshot that it holds and why; none of a
-        placement that ends."""
+        """Clusters to which the rollout has not come, by name, each with the snapshot that it holds and why; none if
+        the placement ends."""
         why = {each.cluster: each.message for each in self.waits}
         return {
             each.cluster: NotBegun(each.binding.held_snapshot, why.get(each.cluster, "it is not its turn yet"))

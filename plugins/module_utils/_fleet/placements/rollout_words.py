@@ -26,7 +26,7 @@ NAMED = 3
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
     """A rollout that has not come to its end: ``why`` and ``resume_at`` as of ``conductor.loop.Ending``, who waits, and
-    that in words, which also say who was begun and not written."""
+    ``lines`` of that, and of who was begun and not written."""
 
     why: str
     rows: tuple[BindingWait, ...]
@@ -34,10 +34,9 @@ class Waiting:
     resume_at: datetime | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it, without ``resume_at``: ``why``, ``lines`` and ``waits``, a row for all clusters that wait
-        for the same, in the order in which the first of each comes in ``rows``: ``reason`` and ``wants`` as of
-        ``BindingWait``, ``clusters`` by name, ``for`` (the blockers), and ``message``, empty where there are blockers.
-        """
+        """As results have it, without ``resume_at``. ``waits`` has a row for all clusters that wait for the same:
+        ``reason`` and ``wants`` as of ``BindingWait``, ``clusters`` by name, ``for`` (the blockers), and ``message``,
+        empty where there are blockers."""
         groups: dict[tuple[t.Any, ...], list[str]] = {}
         for each in self.rows:
             what = (each.reason, each.wants, each.blockers, "" if each.blockers else each.message)
@@ -61,8 +60,8 @@ def plan_counts(plan: PlacementPlan) -> str:
 
 
 def available_words(far: Reached | None) -> str:
-    """What follows the number of clusters that are done: on how many all is available, and how many keep what they
-    had; empty for None."""
+    """What follows the number of clusters that are done: on how many all is available, how many keep an old version;
+    empty for None."""
     if far is None:
         return ""
     if not far.replacing:
@@ -72,8 +71,8 @@ def available_words(far: Reached | None) -> str:
 
 @dataclass
 class RolloutTelling:
-    """Tells people what is about to be done (``summary``), and who waits for whom, as long as that is news. ``say``
-    takes a line, which begins with ``name``; ``lines`` gives who waits by now."""
+    """Tells people what is about to be done (``summary``), and who waits for whom (``lines``), as long as that is news.
+    ``say`` takes a line, which begins with ``name``."""
 
     name: str
     summary: str
@@ -92,8 +91,7 @@ class RolloutTelling:
             self.say(f"{self.name}: {self.summary}")
 
     def waiting(self, state: RolloutState, until: datetime | None, now: datetime) -> None:
-        """Says who waits for whom, all lines of it, if that is other than what was said last; once nobody waits, the
-        same is said anew when it comes back."""
+        """Says who waits for whom, all lines of it, if that is other than what was said last."""
         lines = tuple(self.lines())
         if lines != self._told:
             self._told = lines
@@ -113,8 +111,7 @@ def queued_lines(queue: t.Collection[str]) -> list[str]:
 
 def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
     """A line for each thing that clusters wait for before they get what they shall hold, with at most NAMED of their
-    names, sorted, in the order in which the first of each comes; those that hold it and are not ready are for
-    ``late_lines``."""
+    names; those that want nothing more (``wants``) are for ``late_lines``."""
     groups: dict[tuple[t.Any, ...], list[BindingWait]] = {}
     for each in waits:
         if each.wants:
@@ -136,8 +133,8 @@ def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, Membe
 
 
 def late_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
-    """A line for each of the first NAMED clusters, in the order given, that hold what they shall and are not ready,
-    with what is missing there, and one that counts the others."""
+    """A line for each of the first NAMED clusters that want nothing more (``wants``) and are not ready, with what is
+    missing there, and one that counts the others."""
     late = [each.cluster for each in waits if not each.wants]
     more = [f"and {len(late) - NAMED} more are not ready"] if len(late) > NAMED else []
     return [*(f"not ready: {lacking(name, outcomes.get(name))}" for name in late[:NAMED]), *more]
@@ -150,8 +147,8 @@ def lacking(name: str, outcome: MemberOutcome | None) -> str:
 
 
 def missing(outcome: MemberOutcome | None) -> str:
-    """What is missing on a cluster by its outcome: its error, else its first failure, else up to NAMED objects that are
-    not available; empty if nothing is missing or known."""
+    """What is missing on a cluster: its error, else its first failure, else up to NAMED objects that are not available;
+    empty if nothing is, or is known."""
     if outcome is None:
         return ""
     if outcome.error:

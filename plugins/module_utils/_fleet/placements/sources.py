@@ -51,12 +51,10 @@ class EarlierContent:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedPlacement:
-    """A placement as it was read: ``document`` its manifest or record, ``where`` is file and line (or ``definition``,
-    ``hub``, a snapshot's name), ``findings`` are repairs and warnings.
-
-    ``earlier`` is what it is to hold where that is not selected anew. ``of_record``: it is what the records said of it,
-    and nobody gave it now, so that an edit of them since goes before it.
-    """
+    """A placement as it was read from ``document``, its manifest or record, at ``where``: file and line,
+    ``definition``, ``hub`` or a snapshot's name. ``findings`` are repairs and warnings, ``earlier`` what it is to hold
+    if that is not selected anew. ``of_record``: nobody gave it now, so that an edit of the record since goes before
+    it."""
 
     placement: ClusterResourcePlacement
     document: t.Mapping[str, t.Any]
@@ -68,12 +66,9 @@ class LoadedPlacement:
 
 def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[LoadedPlacement, ...]:
     """The placements among the manifests, sorted by name; ``strict`` as in ``read``. Evictions, disruption budgets,
-    staged runs and strategies beside them are checked too, and left out, with their findings; overrides, envelopes,
-    MemberClusters and APIs of others are passed over.
-
-    FleetError with every problem of every one of them at once, among them ``duplicate-placement``, even for the same
-    again, ``not-a-placement`` for other kinds of their API, and ``unsupported-group`` for its successor kubefleet.dev.
-    """
+    staged runs and strategies are checked too, and left out; overrides, envelopes, MemberClusters and APIs of others
+    are passed over. FleetError with every problem at once, such as ``duplicate-placement``, even for the same again,
+    ``not-a-placement`` for other kinds of their API, and ``unsupported-group`` for its successor kubefleet.dev."""
     found: dict[str, LoadedPlacement] = {}
     problems: list[Problem] = []
     for manifest in manifests:
@@ -130,8 +125,7 @@ def resources_from_files(paths: t.Sequence[str]) -> Catalog:
 
 
 def catalogued(manifests: t.Iterable[Manifest]) -> Catalog:
-    """What is to be placed among the manifests, for placements to select from. Whether a kind is namespaced is told by
-    them and by what is built in."""
+    """What is to be placed among the manifests, for placements to select from."""
     documents = [each.document for each in resources_in(manifests)]
     return catalog_of(documents, likely_scopes(documents), sure_scopes(documents))
 
@@ -144,7 +138,7 @@ def resources_in(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
 
 def no_manifests_findings(paths: t.Sequence[str], manifests: t.Iterable[Manifest], option: str) -> tuple[Problem, ...]:
     """A finding ``no-manifests`` for each path of the ``option`` below which none of the manifests stands, in the order
-    given: an empty folder is more often a slip than a wish."""
+    given."""
     read = {os.path.realpath(path) for path in {each.path for each in manifests}}
     found = []
     for path in paths:
@@ -155,15 +149,15 @@ def no_manifests_findings(paths: t.Sequence[str], manifests: t.Iterable[Manifest
 
 
 def credentials_of(members: t.Iterable[FleetMember]) -> frozenset[tuple[str, str]]:
-    """Namespace and name of the Secrets by which members are reached. They are never placed."""
+    """Namespace and name of the Secrets by which members are reached."""
     references = (each.spec.connection.secret_ref for each in members)
     return frozenset((each.namespace, each.name) for each in references if each is not None)
 
 
 def hubs_among(members: t.Mapping[str, FleetMember], hub: KubeClient | None, *, writes: bool) -> frozenset[str]:
     """The members that are the hub itself, by the recorded UIDs of their clusters; none without a hub or any such UID.
-    FleetError of the request; ``forbidden`` where the hub may not be asked which cluster it is, for whoever ``writes``:
-    originals would be deleted there unseen. Whoever only looks goes on as if no member were the hub."""
+    FleetError of the request; ``forbidden`` (the hub may not be asked which cluster it is) only for whoever ``writes``,
+    as originals would be deleted there unseen."""
     uids = recorded_uids(members)
     if hub is None or not any(uids.values()):
         return frozenset()
@@ -181,8 +175,8 @@ def selected_from_files(
     catalog: Catalog,
     credentials: frozenset[tuple[str, str]] = frozenset(),
 ) -> Selected:
-    """What the placement selects in the catalog; ``credentials`` are Secrets that are never placed. What is wrong is in
-    its ``problems``, and not raised."""
+    """What the placement selects in the catalog, but for Secrets that are ``credentials``. What is wrong is in its
+    ``problems``, and not raised."""
     selected = select(placement.spec.resource_selectors, catalog, placement.namespace, credentials)
     return opened(selected, catalog.scopes, credentials)
 
@@ -190,11 +184,9 @@ def selected_from_files(
 def selected_from_hub(
     placement: ClusterResourcePlacement, hub: KubeClient, credentials: frozenset[tuple[str, str]] = frozenset()
 ) -> Selected:
-    """As ``selected_from_files``, among the objects on the hub; each selected kind is listed once, for a
-    ResourcePlacement in its namespace only, and every kind in namespaces that are selected with all in them. Kinds that
-    the hub does not know, or that are never placed, select nothing. Objects that act on the hub itself are findings
-    ``acts-on-hub``. ApiError of the requests; ``server-error`` where the hub cannot tell now of all kinds that may be
-    meant."""
+    """As ``selected_from_files``, among the objects on the hub. Kinds that the hub does not know select nothing.
+    Objects that act on the hub itself are findings ``acts-on-hub``. ApiError of the requests; ``server-error`` where
+    the hub cannot tell now of all kinds that may be meant."""
     objects: dict[str, dict[str, t.Any]] = {}
     scopes: dict[tuple[str, str], bool] = {}
     for api_version, kind in _kinds(placement.spec.resource_selectors):
@@ -239,8 +231,8 @@ def selected_for(
 
 
 def now_credentials(objects: t.Iterable[ObjectId], credentials: t.Container[tuple[str, str]]) -> list[Problem]:
-    """A problem ``fleet-credentials`` for each object of an earlier snapshot that is a credential of the fleet by now,
-    in the order of ``objects``."""
+    """A problem ``fleet-credentials`` for each object of an earlier snapshot that is a credential of the fleet by
+    now."""
     text = "{} is by now what a member is reached with"
     return [
         Problem("fleet-credentials", text.format(each), hint="choose another snapshot")
@@ -250,16 +242,16 @@ def now_credentials(objects: t.Iterable[ObjectId], credentials: t.Container[tupl
 
 
 def located(problems: t.Iterable[Problem], sourced: LoadedPlacement) -> tuple[Problem, ...]:
-    """The problems of a placement, each with the file and the placement before its place, which is a field path, the
-    name of an object, or empty."""
+    """The problems of a placement, each with the placement and where it stands before its own place: a field path, the
+    name of an object, or nothing."""
     of = sourced.placement
     return tuple(replace(each, where=f"{sourced.where} {of.kind}/{of.key} {each.where}".strip()) for each in problems)
 
 
 def rendered(selected: Selected, sealing: Sealing) -> tuple[Rendered, ...]:
-    """The selected objects as members get them, each with the envelope that it came out of (``Rendered.origin``), in
-    the order given, which is that of hashes. Without a key hashes do not cover what Secrets hold: such a plan may be
-    published, and its digest is no other run's. FleetError as of ``as_placed``, such as ``object-too-large``."""
+    """The selected objects, in their order, as members get them before overrides, each with the envelope that it came
+    out of (``Rendered.origin``). Without a key hashes do not cover what Secrets hold. FleetError as of
+    ``as_placed``."""
     return tuple(as_placed(each, sealing, selected.origins.get(identify(each))) for each in selected.objects)
 
 

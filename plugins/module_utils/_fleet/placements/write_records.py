@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Writing the records of one placement under its lease: spec with our marks, policy and resource snapshots (the latest
-mark, ``revisionHistoryLimit``), status, journal (``PlacementRolloutCompleted``); and deleting them at its end. A record
-that would not change is not written."""
+mark, ``revisionHistoryLimit``), status, journal (``PlacementRolloutCompleted``); and deleting them at its end."""
 
 from __future__ import annotations
 
@@ -54,10 +53,9 @@ from .recorded import (
 
 @dataclass(frozen=True, kw_only=True)
 class Writer:
-    """Writes under one lease for one placement. ``recorded`` is what was there when it was planned, over which it
-    writes; ``source`` marks where it comes from, ``key`` seals Secrets. ``approved`` is the digest under which it is
-    carried out, empty where nobody had to approve it; ``contents`` is kept beside that (see ``contents_under``).
-    FleetErrors are those of ``Records``: ``lease-lost``, ``conflict`` and so on."""
+    """Writes under one lease for one placement, over what was ``recorded`` when it was planned. ``source`` marks where
+    it comes from, ``key`` seals Secrets. ``approved`` is the digest under which it is carried out, empty for none;
+    ``contents`` is kept beside that (``contents_under``). FleetErrors are those of ``Records``."""
 
     records: Records
     lease: Lease
@@ -70,11 +68,10 @@ class Writer:
     contents: str = ""
 
     def write_spec(self) -> Document:
-        """Writes the placement itself, with our marks and our finalizer (not where it is being deleted): the intent
-        that everything else belongs to. Labels and annotations that are recorded and not wanted any more stay, and so
-        do source and revision where this one has none, or it ends; an approval of before goes. Where files of no known
-        revision bring another spec or content, that is recorded over a revision: none is known of what was applied
-        last. Gives the record, with the status that it had."""
+        """Writes the placement itself, with our marks and (unless it is being deleted) our finalizer: the intent that
+        everything else belongs to. Recorded labels and annotations stay, wanted or not, and so do source and revision
+        where this one has none, or it ends; an earlier approval goes. Where files of no known revision bring another
+        spec or content, a recorded revision is emptied. Gives the record."""
         old = self.recorded.document
         wanted = encode(self.plan.placement)
         metadata: Document = {
@@ -114,12 +111,11 @@ class Writer:
         return self._changed(old, {**document, **({"status": status} if status else {})})
 
     def write_snapshots(self, generation: int) -> None:
-        """Writes a resource snapshot that is new, and unless the placement ends the policy snapshot: a new one, or what
-        was decided now into the one that is there. Beside a new one of its kind, of resources also where the spec is
-        other, it takes the latest mark off others and deletes those beyond the history limit, but for resource
-        snapshots that bindings name; so it does where an apply that was killed has left the mark on another.
-        ``generation`` is the placement's. FleetError ``record-damaged`` too, for a record of another placement under
-        the name of a new one."""
+        """Writes a new resource snapshot, and unless the placement ends the policy snapshot: a new one, or what was
+        decided now into the one that is there. With a new one, a changed spec for resources, or where a killed apply
+        has left the latest mark on another, that mark is taken off others of the kind, and those beyond the history
+        limit go that no binding names. ``generation`` is the placement's. FleetError ``record-damaged`` too, for a
+        record of another placement under a new name."""
         if not self.plan.deleting:
             self._write_policy_snapshot(generation)
         if self.plan.resource_snapshot_new:
@@ -130,10 +126,10 @@ class Writer:
             self._retire(resources, RESOURCE_INDEX, index)
 
     def write_status(self, placement: Document, status: PlacementStatus) -> Document:
-        """Writes the placement's status, and an event for each condition of ``EVENTS`` that has become True, with one
-        more for a rollout that is completed as all is available; these come first, and stay where the write fails.
-        Gives the record; labels and the like that somebody has written meanwhile stay. FleetError ``conflict`` where
-        the spec is another by now, or the record is gone, ``record-damaged`` too."""
+        """Writes the placement's status, and before that an event for each condition of ``EVENTS`` that has become
+        True, with one more for a completed rollout. Gives the record; labels and the like that were written meanwhile
+        stay. FleetError ``conflict`` where the spec is another by now, or the record is gone, ``record-damaged``
+        too."""
         new = encode(status)
         before = {each.type for each in placement_of(placement).status.conditions if each.status == "True"}
         for condition in status.conditions:
@@ -152,8 +148,8 @@ class Writer:
         return self._changed(found, {**found, "status": new})
 
     def placement_as_left(self, placement: Document) -> Document | None:
-        """The placement's record as a write without an answer has left it, None if it is gone; as it was if its spec is
-        another by now, so that what is written over it is a ``conflict``."""
+        """The placement's record as a write without an answer has left it, None if it is gone; the one given if the
+        spec is another by now: to write over it is a ``conflict``."""
         found = self.records.get(self.plan.key.kinds.placement, self.plan.name)
         if found is not None and found["metadata"]["generation"] != placement["metadata"]["generation"]:
             return placement
@@ -165,8 +161,8 @@ class Writer:
             self.records.event(self.plan.key.kinds.placement, self.plan.name, "Normal", reason, message, self.now)
 
     def forget(self, placement: Document) -> None:
-        """Deletes what is left of a placement that has ended: its snapshots, then itself; its bindings are gone by
-        then. Finalizers of others keep it. The placement's journal says so."""
+        """Deletes what is left of a placement that has ended, whose bindings are gone: its snapshots, then itself,
+        which finalizers of others keep."""
         self.event("PlacementCleanupFinalizerRemoved", "nothing of the placement is left on any member")
         for each in (*self.recorded.resource_snapshots, *self.recorded.policy_snapshots):
             delete_record(self.records, each, self.lease)

@@ -26,7 +26,7 @@ _PATIENCE = 2.0
 def forked(serve: t.Callable[[MessagePipe], None], others: t.Iterable[MessagePipe]) -> tuple[int, MessagePipe]:
     """Forks a process that does ``serve`` with its end of a pipe, and ends when that returns; gives its pid and our
     end. ``others`` are our ends of the pipes to earlier ones, which it must not keep open. OSError if no pipe or no
-    process can be had. In the new process this never returns.
+    process can be had.
 
     To be called by a thread that lives as long as the process is needed: on Linux the kernel kills it with that thread.
     """
@@ -54,8 +54,8 @@ def forked(serve: t.Callable[[MessagePipe], None], others: t.Iterable[MessagePip
 
 
 def wait_or_kill(pid: int) -> None:
-    """Waits until the process has ended, which it was told to; kills it if it has not after two seconds. One that is no
-    child of ours any more is no error."""
+    """Waits until the process has ended, which it was told to; kills it after two seconds. One that is no child of ours
+    any more is no error."""
     end = time.monotonic() + _PATIENCE
     with contextlib.suppress(ChildProcessError):
         while not os.waitpid(pid, os.WNOHANG)[0]:

@@ -35,8 +35,8 @@ class SeenElsewhere:
 
 @dataclass
 class GivenTask:
-    """A task that a worker has, with the number of the window of the leases under which it is. ``over`` is set once it
-    has ended, which ``end`` tells, or the worker is lost: then ``end`` is None."""
+    """A task that a worker has, under the leases of that ``window``. ``over`` is set once it has ended (``end``), or
+    the worker is lost: then ``end`` is None."""
 
     task: MemberTask
     window: int
@@ -46,7 +46,7 @@ class GivenTask:
 
 class HiredWorker:
     """A worker process, for the one that hired it. Safe to use from threads. ``dropped`` are numbers of looks that
-    nobody needs any more. What it has under way when it ends is lost, and so is whatever it is given later."""
+    nobody needs any more."""
 
     def __init__(self, pid: int, pipe: MessagePipe) -> None:
         self.pid, self.pipe = pid, pipe
@@ -57,7 +57,7 @@ class HiredWorker:
 
     def run(self, task: MemberTask, window: int) -> MemberOutcome:
         """Has it do the task under the leases of that ``window``, and waits for the end; what it has written is in the
-        task's ``progress``, also as an error is raised: FleetError as it raised there, or ``worker-lost``. A
+        task's ``progress``, whatever is raised. FleetError as it was raised there, or ``worker-lost``. A
         ``WorkerHearing`` has to hear it meanwhile."""
         number, given = next(_NUMBERS), GivenTask(task, window)
         with self._lock:
@@ -82,13 +82,12 @@ class HiredWorker:
         return end.outcome
 
     def given(self, number: int) -> GivenTask | None:
-        """The task of the number, if it was given one of that number here and somebody waits for its end; else None."""
+        """The task of that number, if it was given here and somebody waits for its end; else None."""
         with self._lock:
             return self._given.get(number)
 
     def heard(self, message: TaskEnd | TaskNews) -> None:
-        """Takes in what it says of a task: how it ended, or what it has written by now; nothing where nobody waits for
-        that any more."""
+        """Takes in how a task ended, or what it has written by now; nothing where nobody waits for that any more."""
         given = self.given(message.number)
         if given is None:
             return
@@ -132,7 +131,7 @@ def run_by_share(
     workers: t.Sequence[HiredWorker], shares: t.Mapping[str, int], task: MemberTask, window: int
 ) -> MemberOutcome:
     """Has the task done by the worker whose share the member is, the first for one that is nobody's; where that one is
-    lost, by another. There is a worker for each of the ``shares``. FleetError as of ``HiredWorker.run``."""
+    lost, by another that is not. FleetError as of ``HiredWorker.run``."""
     place = shares.get(task.cluster, 0)
     first = workers[place]
     left = [each for each in workers if not each.lost] if first.lost else []

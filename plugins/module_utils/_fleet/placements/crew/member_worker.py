@@ -59,8 +59,8 @@ class MemberWorker:
         self._identified: set[str] = set()
 
     def serve(self) -> None:
-        """Does what it is told to, until nobody is at the other end any more; what is under way then is left as it is.
-        To be called once, in the forked process."""
+        """Does what it is told to, until nobody is at the other end any more; what is under way then is left. To be
+        called once, in the forked process."""
         SHOWN.tell_new_to(lambda forms: self._pipe.send(SecretsLearned(forms)))
         USES.take()  # what is known of connections already is told by the process that this one was forked from
         threading.Thread(target=self._tell, daemon=True).start()

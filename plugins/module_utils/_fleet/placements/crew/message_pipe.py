@@ -18,8 +18,8 @@ _CHUNK = 1 << 20
 
 
 class MessagePipe:
-    """One end. What is said goes through nothing that another process could open; both ends are one program, so that
-    what comes is trusted as its own memory is."""
+    """One end. No other process can open what it goes through, and both ends are one program, so that what comes is
+    trusted."""
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end
@@ -48,15 +48,15 @@ class MessagePipe:
                 raise EOFError
 
     def arrived(self) -> list[bytes]:
-        """All messages that are there by now, as they were pickled; none stays behind, so that whoever waits for the
-        socket is woken by what comes later. ``ended`` says that no other will come. By one thread at a time."""
+        """All messages that are there by now, as they were pickled, so that whoever waits for the socket is woken by
+        what comes later. ``ended``: no other will come. By one thread at a time."""
         while self._more(socket.MSG_DONTWAIT):
             pass
         return self._whole(math.inf)
 
     def end(self) -> None:
-        """Nothing more can be sent, at either end, and whoever waits for a message waits no longer; called twice it
-        does no harm."""
+        """Ends the connection at either end: nothing more can be sent, and nobody waits for a message any more. Called
+        twice it does no harm."""
         try:
             self._end.shutdown(socket.SHUT_RDWR)
         except OSError:

@@ -16,9 +16,9 @@ from ..on_member.member_apply import MemberTask
 
 
 class TaskOrder(t.NamedTuple):
-    """To a worker: what is to be done on a member, as plain data (``task``); ``number`` is its own. ``window`` is that
-    of the leases under which it is. ``seen`` is the number of the order whose look it goes on from, 0 for none;
-    ``dropped`` are the numbers of looks that none will follow."""
+    """To a worker: what is to be done on a member (``task``), under the leases of that ``window``. ``seen`` is the
+    number of the order whose look it goes on from, 0 for none; ``dropped`` are the numbers of looks that none will
+    follow."""
 
     number: int
     task: MemberTask
@@ -29,8 +29,8 @@ class TaskOrder(t.NamedTuple):
 
 class TaskEnd(t.NamedTuple):
     """From a worker: how the order of that ``number`` ended; ``problems`` where there is no outcome. ``written`` and
-    ``underway`` are as of ``MemberProgress``. ``kept`` says that what was seen is kept. ``uid`` is that of the member's
-    cluster, or ``unknown`` says why it cannot be told, both once for each member; ``notes`` are those of ``Uses``."""
+    ``underway`` are as of ``MemberProgress``. ``kept``: what was seen is kept. ``uid`` is that of the member's cluster,
+    or ``unknown`` says why it cannot be told, once for each member; ``notes`` are those of ``Uses``."""
 
     number: int
     outcome: MemberOutcome | None
@@ -44,8 +44,7 @@ class TaskEnd(t.NamedTuple):
 
 
 class TaskNews(t.NamedTuple):
-    """From a worker: all that it has written of the order of that ``number`` by now, and what is on its way, None for
-    nothing."""
+    """From a worker: all that it has written of the order of that ``number`` by now, and what is on its way."""
 
     number: int
     written: tuple[ObjectId, ...]

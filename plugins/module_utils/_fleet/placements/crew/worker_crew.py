@@ -38,12 +38,12 @@ BEAT = 0.1
 def hired(
     clients: Clients, plan: FleetPlan | None, ways: ApplyOptions, told: Interrupts | None = None
 ) -> t.Iterator[MemberRunners]:
-    """Who goes to the members of a plan while entered: threads of this process, or of as many workers as are asked for,
-    though not more than there are members; of this process, too, where that makes fewer than two, and without a
-    ``plan``. With ``told``, which says that this run is to end, they may write.
+    """Who goes to the members of a plan while entered: as many workers as are asked for, though not more than there are
+    members; threads of this process where that makes fewer than two, and without a ``plan``. With ``told``, which says
+    that this run is to end, they may write.
 
-    To be entered before there are threads, by one that stays. FleetError ``no-workers``, and as of ``records_id``,
-    where ``told`` is given and there are leases; RuntimeError if the machine starts no thread.
+    To be entered before there are threads, by a thread that stays: workers die with it. FleetError ``no-workers``, and
+    as of ``records_id``, where ``told`` is given and there are leases; RuntimeError if the machine starts no thread.
     """
     members = sorted({row.cluster for each in plan.plans for row in each.clusters} if plan else ())
     workers = min(ways.workers, len(members))

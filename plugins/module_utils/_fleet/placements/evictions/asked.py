@@ -29,8 +29,8 @@ from ..sources import BUDGET, EVICTION, no_manifests_findings
 
 @dataclass(frozen=True, kw_only=True)
 class RequestedEviction:
-    """One eviction, with the record of it (``document``), None where there is none yet. ``kept`` says that it is
-    recorded whatever comes of it: an object is tried once, a command may be given again."""
+    """One eviction, with the record of it (``document``), None where there is none yet. ``kept``: it is recorded
+    whatever comes of it, as an object is tried once; a command may be given again."""
 
     eviction: ClusterResourcePlacementEviction
     document: Document | None
@@ -38,7 +38,7 @@ class RequestedEviction:
 
     @property
     def is_over(self) -> bool:
-        """Whether it was tried before, carried out or refused, or is recorded as invalid as it stands."""
+        """Whether it was carried out, refused, or is recorded as invalid."""
         return is_over(self.eviction)
 
     def says(self, eviction: ClusterResourcePlacementEviction) -> bool:
@@ -48,8 +48,8 @@ class RequestedEviction:
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """All that is asked for. ``budgets`` are by name; ``written`` are those of files, which are recorded under their
-    ``source``, and ``dropped`` names those that are recorded under it and go."""
+    """All that is asked for. ``budgets`` are by name; ``written`` are those of files, recorded under their ``source``;
+    ``dropped`` names those that are recorded under it and go."""
 
     evictions: tuple[RequestedEviction, ...]
     budgets: t.Mapping[str, ClusterResourcePlacementDisruptionBudget]
@@ -63,17 +63,16 @@ def wanted_evictions(
     records: Records, src: t.Sequence[str], placement: str, clusters: t.Sequence[str], now: datetime
 ) -> Wanted:
     """The evictions of ``placement`` from ``clusters``, which name none twice, each the recorded one that is not over,
-    if there is one, else a new one; of files then only the budgets. Without a placement, where ``clusters`` do not
-    count, those of the files, and all that are recorded and not over. By placement, those that were begun first, then
-    the oldest records. Budgets that the same files held and do not hold any more go, but for those that guard what is
-    to be evicted now, and none where the files hold nothing at all: a folder may be empty by accident (finding
-    ``budget-kept``). Nothing is written. FleetError ``nothing-asked``, ``not-evictable``, ``duplicate-object``, as of
-    ``read_manifests`` and of ``read`` for all that they hold of these kinds, of ``check_update`` for one of a file that
-    is recorded, and of the records.
+    if there is one, else a new one; of files then only the budgets. Without a placement those of the files, and all
+    that are recorded and not over. By placement, those that were begun first, then the oldest records. Nothing is
+    written.
 
-    A recorded eviction that cannot be read is among the findings and stops no other one, unless without a placement a
-    file has an eviction of its name: nobody knows whether that was carried out. That, and a budget that cannot be read,
-    which may forbid any of them, are a FleetError ``record-damaged``.
+    Budgets that the same files held and do not hold any more go, but for those that guard what is to be evicted now,
+    and none where the files hold nothing at all: a folder may be empty by accident (finding ``budget-kept``). A
+    recorded eviction that cannot be read is among the findings, unless without a placement a file has an eviction of
+    its name: nobody knows whether that was carried out. That, and a budget that stays and cannot be read, are a
+    FleetError ``record-damaged``. FleetError ``nothing-asked``, ``not-evictable``, ``duplicate-object``, as of
+    ``read_manifests``, ``read``, ``check_update``, and of the records.
     """
     if placement and not clusters:
         raise FleetError("nothing-asked", "no cluster is named that the placement is to leave", "clusters")
@@ -119,13 +118,10 @@ def wanted_evictions(
 
 
 def record_budgets(records: Records, wanted: Wanted, write: bool) -> bool:
-    """Records the disruption budgets of the files, name and spec alone, so that an eviction that is asked for elsewhere
-    meets them too; of one that is there, also from elsewhere, spec and source are replaced. Gives whether any record is
-    another one by that, or would be: without ``write`` nothing is written.
-
-    Those that are ``dropped`` are deleted. Without ``source``: nothing. FleetError ``conflict`` or ``already-exists``
-    if somebody writes one at the same time, and others of the records; what was written before stays.
-    """
+    """Records the disruption budgets of the files under their ``source``, name and spec alone, so that evictions asked
+    for elsewhere meet them too; deletes those ``dropped``. Gives whether any record is another one by that, or would be
+    without ``write``. FleetError ``conflict`` or ``already-exists`` if somebody writes one at the same time, and others
+    of the records; what was written before stays."""
     changed = False
     for each in wanted.written if wanted.source else ():
         old = records.get(BUDGET, each.name)
@@ -152,10 +148,9 @@ def record_budgets(records: Records, wanted: Wanted, write: bool) -> bool:
 def record_eviction(
     records: Records, asked: RequestedEviction, eviction: ClusterResourcePlacementEviction, lease: Lease
 ) -> RequestedEviction:
-    """Records the eviction with its conditions, under the lease, as a new record, which has neither its labels nor its
-    annotations, or over the one of ``asked``, of which only the conditions change, unless that ``says`` so already;
-    gives ``asked`` as it is now. FleetError ``lease-lost``, ``conflict``, ``already-exists``, ``record-damaged``, and
-    others of the records."""
+    """Records the eviction with its conditions, under the lease, as a new record without labels and annotations, or
+    over that of ``asked``, of which only the conditions change; gives ``asked`` as it is now. FleetError of the
+    records, such as ``lease-lost``, ``conflict``, ``already-exists``, ``record-damaged``."""
     status = {"status": encode(eviction.status)}
     if asked.document is None:
         document = encode(replace(eviction, metadata=ObjectMeta(name=eviction.name)))

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evictions of placements (KubeFleet) carried out: judged under the placement's lease in turn, removed on members,
+"""Evictions of placements (KubeFleet) carried out: judged in turn under the placement's lease, removed on members,
 recorded as valid and executed, refused (``eviction-`` and the reason), and taken out of the placement's status;
 ``done``, ``partial`` or ``failed``.
 
@@ -69,8 +69,8 @@ from .results import failures_of, result_of, result_over
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionRequest:
-    """What a run is asked to do: see ``wanted_evictions`` (no ``placement``: evictions of files and records). Without
-    ``write`` it only judges, and looks. ``timeout`` is seconds to connect."""
+    """As of ``wanted_evictions`` (no ``placement``: evictions of files and records). Without ``write`` it only judges,
+    and looks. ``timeout`` is seconds to connect."""
 
     src: tuple[str, ...] = ()
     placement: str = ""
@@ -82,9 +82,8 @@ class EvictionRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionReport:
-    """``changed``: whether anything in the records or on members is another now, or would be; leases, journal and
-    evidence do not count. ``results`` are by placement, first those that were over before. ``problems`` name what
-    failed, ``findings`` are what else is worth a word and stops nothing."""
+    """``changed``: anything in the records or on members is another now, or would be; leases, journal and evidence do
+    not count. ``results`` are by placement, first those that were over before. ``problems`` name what failed."""
 
     results: tuple[EvictionResult, ...]
     changed: bool
@@ -93,7 +92,7 @@ class EvictionReport:
 
     @property
     def refused(self) -> tuple[Problem, ...]:
-        """A problem for each eviction that was judged now and is not permitted; its code is ``eviction-`` and the
+        """A problem for each eviction that was judged now and is not permitted, its code ``eviction-`` and the
         reason."""
         return tuple(
             Problem(f"eviction-{each.verdict.why}", each.verdict.message, f"{each.cluster} ({each.placement})")
@@ -140,9 +139,9 @@ class _Placement:
 
 def run_evictions(session: Session, request: EvictionRequest) -> EvictionReport:
     """Judges what is asked for; with ``write`` records the budgets of the files first, which stay whatever follows, and
-    carries out what is permitted; what fails at a placement stops no other. FleetError as of ``wanted_evictions``,
-    ``recorded_members``, ``members_to_write``, ``record_budgets``; where there is no result at all, ``lease-held``,
-    ``interrupted``, ``recovery-unfinished`` and so on, which else are among the problems."""
+    carries out what is permitted. What fails at a placement is among the problems, and stops no other. FleetError as of
+    ``wanted_evictions``, ``recorded_members``, ``members_to_write``, ``record_budgets``; where there is no result at
+    all, these problems (``lease-held``, ``interrupted`` and so on)."""
     now = session.clock()
     wanted = wanted_evictions(session.records, request.src, request.placement, request.clusters, now)
     members = members_to_write(session) if request.write else recorded_members(session.records)

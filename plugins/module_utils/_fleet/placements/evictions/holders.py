@@ -30,8 +30,8 @@ def holders_seen(
     now: datetime,
 ) -> tuple[list[ClusterResourceBinding], list[Problem]]:
     """The bindings, in the order given, with what their clusters have by now, and a problem ``not-available-now`` for
-    each that was recorded as available and is not, or does not answer. Those that are not known to hold all of a
-    snapshot come back as they are: nothing was counted on there. Nothing is written. FleetError ``no-workers``."""
+    each that was recorded as available and is not, or does not answer. Those not known to hold all of a snapshot come
+    back as they are. Nothing is written. FleetError ``no-workers``."""
     given = list(bindings)
     asked = {each.spec.target_cluster: each for each in given if _counts(each)}
     if recorded.placement is None or not asked:

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which clusters the next apply would pick after an eviction, in words (``next_pick``), perhaps the evicted one
-again; that it is not known takes nothing from the eviction, which is executed by then."""
+again."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ Bindings = t.Sequence[ClusterResourceBinding]
 def next_pick_words(
     session: Session, members: t.Mapping[str, Member], recorded: RecordedPlacement, bindings: Bindings, cluster: str
 ) -> str:
-    """The clusters that the next apply would pick, in words, by what is recorded of the fleet: one that was evicted may
-    be picked again, as upstream, and is then named alone. ``bindings`` are those that are left. Where it would pick
-    none, but facts of a member are not recorded, that ``cluster`` may be picked again. Where the placement cannot be
-    scheduled, it says why instead, and raises nothing."""
+    """The clusters that the next apply would pick, in words, by what is recorded of the fleet; the evicted ``cluster``
+    alone if it is among them. ``bindings`` are those that are left. Where it would pick none, but facts of a member are
+    not recorded, that ``cluster`` may be picked again; where the placement cannot be scheduled, why."""
     fleet = tuple(each.cluster for each in members.values())
     before = {each.spec.target_cluster for each in bindings}
     try:

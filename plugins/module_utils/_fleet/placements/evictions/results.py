@@ -20,7 +20,7 @@ from .asked import RequestedEviction
 
 
 def result_of(asked: RequestedEviction, state: str, verdict: EvictionVerdict) -> EvictionResult:
-    """The eviction's result, without an outcome. What became of it is ``state``, by that ``verdict``."""
+    """The eviction's result, without an outcome: what became of it is ``state``, by that ``verdict``."""
     spec = asked.eviction.spec
     return EvictionResult(
         name=asked.eviction.name,
@@ -32,8 +32,8 @@ def result_of(asked: RequestedEviction, state: str, verdict: EvictionVerdict) ->
 
 
 def result_over(asked: RequestedEviction) -> EvictionResult:
-    """The result of one that is over (``is_over``): OVER, with what its condition Executed says, told as refused unless
-    it is True; without it with what its first condition says."""
+    """The result of one that is over (``is_over``): OVER, with what its condition Executed says, refused unless it is
+    True; without it with what its first condition says."""
     executed = find_condition(asked.eviction.status.conditions, EXECUTED)
     found = executed or asked.eviction.status.conditions[0]
     done = executed is not None and executed.status == TRUE
@@ -44,8 +44,8 @@ def result_over(asked: RequestedEviction) -> EvictionResult:
 
 
 def failures_of(results: t.Iterable[EvictionResult]) -> t.Iterator[Problem]:
-    """What keeps evictions that are underway from coming to their end: the error of the member, then a problem
-    ``not-gone`` for each object that failed there."""
+    """What keeps evictions that are underway from their end: the error of the member, then a ``not-gone`` for each
+    object that failed there."""
     for each in results:
         outcome, where = each.outcome, f"{each.cluster} ({each.placement})"
         if outcome is None or each.state != UNDERWAY:

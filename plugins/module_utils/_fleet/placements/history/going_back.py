@@ -23,8 +23,7 @@ from ..staged.world import recorded_runs
 
 def ways_after(report: Report, records: Records, src: t.Sequence[str] = ()) -> WaysOn:
     """The ways on and back after the run, as of ``ways_on``, with staged runs that are recorded, or in the files
-    ``src``; none where the run was not to write. Where files or records cannot be read no run is named, and nothing
-    raised."""
+    ``src``; none where the run was not to write. Where files or records cannot be read no staged run is named."""
     if not report.written:
         return WaysOn()
     found = ways_on(report.plan.plans, report.outcomes, {name: each.rows for name, each in report.waits.items()})

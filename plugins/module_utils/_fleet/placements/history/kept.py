@@ -19,8 +19,8 @@ from ..recorded import INDEX, REVISION, ROLLED_BACK, Document, RecordedPlacement
 
 def snapshot_rows(session: Session, names: t.Iterable[str]) -> tuple[SnapshotRow, ...]:
     """A row for each of the ``kept_snapshots`` of these placements, in the order of ``names``, then of indices. ``age``
-    is in seconds, None where it is not known when it was made. A name of which no snapshot is recorded has none; one of
-    which only snapshots are left has rows. FleetError as of ``recorded_placement`` and ``kept_snapshots``."""
+    is in seconds, None where it is not known when it was made. FleetError as of ``recorded_placement`` and
+    ``kept_snapshots``."""
     return tuple(
         row for name in names for row in _rows(recorded_placement(session.records, name), name, session.clock())
     )
@@ -45,8 +45,7 @@ def _rows(recorded: RecordedPlacement, name: str, now: datetime) -> t.Iterator[S
 
 def kept_snapshots(recorded: RecordedPlacement) -> tuple[KeptSnapshot, ...]:
     """The resource snapshots of the placement in the order of their indices, each with the content of all its parts;
-    one without its hash is left out; none where the records are those of a facts snapshot. FleetError
-    ``record-damaged``."""
+    one without its hash is left out; none of what is ``remembered``. FleetError ``record-damaged``."""
     return tuple(
         _kept(each, recorded)
         for each in recorded.resource_snapshots

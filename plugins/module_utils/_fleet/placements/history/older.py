@@ -16,7 +16,7 @@ from ..recorded import REVISION, RecordedPlacement
 
 def revision_unknown_problem(record: RecordedPlacement, revision: str, folder: str) -> t.Iterator[Problem]:
     """A finding ``revision-unknown`` where the ``record`` has the revision of the last apply, and the ``folder`` of
-    this one tells none; nothing without a ``folder``, where nothing comes from files."""
+    this one tells none; nothing without a ``folder``."""
     last = _last_revision(record)
     if last and folder and not revision:
         message = f"it was applied last from revision {last[:12]}, and which one this is is not known"
@@ -39,9 +39,8 @@ def older_revision_brake(
     allow: bool,
     environ: t.Mapping[str, str] | None = None,
 ) -> Brake | None:
-    """The brake ``allow_older``, as of ``older_source_brake``: an old checkout undoes newer work. It has not tripped
-    for a ``revision`` that descends from that of the last apply (``record``), as the checkout in ``folder`` tells; it
-    has where that cannot be told, as after files of no known revision. ``allow`` lifts it, ``environ`` is as of
+    """The brake ``allow_older``, as of ``older_source_brake``. It has tripped unless the checkout in ``folder`` tells
+    that ``revision`` descends from that of the last apply (``record``). ``allow`` lifts it, ``environ`` is as of
     ``asked_git``. None where this revision is not known, is that of the last apply, or where none was ever recorded."""
     last = _last_revision(record)
     if last is None or not revision or last == revision:
@@ -53,7 +52,7 @@ def older_revision_brake(
 
 def missing_overrides_problem(record: RecordedPlacement) -> t.Iterator[Problem]:
     """A problem ``overrides-missing`` where bindings of the ``record`` name overrides, which a roll back without any
-    would take back unasked; else none. Whether some are given now is for the caller to ask."""
+    would undo; else none. Whether some are given now is for the caller to ask."""
     specs = [each.spec for each in record.known.bindings]
     if any(each.cluster_resource_override_snapshots or each.resource_override_snapshots for each in specs):
         text = "clusters hold the placement with overrides, and none are given now: a roll back would undo them too"
@@ -61,6 +60,5 @@ def missing_overrides_problem(record: RecordedPlacement) -> t.Iterator[Problem]:
 
 
 def records_moved(name: str, message: str) -> FleetError:
-    """The FleetError ``records-moved`` at the placement ``name``, given back, not raised; ``message`` says what has
-    changed."""
+    """The FleetError ``records-moved`` at the placement ``name``, not raised; ``message`` says what has changed."""
     return FleetError("records-moved", message, name, "run again")

@@ -44,8 +44,8 @@ LATER = "an apply of the manifests as they are now rolls forward again"
 @dataclass(frozen=True, kw_only=True)
 class RollBack:
     """``to`` is the index of a snapshot; None for the one before the latest, or, where the latest was made by a roll
-    back, for that one again. ``checkouts`` are paths in Git checkouts of the resources, of which Secrets are read
-    again; without any that is refused as ``no-checkout``."""
+    back, for that one again. ``checkouts`` are paths in Git checkouts of the resources, from which Secrets are read
+    again."""
 
     to: int | None = None
     checkouts: tuple[str, ...] = ()
@@ -53,9 +53,9 @@ class RollBack:
 
 def earlier_placements(session: Session, names: t.Sequence[str], asked: RollBack) -> tuple[LoadedPlacement, ...]:
     """The recorded placements, in the order of ``names``, each with the content that it is rolled back to and the
-    findings ``rolls-back`` and ``applies-forward``. FleetError with every problem of all of them:
-    ``no-such-placement``, ``placement-deleting``, ``no-such-snapshot``, ``snapshot-not-whole``, and those of
-    ``recorded_placement`` and ``content_of``."""
+    findings ``rolls-back`` and ``applies-forward``. FleetError with the problems of all of them: ``no-such-placement``,
+    ``placement-deleting``, ``no-such-snapshot``, ``snapshot-not-whole``, and those of ``recorded_placement`` and
+    ``content_of``."""
     found, problems = [], list[Problem]()
     for name in names:
         try:
@@ -141,11 +141,10 @@ def content_of(
     asked: RollBack,
     present: t.Mapping[ObjectKey, t.Sequence[Manifest]] | None = None,
 ) -> tuple[Rendered, ...]:
-    """The objects of a snapshot that is whole (``require_whole``), as they are sent, in its order. What Secrets hold is
-    looked for in ``present`` (cleaned manifests by key, as of ``add_by_key``) and then in the revision that it came
-    from, in any of the checkouts that are ``asked`` for; only what has the recorded hash counts. Nothing is looked for
-    where nothing is sealed. FleetError ``no-key``, or ``secret-gone``, ``revision-gone`` and ``no-checkout`` for every
-    one that is not found, ``missing-library``, and of the records."""
+    """The objects of a snapshot that is whole (``require_whole``), as they are sent, in its order. Secrets are looked
+    for in ``present`` (cleaned manifests by key, as of ``add_by_key``) and then in their revision, in the checkouts
+    that are ``asked`` for; only what has the recorded hash counts. FleetError ``no-key``, or ``secret-gone``,
+    ``revision-gone`` and ``no-checkout`` about those that are not found, ``missing-library``, and of the records."""
     again = _secrets(session, name, kept, asked, present or {})
     out = []
     for each in kept.manifests:

@@ -27,7 +27,7 @@ MOST, PODS, LENGTH = 3, 50, 500
 
 def diagnosed(client: KubeClient, outcome: MemberOutcome) -> MemberOutcome:
     """The outcome, with what ails the pods of its first ``MOST`` workloads that are not available, by one request for
-    each and up to 50 pods, cut at 500 characters. Where pods cannot be read, or may not be, nothing more is told."""
+    each and up to 50 pods, cut at 500 characters; nothing where pods cannot be read."""
     late = [
         (step.id, step.manifest)
         for step in outcome.steps

@@ -23,9 +23,9 @@ def dry_run(
     client: KubeClient, steps: t.Sequence[MemberStep], live: t.Mapping[ObjectKey, t.Mapping[str, t.Any]], force: bool
 ) -> tuple[ObjectFailure, ...]:
     """What the server would refuse of these steps, all of which write, over what is ``live``; ``force`` takes fields
-    over. Not tried are deletions, and what is in a namespace that these steps create: a dry run creates none, so that
-    the server would refuse all of it. For that reason an unknown kind is no failure in a group of which they define
-    kinds. ApiError if the member as a whole fails."""
+    over. Not tried are deletions, and what is in a namespace that these steps create: a dry run creates none. For that
+    reason an unknown kind is no failure in a group of which they define kinds. ApiError if the member as a whole
+    fails."""
     created = {each.id.name for each in steps if _is_namespace(each) and each.action == CREATE}
     defined = set(filter(None, map(defined_group, steps)))
     failures = []

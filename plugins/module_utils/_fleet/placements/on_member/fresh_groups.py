@@ -23,16 +23,15 @@ T = t.TypeVar("T")
 
 
 class FreshGroups:
-    """Those that are still waited for: an API server serves a new kind a moment after it was defined. A group of which
-    all definitions were refused, or that was waited for in vain once, is waited for no more."""
+    """Those that are still waited for: an API server serves a new kind a moment after it was defined. One of which all
+    definitions were refused, or that was waited for in vain once, is waited for no more."""
 
     def __init__(self, to_do: t.Iterable[MemberStep]) -> None:
         self._awaited = Counter(filter(None, map(defined_group, to_do)))
 
     def served(self, step: MemberStep, work: t.Callable[[], T]) -> T:
         """What the step's ``work`` gives; in an awaited group it is done again for up to 10 s while it meets a code of
-        GONE, as the member does not serve the kind yet. ApiError of the last attempt; what else ``work`` raises comes
-        through at once."""
+        GONE. ApiError of the last attempt; what else it raises comes through at once."""
         end = time.monotonic() + SERVED_SECONDS
         while True:
             try:
@@ -48,8 +47,7 @@ class FreshGroups:
 
 
 def defined_group(step: MemberStep) -> str:
-    """The group of the kind whose definition the step writes; empty if it writes none, or one that tells no group, or
-    whose spec or group has another form: a server refuses these."""
+    """The group of the kind whose definition the step writes; empty if it writes none, or one without a group."""
     if step.manifest is not None and (step.id.group, step.id.kind) == DEFINITION:
         with contextlib.suppress(ValueError):
             return text(mapping(step.manifest, "spec"), "group")

@@ -31,11 +31,9 @@ def wait_until_gone(
     keep: t.Callable[[], None],
     say: t.Callable[[str], None],
 ) -> tuple[ObjectFailure, ...]:
-    """Looks at once, and again until all are gone; the objects that are still there after ``seconds``, in the order
-    given, each with what holds it; none if all are gone, or nothing was ``deleted``. ``deleted`` gives their uids: one
-    of the same name that was made since is another object. ``keep`` is called before each look but the first, and may
-    raise; ``say`` is told what is waited for, the first three by name, about every 15 s. ApiError as of
-    ``live_object``."""
+    """Waits until the ``deleted`` objects, given with their uids, are gone, or ``seconds`` are over; those that are
+    still there then, each with what holds it. ``keep`` is called before each look but the first, and may raise; ``say``
+    is told what is waited for, about every 15 s. ApiError as of ``live_object``."""
     end, told, pause = time.monotonic() + seconds, time.monotonic(), FIRST_PAUSE
     left = dict.fromkeys(deleted, "")
     while True:
@@ -59,8 +57,8 @@ def wait_until_gone(
 
 
 def live_object(client: KubeClient, each: ObjectId) -> dict[str, t.Any] | None:
-    """The object as it is on the member, None if it is gone, or its kind is served there in no version. ApiError for
-    every other refusal."""
+    """The object as it is on the member, None if it is gone, or its kind is served there in no version. ApiError
+    otherwise."""
     try:
         path = resource_of(client, each).path(each.namespace, each.name)
         return read_object(client, path, each.kind)

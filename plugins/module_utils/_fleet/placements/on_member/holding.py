@@ -17,13 +17,13 @@ from .observe import Observed
 
 def identity_with(asked: ApplySet, observed: Observed) -> ApplySet:
     """The ApplySet as ``asked`` for, with ``originals`` also where the recorded one has it: what was put on its
-    author's own objects once is not deleted later either."""
+    author's own objects once is not deleted later."""
     return replace(asked, originals=asked.originals or bool(observed.recorded and observed.recorded.originals))
 
 
 def inventory_intended(observed: Observed, to_do: t.Sequence[MemberStep]) -> tuple[InventoryEntry, ...]:
-    """What was held, with the hash that is recorded, and what is about to be written anew, with an empty hash until it
-    is; sorted."""
+    """What was held, with the recorded hash, and what is about to be written anew, with an empty hash until it is;
+    sorted."""
     held = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
     for step in to_do:
         if step.manifest is not None and step.id.key not in held:
@@ -35,8 +35,7 @@ def inventory_after(
     observed: Observed, steps: t.Sequence[MemberStep], failures: t.Sequence[ObjectFailure]
 ) -> tuple[InventoryEntry, ...]:
     """What is held once the steps are done, sorted: failures keep what was recorded, or an entry without a hash;
-    refused objects only if they were held; what is removed is not, nor what no step is about, though it was
-    recorded."""
+    refused objects what was recorded, if anything. What is removed is not in it."""
     before = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
     failed = {each.id for each in failures if each.reason in (APPLY_FAILED, NOT_GONE)}
     held: list[InventoryEntry] = []

@@ -73,8 +73,8 @@ class Seen:
 
 @dataclass
 class MemberProgress:
-    """What was seen and written on one member so far, in the order written, and what is on its way there (``underway``,
-    None for nothing). ``elsewhere`` stands for what another process has seen, and keeps; ``looked`` is when the look
+    """What was seen and written on one member so far, in the order written, and what is on its way there
+    (``underway``). ``elsewhere`` stands for what another process has seen, and keeps; ``looked`` is when the look
     ended, by ``running_time``."""
 
     seen: Seen | None = None
@@ -89,15 +89,14 @@ class MemberTask:
     """What one member is to hold. ``identity`` is the ApplySet without its inventory; without ``write`` it is only
     looked at, and ``progress`` is written into.
 
-    ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
-    ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``moves`` are objects that go
-    over from or to other placements. ``ending`` are other placements that end on the member in the same run.
-    ``patience`` is how many seconds to wait until deleted objects are gone. ``permit`` is called before each write, and
-    raises where there is to be none any more; ``say`` tells people what is waited for. ``seen`` is what an earlier look
-    saw. ``shows`` asks for the fields that updates change, ``diagnoses`` for what ails the pods of a workload. ``due``
-    says that something is surely to be written, so that the member is held before any look. ``mirrors`` asks for the
-    status of the objects, ``validate`` for a dry run where nothing is written. ``followed`` says that another task goes
-    on from what this one sees, ``elsewhere`` is what such a one goes on from in another process.
+    ``leaving``: the placement ends on this member; ``abandon``: what leaves stays there unowned. ``deletable`` is what
+    may be deleted; None: all that leaves. ``moves`` are objects that go over from or to other placements, ``ending``
+    other placements that end on the member in the same run. ``patience``: seconds to wait until deleted objects are
+    gone. ``permit`` is called before each write, and raises where there is to be none any more; ``say`` tells people
+    what is waited for. ``seen`` is what an earlier look saw, ``elsewhere`` the same in another process; ``followed``:
+    another task goes on from this one. ``due``: something is surely to be written, so that the member is held before
+    any look. ``shows``, ``diagnoses`` and ``validate`` are as of ``ApplyOptions``, ``mirrors`` asks for the status of
+    objects.
     """
 
     cluster: str
@@ -131,18 +130,19 @@ class MemberTask:
 
     @property
     def reports_only(self) -> bool:
-        """Whether differences are only reported and nothing is written: with KubeFleet's ``ReportDiff``, but not where
-        the placement leaves, for what an earlier strategy put there goes with it."""
+        """Whether differences are only reported and nothing is written (KubeFleet's ``ReportDiff``); not where the
+        placement leaves, for what an earlier strategy put there goes with it."""
         return self.strategy.type == "ReportDiff" and not self.leaving
 
 
 def run_on_member(client: KubeClient, task: MemberTask, holding: Holding) -> MemberOutcome:
-    """What is to be done on the member, and, with ``write``, doing it. One object's failure does not stop others.
+    """What is to be done on the member, and, with ``write``, doing it. An object that fails stops no other from being
+    applied.
 
-    The member is held by the lease that ``holding`` takes only if something is to be written, with ``due`` before any
-    look. What is written was decided on what was seen under the lease, or on what provably is as it was before.
-    FleetError ``foreign-applyset``, ``applyset-invalid``, ``member-moved``; ApiError of reading, of writing the parent,
-    and any of ``WHOLE_MEMBER``; what ``permit`` and ``holding`` raise.
+    The member is held (``holding``) where something is to be written, with ``due`` before any look. What is written was
+    decided on what was seen under the lease, or on what provably is as it was before. FleetError ``foreign-applyset``,
+    ``applyset-invalid``, ``member-moved``; ApiError of reading, of writing the parent, and any of ``WHOLE_MEMBER``;
+    what ``permit`` and ``holding`` raise.
     """
     seen = task.seen
     if seen is None and not (task.write and task.due):

@@ -34,8 +34,8 @@ class Parent:
 
     def write(self, applyset: ApplySet, permit: t.Callable[[], None]) -> None:
         """Writes the parent, unless its content is there already, and goes on from what the server answered; our
-        namespace is made if it is missing. ``permit`` is called before. FleetError ``member-moved``, what ``permit``
-        raises, and ApiError of the requests."""
+        namespace is made if it is missing. FleetError ``member-moved``, of ``permit``, which is called before, and
+        ApiError of the requests."""
         if applyset.same_content(self._seen):
             return
         permit()

@@ -31,9 +31,8 @@ Live = t.Mapping[str, t.Any]
 
 
 def forces(strategy: ApplyStrategy) -> bool:
-    """Whether fields that others own are taken over, as by KubeFleet's apply strategies: with ``ClientSideApply``,
-    which overwrites what others set, else by the ``force`` of ``serverSideApplyConfig``. Other types without
-    ``serverSideApplyConfig``: False."""
+    """Whether fields that others own are taken over, as by KubeFleet's apply strategies: with ``ClientSideApply``, else
+    by the ``force`` of ``serverSideApplyConfig``."""
     if strategy.type == "ClientSideApply":
         return True
     return bool(strategy.server_side_apply_config and strategy.server_side_apply_config.force)
@@ -43,15 +42,14 @@ def write_object(
     client: KubeClient, step: MemberStep, live: Live | None, force: bool, permit: t.Callable[[], None]
 ) -> dict[str, t.Any] | None:
     """Carries out the step; what the server answered, an empty mapping for PRUNE and RELEASE, also where the object is
-    gone already; None where it does not bear our label any more, and stays. ``permit`` is called before each further
-    attempt, not before the first.
+    gone already; None where one that is to leave bears another label by now, and stays. ``permit`` is called before
+    each attempt but the first, and may raise.
 
     Each write over what was seen (``live``) names its resourceVersion, so that one which reaches the server late, after
     another run has written, is refused there. An object that only others changed meanwhile (its status, say), or took
-    away, is written all the same, in up to ``ATTEMPTS`` attempts, but not for ADOPT, nor where nothing was there
-    (``live`` is None): that is ApiError ``conflict``, as are fields of others without ``force``, and changes that do
-    not end. FleetError ``member-moved`` when another run of ours changed it, or another object is there now; other
-    ApiErrors, and what ``permit`` raises, as they come.
+    away, is written all the same, in up to ``ATTEMPTS`` attempts, but not for ADOPT, nor where ``live`` is None: that
+    is ApiError ``conflict``, as are fields of others without ``force``. FleetError ``member-moved`` when another run of
+    ours changed it, or another object is there now; other ApiErrors as they come.
     """
     seen = live
     for _attempt in range(ATTEMPTS):

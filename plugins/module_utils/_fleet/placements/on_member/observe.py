@@ -39,8 +39,8 @@ PARENTS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
-    """``recorded`` is None where the placement has never been applied; ``version`` is the resourceVersion of its
-    parent, empty then; ``live`` holds the objects that exist."""
+    """``recorded`` is None where the placement has no parent there, and ``version``, the parent's resourceVersion, is
+    empty then; ``live`` holds the objects that exist."""
 
     recorded: ApplySet | None
     version: str = ""
@@ -48,13 +48,10 @@ class Observed:
 
 
 def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Rendered]) -> Observed:
-    """Reads the parent, then every desired or recorded object; a whole kind at once where it has more than two and the
-    member holds some already. What is not there, what is of a kind that the member does not serve, or desired in a
-    version that it does not, is left out; in a namespace that is found not to be there, nothing is looked for.
-
-    ``uid`` is that of the placement's record, empty for none. FleetError ``foreign-applyset`` when a placement of the
-    same name but of another fleet holds the member, by its uid, ``applyset-invalid``, or of the request.
-    """
+    """Reads the parent, then every desired or recorded object. What is not there, or of a kind, or desired in a
+    version, that the member does not serve, is left out. ``uid`` is that of the placement's record, empty for none.
+    FleetError ``foreign-applyset`` when a placement of the same name but of other records holds the member, by its uid,
+    ``applyset-invalid``, or of the request."""
     parent = _parent(client, placement)
     recorded = parsed_parent(parent, client) if parent else None
     if recorded and recorded.uid != uid:
@@ -95,7 +92,7 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
 
 
 def parent_version(client: KubeClient, placement: str) -> str:
-    """The resourceVersion, as the member has it now, of the ConfigMap that is the placement's parent; empty if there is
+    """The resourceVersion of the ConfigMap that is the placement's parent, as the member has it now; empty if there is
     none. FleetError of the request."""
     return _version(_parent(client, placement))
 
@@ -116,15 +113,15 @@ def _parent(client: KubeClient, placement: str) -> dict[str, t.Any] | None:
 
 
 def applysets_on(client: KubeClient) -> tuple[ApplySet, ...]:
-    """Every ApplySet of this collection on a member, of whatever records, in the order of placements. FleetError
+    """Every ApplySet of this collection on a member, of whatever records, by placement. FleetError
     ``applyset-invalid``, or of the request."""
     parents = read_list(client, PARENTS, label_selector=ID_LABEL, kind="ConfigMap").items
     return tuple(sorted((parsed_parent(each, client) for each in parents), key=lambda each: each.placement))
 
 
 def parsed_parent(parent: t.Mapping[str, t.Any], client: KubeClient) -> ApplySet:
-    """The ApplySet in a parent ConfigMap that was read on a member. What is in it is recorded and shown, so one with
-    what we log in with in its ``data`` is refused. FleetError ``applyset-invalid`` for that, and if it is damaged."""
+    """The ApplySet in a parent ConfigMap that was read on a member. FleetError ``applyset-invalid`` if it is damaged,
+    or its ``data`` has what we log in with: what is in it is recorded and shown."""
     try:
         texts = ", ".join(f"'{each}'" for each in texts_in(parent.get("data")))
         if client.hide(texts) != texts:

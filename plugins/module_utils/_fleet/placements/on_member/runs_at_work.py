@@ -23,9 +23,9 @@ UPSET = ("not-ready", *SILENT)
 
 
 def with_runs_told(records: Records, report: Report) -> Report:
-    """The report, in which the errors of clusters, and its problems of these, say which update run upgrades them, by
-    what is recorded of runs, and so does a line more for each of them where the placement ``waits``. Runs are read only
-    where a cluster is not ready or does not answer; where they cannot be, the report is as it was."""
+    """The report, in which the errors of clusters that are not ready or do not answer, its problems of these, and a
+    line more for each where the placement ``waits``, say which update run upgrades them, by the records; as it was
+    where runs cannot be read."""
     if not any(_is_upset(each) for outcomes in report.outcomes.values() for each in outcomes.values()):
         return report
     try:
@@ -50,7 +50,7 @@ def with_runs_told(records: Records, report: Report) -> Report:
 
 def upgrading(runs: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, str]:
     """The members that are Running in recorded update runs, each with the name of its run, of several the last given.
-    What is damaged in a record tells of nobody."""
+    Damaged parts of a record tell of nobody."""
     found: dict[str, str] = {}
     for run in runs:
         for stage in _rows(run.get("status"), "stages"):

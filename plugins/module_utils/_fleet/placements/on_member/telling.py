@@ -18,8 +18,7 @@ from ...._kube.client import KubeClient
 
 
 def fit_to_be_told(client: KubeClient, step: MemberStep) -> MemberStep:
-    """The step, with what the member says of its fields as it may be recorded and shown, without our credentials; one
-    of which nothing is said as it is."""
+    """The step, with what the member says of its fields as it may be recorded and shown, without our credentials."""
 
     def told(value: t.Any) -> t.Any:
         """The value as it may be told."""

@@ -58,16 +58,15 @@ def known_of(records: Records, name: str) -> Ours:
 
 
 def is_lost(ours: Ours, by_cluster: t.Mapping[str, ApplySet]) -> bool:
-    """Whether members hold the placement as our records do not know it: these were lost, or it was other records'. An
-    apply that was refused for that has left bindings behind which hold nothing. ``by_cluster`` is what members hold of
-    it, something at least."""
+    """Whether members hold the placement as our records do not know it: these were lost, or it was other records'.
+    ``by_cluster`` is what members hold of it, something at least."""
     return ours.begun or not ours.bound or any(each.uid != ours.uid for each in by_cluster.values())
 
 
 def refuse_mixed(held: Held, ours: t.Mapping[str, Ours], former: t.Collection[str]) -> None:
     """FleetError ``mixed-fleets``: members that hold a placement of one name from two records are not taken together
-    unless ``former`` says so, for one of the two may belong to another fleet. Those that an earlier recovery has taken
-    over are ours. ``ours`` has each placement of ``held``."""
+    unless ``former`` says so, for one of the two may belong to another fleet; what an earlier recovery has taken over
+    is ours. ``ours`` has each placement of ``held``."""
     problems = []
     for name, by_cluster in sorted(held.items()):
         mine, uids = ours[name], {each.uid for each in by_cluster.values()}
@@ -83,11 +82,9 @@ def refuse_mixed(held: Held, ours: t.Mapping[str, Ours], former: t.Collection[st
 
 def named_apart(placement: str, sets: t.Mapping[str, ApplySet], policy_hash: str) -> dict[str, ApplySet]:
     """The ApplySets by cluster, with names of snapshots under which only one thing is known, and each resource content
-    under one name. Where two records had a policy of one name, that with today's ``policy_hash`` gets one after all
-    others, and bindings of the other count as older. Names are the same where some of the sets have theirs already.
-
-    What a member says may be anything: a name that the placement could not have given counts as that of the first.
-    """
+    under one name; the same names where some of the sets have theirs already. Where two records had a policy of one
+    name, that with today's ``policy_hash`` gets one after all others. A name that the placement could not have given
+    counts as that of the first."""
     sets = {cluster: _with_own_names(placement, each) for cluster, each in sets.items()}
     resources = _apart(
         {(each.resource_snapshot, each.resource_hash) for each in sets.values()},

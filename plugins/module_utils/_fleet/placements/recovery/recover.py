@@ -76,16 +76,14 @@ def recover(
     write: bool,
     former: t.Collection[str] = (),
 ) -> Recovered:
-    """Rebuilds the records of the ``described`` placements that are lost, by name, from what the members hold; without
-    ``write`` it only says which. Those that no member holds, or that are not lost (``is_lost``), are passed over. Every
-    member must answer: from some of its clusters the others would be forgotten. FleetError with the problems of all
-    that do not, ``mixed-fleets``, ``lease-held``, ``lease-lost``, ``conflict`` (another run has written the records
-    since they were compared), ``member-held``, ``member-lost``, ``member-moved``, ``foreign-applyset``,
-    ``applyset-invalid``, ``record-damaged``, ``interrupted``, ``no-workers``, ApiError of a member, others of the
-    records; placements before that one are rebuilt then, and the next recovery goes on with it.
-
-    ``former`` are uids that the placement had in records which are given up; ``key_bytes`` seals Secrets.
-    """
+    """Rebuilds the records of the ``described`` placements that are lost (``is_lost``), by name, from what the members
+    hold; without ``write`` it only says which. ``former`` are uids that they had in records which are given up;
+    ``key_bytes`` seals Secrets. Every member must answer: from some of its clusters the others would be forgotten.
+    FleetError with the problems of all that do not, ``mixed-fleets``, ``lease-held``, ``lease-lost``, ``conflict``
+    (another run has written the records since they were compared), ``member-held``, ``member-lost``, ``member-moved``,
+    ``foreign-applyset``, ``applyset-invalid``, ``record-damaged``, ``interrupted``, ``no-workers``, ApiError of a
+    member, others of the records. Placements before that one are rebuilt then, and the next recovery goes on with
+    it."""
     records = session.records
     # Before the members are read: what is written meanwhile is noticed under the lease.
     ours = {name: known_of(records, name) for name in described}

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What ``fleet_recover`` does: members, placements as manifests describe them, with the objects that they select, and
-the key that seals Secrets put together, then their lost records rebuilt by ``recover``."""
+"""What ``fleet_recover`` does: members, placements as manifests describe them, the objects that they select, and the
+key that seals Secrets put together, then lost records rebuilt by ``recover``."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from .recover import Described, Recovered, recover
 
 
 def recover_records(session: Session, asked: PlacementRequest, former: t.Collection[str] = ()) -> Recovered:
-    """Rebuilds the records of the placements that ``asked`` describes; without ``write`` it only says which. ``former``
-    are uids that placements had in records which are given up. FleetError ``no-members``, all problems of what the
-    placements select, of the records, and as of ``members_to_write`` (without ``write`` ``recorded_members``),
-    ``resources_from_files``, ``wanted_placements``, ``selected_for``, ``rendered`` and ``recover``."""
+    """Rebuilds the records of the placements that ``asked`` describes, without ``asked.write`` only says which;
+    ``former`` as of ``recover``. FleetError ``no-members``, all problems of what the placements select, of the records,
+    and as of ``members_to_write`` or ``recorded_members``, ``resources_from_files``, ``wanted_placements``,
+    ``selected_for``, ``rendered`` and ``recover``."""
     members = members_to_write(session) if asked.write else recorded_members(session.records)
     if not members:
         raise no_members(session.records, "join the members again first")

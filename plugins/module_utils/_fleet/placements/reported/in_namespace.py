@@ -26,8 +26,8 @@ KIND = "ClusterResourcePlacementStatus"
 
 @dataclass(frozen=True, kw_only=True)
 class StatusInNamespace:
-    """The copy of one placement's status. ``namespace`` is empty where there is to be none. Its ``name`` is the
-    placement's."""
+    """The copy of one placement's status, called ``name`` as that is. ``namespace`` is empty where there is to be
+    none."""
 
     records: Records
     name: str
@@ -36,16 +36,17 @@ class StatusInNamespace:
     @classmethod
     def of(cls, records: Records, on_hub: bool, placement: ClusterResourcePlacement) -> StatusInNamespace:
         """That of a placement; without a namespace where its records are not ``on_hub``, or it does not ask for a copy.
-        A copy stays where it stands, also where somebody has made the placement select another namespace on the hub: no
-        apply goes on with that (``reporting-namespace-changed``)."""
+        A copy stays where it stands, also where the placement has come to select another namespace
+        (``reporting-namespace-changed``)."""
         namespace = placement.status_namespace or placement.reporting_namespace
         return cls(records=records, name=placement.name, namespace=namespace if on_hub else "")
 
     def expected(
         self, status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime
     ) -> PlacementStatus:
-        """The placement's status with a condition that says whether the copy is as it should be; without a namespace as
-        it is. ``previous`` and ``generation`` are as of ``with_synced``. Writes nothing. FleetError of the records."""
+        """The placement's status with a condition that says whether the copy is as it should be; as it is without a
+        namespace. ``previous`` and ``generation`` are as of ``with_synced``. Writes nothing. FleetError of the
+        records."""
         if not self.namespace:
             return status
         failed = "" if self._says(status) else "it is another one there"
@@ -54,9 +55,9 @@ class StatusInNamespace:
     def write(
         self, status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime, lease: Lease
     ) -> tuple[PlacementStatus, FleetError | None]:
-        """Writes the copy if it is not as it should be; the placement's status with a condition of that, and why the
-        copy could not be written, None if it could. Without a namespace the status as it is. Arguments are as of
-        ``expected``; ``now`` is noted in the copy, too. Only a lost lease is raised."""
+        """Writes the copy if it is not as it should be, with ``now``; the placement's status with a condition of that,
+        and why the copy could not be written, None if it could. Without a namespace the status as it is. FleetError
+        ``lease-lost`` alone."""
         if not self.namespace:
             return status, None
         failed: FleetError | None = None

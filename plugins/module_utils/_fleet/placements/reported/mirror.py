@@ -38,9 +38,9 @@ def mirror_statuses(
     hide: t.Callable[[str], t.Callable[[str], str]],
 ) -> Mirrored:
     """Copies the status of objects from the member to the hub, where that is asked for and nothing failed on the
-    member; nothing without a hub. ``from_hub`` is whether the objects were selected there; ``hide`` gives, by cluster,
-    what takes its credentials out of a text. Writes nothing where nothing differs, nor to an object that is gone from
-    the hub or was seen without a status; what fails is in ``problems``, not raised."""
+    member; nothing without a hub, where nothing differs, or to an object that is gone from the hub or was seen without
+    a status. ``from_hub``: the objects were selected there; ``hide`` gives, by cluster, what takes its credentials out
+    of a text. What fails is in ``problems``."""
     if hub is None or plan.deleting or not wants_mirror(plan.placement) or mirror_obstacle(plan.placement, from_hub):
         return Mirrored()
     written: list[ObjectId] = []

@@ -31,8 +31,8 @@ STAGED = tuple(each.run for each in RUN_KINDS)
 @dataclass(frozen=True, kw_only=True)
 class WishedApproval:
     """Which approval of the ``run`` is given: of which ``stage``, ``timing`` ``Before`` or ``After`` it, empty for any;
-    ``reason`` is kept with it. ``digest`` is that of the run as it was looked at, empty where none is to be compared;
-    without ``self_approval`` whoever made or started the run may not give it."""
+    ``digest`` is that of the run as it was looked at, empty for none; without ``self_approval`` whoever made or started
+    the run may not give it."""
 
     run: str
     stage: str = ""
@@ -43,13 +43,10 @@ class WishedApproval:
 
 
 def is_staged(records: Records, run: str, kind: str) -> bool:
-    """Whether the run is a staged one, False where none of the name is there; ``kind`` is empty where nobody said, else
-    it alone decides and nothing is read.
-
-    Runs of a kind that the account may not read are none that it could answer. FleetError ``ambiguous-run``, and
-    ``forbidden`` where it may read neither, ``bad-option`` where no run of the kind can be called so, and others of the
-    records.
-    """
+    """Whether the run is a staged one; False where none of the name is there. A ``kind`` that is not empty decides
+    alone, and nothing is read. Runs of a kind that the account may not read count as not there. FleetError
+    ``ambiguous-run``, ``forbidden`` where it may read neither kind, ``bad-option`` where no run of the kind can be
+    called so, and others of the records."""
     own = RunKey.of(run).kinds.run
     if kind and kind != own and kind in STAGED:
         hint = "a StagedUpdateRun is called namespace/name, a ClusterStagedUpdateRun has no namespace"
@@ -73,9 +70,9 @@ def is_staged(records: Records, run: str, kind: str) -> bool:
 
 
 def give_approval(session: Session, asked: WishedApproval, who: str, *, write: bool) -> GivenApproval:
-    """Gives the approval as ``who``, which a hub compares with whom it sees, and testifies that; without ``write`` it
-    only says what would be. ``useless`` says so where a newer run stands in its way. FleetError as of ``read_run``,
-    ``run_ground``, ``vouched_since`` and ``approve``; ``forbidden`` by the hub for another name."""
+    """Gives the approval as ``who``, with evidence; without ``write`` it only says what would be. ``useless`` says so
+    where a newer run stands in its way. FleetError as of ``read_run``, ``run_ground``, ``vouched_since`` and
+    ``approve``; ``forbidden`` by a hub that sees somebody else than ``who``."""
     run = read_run(session.records, asked.run)
     ground = run_ground(session.records, run, StagedManifests())
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))

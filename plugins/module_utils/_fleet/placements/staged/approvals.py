@@ -49,9 +49,9 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class PlacedRequest:
-    """An approval of a run and where it stands: before or after which stage (``timing`` ``Before`` or ``After``),
-    whether it was asked for (``reached``), and whether the run has taken it (``accepted``); ``name`` is that of its
-    request among all of that kind."""
+    """An approval of a run and where it stands: ``Before`` or ``After`` (``timing``) which stage, whether it was asked
+    for (``reached``), and whether the run has taken it (``accepted``); ``name`` is that of its request, with the
+    namespace."""
 
     name: str
     stage: str
@@ -68,7 +68,7 @@ class PlacedRequest:
 @dataclass(frozen=True, kw_only=True)
 class UncountedRequest:
     """A request that counts for nothing, and ``why``; ``name`` is that of its record, ``digest`` the run's, ``stage``
-    empty where it cannot be read. ``approved``: somebody had approved it, and no run has taken that, or it cannot be
+    empty where it cannot be read. ``approved``: somebody had approved it and no run has taken that, or it cannot be
     read; ``by`` is who signed, empty for nobody."""
 
     name: str
@@ -87,11 +87,10 @@ class UncountedRequest:
 @dataclass(frozen=True, kw_only=True)
 class GivenApproval:
     """What became of an approval. ``state`` is ``Completed``, as that of a gate; ``digest`` is the run's; ``by`` is who
-    gave it, empty where that is not known; ``changed``: this call gave it, or would with ``write``. ``verified`` is
-    whether then the hub vouches for the name, ``own`` whether then the approver made or started the run; both are False
-    where it was given before. ``uncounted`` is why it does not count by the terms that the run keeps, empty if it does,
-    as far as these tell; ``useless`` that a newer run has superseded this one, so that it fails all the same, empty if
-    not."""
+    gave it, empty where that is not known; ``changed``: this call gave it, or would with ``write``. ``verified``: the
+    hub vouches for the name; ``own``: the approver made or started the run; both are False where it was given before.
+    ``uncounted`` is why it does not count by the terms that the run keeps, as far as these tell, ``useless`` that a
+    newer run has superseded this one; both are empty if not."""
 
     request: PlacedRequest
     state: str
@@ -112,15 +111,15 @@ def requests_of(run: ClusterStagedUpdateRun) -> t.Iterator[PlacedRequest]:
 
 
 def open_requests(run: ClusterStagedUpdateRun) -> list[PlacedRequest]:
-    """The approvals that the run waits for: reached, and not accepted yet, also one that was given and that the run has
-    not taken yet; none of a run that is over."""
+    """The approvals that the run waits for: reached, and not accepted yet, be they given or not; none of a run that is
+    over."""
     return [] if is_over(run) else [each for each in requests_of(run) if each.reached and not each.accepted]
 
 
 def approver_in(key: RunKey, document: Record) -> str:
-    """Who has approved the request in this record, by what was signed in its condition Approved, be that still True or
-    not; empty without one, if it is not signed for the digest that the request bears, or if it cannot be read. ``key``
-    is that of the request, or of its run."""
+    """Who has approved the request in this record, by the signature in its condition Approved, whatever its status;
+    empty if there is none for the digest that the request bears, or it cannot be read. ``key`` is that of the request,
+    or of its run."""
     try:
         request = recorded_request(key, document)
     except FleetError:
@@ -144,7 +143,7 @@ def approvers_of(records: Records, run: ClusterStagedUpdateRun) -> dict[str, str
 def request_approval(
     records: Records, run: ClusterStagedUpdateRun, digest: str, act: RequestApproval, lease: Lease
 ) -> None:
-    """Makes the object that people approve. One that is there by that name stays: whose it is will be seen. FleetError
+    """Makes the object that people approve, unless one of that name is there: whose that is will be seen. FleetError
     ``lease-lost`` and others of the records."""
     document, key = encode(approval_request(run, act)), run.key
     marks = {RUN_UID: run.metadata.uid, RUN_DIGEST: digest}
@@ -154,9 +153,8 @@ def request_approval(
 
 
 def accept_approval(records: Records, key: RunKey, name: str, now: datetime, lease: Lease) -> None:
-    """Says on the request that the run has taken the approval; not where somebody writes it at this moment, nor where
-    it is gone; in neither case is it an error. FleetError ``record-damaged``, ``lease-lost``, and others of the
-    records."""
+    """Says on the request that the run has taken the approval, unless somebody writes it at this moment, or it is gone.
+    FleetError ``record-damaged``, ``lease-lost``, and others of the records."""
     document = records.get(key.kinds.approval, key.record(name))
     if document is not None:
         told = accepted(recorded_request(key, document), now)
@@ -168,8 +166,8 @@ Judge = t.Callable[[ClusterApprovalRequest], str]
 
 
 def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: Terms) -> Judge:
-    """A judge by these terms and those that the run keeps, for its ``digest``, which asks the hub for what it vouches
-    for only where that is wanted and there is an approval: ApiError then, if it does not answer."""
+    """A judge by these terms and those that the run keeps, for its ``digest``. It asks the hub only where what that
+    vouches for is wanted and there is an approval: ApiError if it does not answer."""
 
     def judge(request: ClusterApprovalRequest) -> str:
         """As of ``Judge``."""
@@ -184,7 +182,7 @@ def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: 
 
 def told_approval(session: Session, run: ClusterStagedUpdateRun, digest: str, request: ClusterApprovalRequest) -> str:
     """Who gave the approval that the run takes, such as ``before prod: approved by anna``; with its stage alone where
-    the run does not have the ``request``. ApiError as of ``vouched_since``."""
+    the ``request`` is none of the run's. ApiError as of ``vouched_since``."""
     court = StagedCourt(run=run, digest=digest, since=vouched_since(session.hub, OF_STAGED_RUNS))
     name = run.key.record(request.name)
     where = next((each.position for each in requests_of(run) if each.name == name), request.spec.target_stage)
@@ -198,11 +196,10 @@ def seen_requests(
     judge: Judge,
     tell: t.Callable[[UncountedRequest], None] | None = None,
 ) -> tuple[ClusterApprovalRequest, ...]:
-    """The requests that count, by name. One that was made for another run of this name, or for other work, counts for
-    nothing and is deleted, so that it is asked for anew; so is one that cannot be read, and one whose approval does not
-    count; what the run has taken is not judged again. ``tell`` is told of each before it is deleted, as it was judged:
-    one that somebody writes meanwhile is left to the next look. Without ``tell`` none is deleted. FleetError of the
-    records, and what ``judge`` raises."""
+    """The requests that count, by name. Others are deleted, so that approvals are asked for anew: made for another run
+    of this name, or for other work, not readable, or with an approval that does not count by ``judge``, which is not
+    asked of what the run has taken. ``tell`` is told of each before it is deleted; without it none is. One that
+    somebody writes meanwhile is left to the next look. FleetError of the records, and what ``judge`` raises."""
     key = run.key
     kind = key.kinds.approval
     documents = {record_name(each): each for each in records.list(kind, key.labels, key.namespace)}
@@ -279,9 +276,9 @@ def approve(
     as it is; once the run has taken it, ``by`` is empty, and neither who asks nor the run's end refuses it. An empty
     ``stage`` or ``timing`` matches all. ``given`` is the digest that was looked at, empty for none.
 
-    FleetError: ``digest-mismatch``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``self-approval``,
-    ``conflict``, ``gate-unproven`` for a request that is not of this run, ``record-damaged`` for one that cannot be
-    read; and others of the records.
+    FleetError ``digest-mismatch``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``self-approval``,
+    ``conflict``, ``gate-unproven`` for a request that is not of this run, ``record-damaged``, and others of the
+    records.
     """
     key = run.key
     hint = "look at the run again: what it does is not what was approved"

@@ -35,13 +35,13 @@ def staged_run(
     session: Session, name: str, given: StagedManifests, state: str, wish: StagedOptions, *, write: bool
 ) -> StagedReport:
     """The run in this ``state``: PRESENT lays its stages out, STARTED and STOPPED only say so in its record, CONDUCTED
-    carries it on, and starts it if it never was: one that is stopped stays so. Strategies that were given are recorded
-    before it, terms of approvals that are wished after it; what was recorded stays where something fails later. A new
-    one that could not begin, and one of another digest, but for one that is there and to stop, is refused before it is
-    recorded; one that has ended stands as it is. That it cannot be known how one goes on that is told to run or stop is
-    only noted. Without ``write`` nothing is recorded, and the report is of the run as it would be. FleetError as of
-    ``wanted_run``, ``refuse_stop``, ``refuse_unfit``, ``record_run``, ``keep_terms``, ``rehearse``, ``lay_out``,
-    ``carry_on``, ``members_to_write``, ``record_specs`` and ``user``."""
+    carries it on, and starts it if it never was: one that is stopped stays so. Given strategies are recorded before it,
+    terms of approvals after it; what was recorded stays where something fails later. A new run that could not begin,
+    and one of another digest, unless it is there and to stop, is refused before it is recorded; one that has ended
+    stands as it is. Without ``write`` nothing is recorded, and the report is of the run as it would be. FleetError as
+    of ``wanted_run``, ``refuse_stop``, ``refuse_unfit``, ``record_run``, ``keep_terms``, ``rehearse``, ``lay_out``,
+    ``carry_on``, ``members_to_write``, ``record_specs`` and ``user``; of ``rehearse`` a mere note where a run that is
+    there is told to run, without a digest, or to stop."""
     wanted = wanted_run(session.records, name, given)
     if state == STOPPED:
         refuse_stop(wanted.run)

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a state of a staged update run takes: rehearsed, refused before it is recorded, its stages laid out, carried on
-under the placement's lease; answers to its approval requests (every 5 s) and labels of members (15 s) read anew, the
-placement's status at the end."""
+"""A staged update run carried on under the placement's lease, or rehearsed; refused before it is recorded, its stages
+laid out; answers to its approval requests (every 5 s) and labels of members (15 s) read anew, the placement's status at
+the end."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ from .words import StagedTelling, run_lines
 def rehearse(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, *, counts: bool = False
 ) -> StagedReport:
-    """The run as it would begin or go on. Nothing is written, no member is asked. What it would do is a change only
-    where that ``counts``. Brakes that would stop it are its ``problems``. ``given`` and ``wish``: as of ``laid_out``.
-    FleetError ``digest-mismatch``, and as of ``recorded_members`` and ``laid_out``."""
+    """The run as it would begin or go on; nothing is written, no member is asked. What it would do is a change only
+    where that ``counts``. Brakes that would stop it are its ``problems``. FleetError ``digest-mismatch``, and as of
+    ``recorded_members`` and ``laid_out``."""
     laid = laid_out(session, run, given, wish, recorded_members(session.records), sends=False)
     if laid.plan is not None and not is_over(laid.run):
         check_digest(laid, wish.approved)
@@ -90,8 +90,7 @@ def refuse_unfit(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, members: Members
 ) -> None:
     """Refuses a new run that could not begin before it is recorded: FleetError with the reason it would end with,
-    brakes, ``digest-mismatch``, and as of ``laid_out``. One that only cannot begin yet passes, whatever digest was
-    approved. Nothing is written, no member is asked."""
+    brakes, ``digest-mismatch``, and as of ``laid_out``. One that only cannot begin yet passes."""
     laid = laid_out(session, run, given, wish, members, sends=True)
     failure = laid.decision.state.failure
     if failure is not None:
@@ -111,12 +110,11 @@ _NOT_APPLIED = (
 def carry_on(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, members: Members
 ) -> StagedReport:
-    """Carries a recorded run on until it ends, waits for longer than allowed, is out of time or told to end; one that
-    cannot begin is recorded as failed, and decided on anew where somebody else writes it meanwhile; one that only
-    cannot begin yet comes back at once, as it was. What any of them owes to approvals is done. FleetError
+    """Carries a recorded run on until it ends, waits for longer than allowed, is out of time or told to end. One that
+    cannot begin is recorded as failed; one that only cannot begin yet comes back at once, as it was. FleetError
     ``lease-held`` where another run, or an apply, works on the placement; ``lease-lost``; ``run-deleted``; brakes;
-    ``digest-mismatch``; ``interrupted`` where the first look at clusters was broken off, with nothing more begun;
-    ``no-workers``; of the records; and as of ``laid_out``. What clusters were given by then stays."""
+    ``digest-mismatch``; ``interrupted`` where the first look at clusters was broken off; ``no-workers``; of the
+    records; and as of ``laid_out``. What clusters were given by then stays."""
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
         journal = _held(session, run, keeper)
         while True:
@@ -138,10 +136,9 @@ def carry_on(
 
 
 def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions) -> StagedReport:
-    """Records the stages of a run that has none yet, and who is in each, or that it cannot begin (of one that only
-    cannot begin yet: nothing), anew where somebody else writes it meanwhile; one that has some is only rehearsed. The
-    digest is asked of a run that can begin. No member is asked. FleetError ``lease-held``, ``lease-lost``,
-    ``run-deleted``, and as of ``rehearse``."""
+    """Records the stages of a run that has none yet, and who is in each, or that it cannot begin (nothing of one that
+    only cannot begin yet); one that has some is only rehearsed. The digest is asked of a run that can begin. No member
+    is asked. FleetError ``lease-held``, ``lease-lost``, ``run-deleted``, and as of ``rehearse``."""
     if is_laid_out(run):
         return rehearse(session, run, given, wish)
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:

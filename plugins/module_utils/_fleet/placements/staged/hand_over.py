@@ -44,15 +44,15 @@ class HandOver:
 
 def awaiting_staged_run(plan: PlacementPlan) -> dict[str, NotBegun]:
     """The clusters of the plan's bindings that wait for a staged run, by name, as of ``clusters_awaiting_run``; none
-    where the placement is not changed by staged runs."""
+    where no staged runs change the placement."""
     if not plan.is_by_staged_runs:
         return {}
     return clusters_awaiting_run(plan, (RolloutBinding(binding=each) for each in plan.bindings))
 
 
 def clusters_awaiting_run(plan: PlacementPlan, bindings: t.Iterable[RolloutBinding]) -> dict[str, NotBegun]:
-    """Clusters whose binding, of those given, holds something else than it shall, or nothing, by name; also where it
-    was only begun to be written, or is to be applied by another apply strategy."""
+    """Clusters whose binding, of those given, does not hold what it shall, by name; also where that was only begun to
+    be written, or is to be applied by another apply strategy."""
     return {
         each.cluster: NotBegun(each.binding.held_snapshot, WAITS)
         for each in bindings
@@ -69,7 +69,7 @@ def _was_given(plan: PlacementPlan, each: RolloutBinding) -> bool:
 
 def clusters_to_look_at(plan: PlacementPlan) -> frozenset[str] | None:
     """The clusters that tell how the placement is: where staged runs change it those that hold what they shall, else
-    None, for all of them."""
+    None for all."""
     return (
         frozenset(each.cluster for each in plan.clusters) - awaiting_staged_run(plan).keys()
         if plan.is_by_staged_runs
@@ -78,12 +78,11 @@ def clusters_to_look_at(plan: PlacementPlan) -> frozenset[str] | None:
 
 
 def repair_drifted(plan: PlacementPlan, looked: Outcomes, reach: Reach) -> Outcomes:
-    """The outcomes of a look, with those of clusters where what a run gave them is applied once more, as it was changed
-    or is missing there. KubeFleet's member agents do so whatever the strategy. The very ``looked`` if there are none,
-    as where no staged runs change the placement.
+    """The outcomes of a look; where what a run gave a cluster was changed or is missing there, it is applied once more,
+    as KubeFleet's member agents do whatever the strategy. The very ``looked`` where there is no such cluster.
 
     The look may be older than the ``plan``: a cluster that a run has given something else since is left alone. What
-    ``reach`` raises is raised. Members are written.
+    ``reach`` raises is raised.
     """
     still = clusters_to_look_at(plan) or frozenset()
     drifted = {name for name, each in looked.items() if each.changes and name in still}
@@ -100,12 +99,9 @@ def hand_over(
     told: t.Callable[[], str],
 ) -> HandOver:
     """Repairs what runs have given; records which clusters are picked and which are to lose the placement, as the next
-    run finds them, and the status. ``told`` says why this apply is to end, empty if it is not; it is asked only where
-    something was repaired, and then at the end.
-
-    FleetError ``lease-lost`` and those of the records, if no member was written (else they are among the problems, with
-    no status); and what ``reach`` raises.
-    """
+    run finds them, and the status. ``told`` says why this apply is to end; it is asked at the end, where something was
+    repaired. FleetError ``lease-lost`` and those of the records, if no member was written (else they are among the
+    problems); and what ``reach`` raises."""
     plan = writer.plan
     outcomes = repair_drifted(plan, looked, reach)
     wrote = any(each.wrote or each.doubtful for each in outcomes.values())

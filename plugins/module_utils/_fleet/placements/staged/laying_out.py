@@ -38,8 +38,7 @@ Members = t.Mapping[str, Member]
 class Laid:
     """A run decided on once: what it is decided on, and what it gives to clusters (``plan``, None where it could not
     begin, and where it has ended, or is to stop, and cannot be planned: why one that stops cannot is in
-    ``plan_errors``). ``digest`` is that of the run as it was decided on, ``beside`` warns of others that are open when
-    it begins, empty without a plan."""
+    ``plan_errors``). ``digest`` is that of the run, ``beside`` warns of others that are open when it begins."""
 
     ground: RunGround
     decision: StagedDecision
@@ -55,8 +54,8 @@ class Laid:
 
 
 def is_laid_out(run: ClusterStagedUpdateRun) -> bool:
-    """Whether its stages are recorded, or that it could not begin: whether it has the condition ``Initialized``,
-    whatever the status of that."""
+    """Whether its stages are recorded, or that it could not begin (the condition ``Initialized``, whatever its
+    status)."""
     return find_condition(run.status.conditions, "Initialized") is not None
 
 
@@ -71,10 +70,9 @@ def laid_out(
 ) -> Laid:
     """The run decided on as it stands, twice: which snapshot it takes is known once it has begun, which overrides act
     only with the content; once, and without a plan, where it cannot begin, and where one that has ended, or is to stop,
-    cannot be planned, or brakes keep it from going on: what it has in flight is judged by the records alone then.
-    ``given`` counts before what is recorded; with ``sends`` the content of Secrets must be had, as it goes to clusters.
-    Nothing is written. FleetError as of ``run_ground``, ``seen_requests``, ``hubs_among``, and of any other run of
-    ``planned`` and ``refuse_other_overrides``."""
+    cannot be planned or is kept by brakes. ``given`` counts before what is recorded; with ``sends`` the content of
+    Secrets must be had. Nothing is written. FleetError as of ``run_ground``, ``seen_requests``, ``hubs_among``, and of
+    any other run of ``planned`` and ``refuse_other_overrides``."""
     ground, now = run_ground(session.records, run, given), session.clock()
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
     judge = judge_of(session, run, digest, wish.terms)
@@ -109,8 +107,7 @@ def laid_out(
 
 
 def check_plan(laid: Laid, wish: StagedOptions) -> None:
-    """FleetError ``digest-mismatch``, or all brakes that stop the plan; nothing of a run that is over or has no
-    plan."""
+    """FleetError ``digest-mismatch``, or all brakes that stop the plan; nothing of a run that is over or has none."""
     if laid.plan is None or is_over(laid.run):
         return
     check_digest(laid, wish.approved)
@@ -137,8 +134,8 @@ def notes_of(laid: Laid, given: StagedManifests) -> tuple[Problem, ...]:
 
 
 def report_not_carried_on(laid: Laid, given: StagedManifests, changed: bool) -> StagedReport:
-    """The report of a run, over or not, that is not carried on, or stops by its records alone; ``changed``: whether its
-    record is another one by now."""
+    """The report of a run that is not carried on, or stops by its records alone; ``changed``: its record is another by
+    now."""
     return StagedReport(
         run=laid.run,
         digest=laid.digest,

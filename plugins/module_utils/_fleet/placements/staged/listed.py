@@ -31,8 +31,8 @@ def staged_standings(
     records: Records, placements: t.Iterable[Record], bindings: t.Iterable[Record] = ()
 ) -> tuple[RunStanding, ...]:
     """The runs of placements with the strategy ``External``, by placement and name; the message of one that has
-    succeeded begins with who no longer holds what it gave, by these ``bindings``. Nothing is read where there is no
-    such placement; a run that cannot be read is ``Damaged``, with why. FleetError where runs cannot be listed."""
+    succeeded begins with who no longer holds what it gave, by these ``bindings``. One that cannot be read is
+    ``Damaged``, with why. FleetError where runs cannot be listed."""
     waiting = {str(PlacementKey.of_record(each)) for each in placements if _type_of(each) == EXTERNAL}
     documents = [each for kinds in RUN_KINDS if waiting for each in records.list(kinds.run)]
     runs: dict[str, list[ClusterStagedUpdateRun]] = {}
@@ -69,10 +69,9 @@ def _held(bindings: t.Iterable[Record]) -> dict[str, list[RolloutBinding]]:
 def runs_upset(
     records: Records, plans: t.Iterable[PlacementPlan], recorded: t.Mapping[str, RecordedPlacement]
 ) -> tuple[Problem, ...]:
-    """A warning, by placement and name, for each run that has begun and not ended, and that fails when it goes on,
-    since by these plans its placement gets other clusters or another policy, or finds fewer clusters than that asks for
-    (KubeFleet's staged runs refuse all three). Damaged runs are passed over. ``recorded`` has each placement of
-    ``plans``. FleetError where runs cannot be listed."""
+    """A warning ``run-upset``, by placement and name, for each run that has begun and not ended, and that fails when it
+    goes on, since by these plans its placement gets other clusters or another policy, or finds fewer clusters than that
+    asks for (KubeFleet's staged runs refuse all three). FleetError where runs cannot be listed."""
     moved = {each.name: each for each in plans if each.is_by_staged_runs and _moves(each, recorded[each.name])}
     found = [
         standing_of(run)

@@ -35,8 +35,8 @@ from .approvals import open_requests
 
 @dataclass(frozen=True, kw_only=True)
 class StagedOptions:
-    """How a run is carried on. ``approved`` is the digest of the run that was looked at, empty where none is asked for;
-    ``terms`` is what approvals of its stages have to be; ``timeout`` is seconds to connect."""
+    """``approved`` is the digest of the run that was looked at, empty for none; ``terms`` is what approvals of its
+    stages have to be; ``timeout`` is seconds to connect."""
 
     ways: ApplyOptions = ApplyOptions()
     limits: BrakeLimits = BrakeLimits()
@@ -48,11 +48,10 @@ class StagedOptions:
 @dataclass(frozen=True, kw_only=True)
 class StagedReport:
     """A run as it stands, or would. ``plan`` is None for one that could not be laid out, ``digest`` empty until it is.
-    ``why`` and ``resume_at`` are as of ``conductor.loop.Ending``, ``why`` empty where nothing was carried on. ``lines``
-    say who waits for what. ``changed``: whether its record or a cluster is another by this, or would be; ``problems``
-    are what failed on clusters, or brakes that would stop it, ``notes`` what stops nothing. ``before`` is the index of
-    the snapshot that its clusters held before, as of ``index_before``; ``newer`` is the run after this one, as of
-    ``newer_run``."""
+    ``why`` is as of ``conductor.loop.Ending``, empty where nothing was carried on; ``resume_at`` is when it goes on, if
+    known. ``lines`` say who waits for what. ``changed``: its record or a cluster is another by this, or would be;
+    ``problems`` are what failed on clusters, or brakes that would stop it, ``notes`` what stops nothing. ``before`` is
+    as of ``index_before``, ``newer`` as of ``newer_run``."""
 
     run: ClusterStagedUpdateRun
     digest: str
@@ -80,8 +79,7 @@ class StagedReport:
 
     @property
     def is_late(self) -> bool:
-        """Whether something is missing on a cluster (``lacks``) or the run is stuck, so that it may never come right by
-        itself."""
+        """Whether something is missing on a cluster (``lacks``) or the run is stuck."""
         return bool(self.lacks) or self.state == STUCK
 
     @property
@@ -90,8 +88,8 @@ class StagedReport:
         return write_time(self.resume_at) if self.resume_at else ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The report as results have it: ``name``, ``state``, ``digest``, ``waits`` (the lines), ``approvals`` that are
-        open, ``status`` as in a manifest, ``members`` (outcomes by name), ``problems`` and ``notes``."""
+        """The report as results have it: ``waits`` are the lines, ``approvals`` those that are open, ``status`` as in a
+        manifest, ``members`` outcomes by name."""
         return {
             "name": str(self.run.key),
             "state": self.state,
@@ -108,11 +106,10 @@ class StagedReport:
 
     @property
     def verdict(self) -> tuple[str, str, str]:
-        """What it came to in the words of every verb's result: outcome (``done``, ``partial``, ``failed``,
-        ``waiting``), code and message; both are empty for one that is done. Codes are ``run-failed``, that of the first
-        problem, or of one that waits ``stopped``, ``time-limit``, ``interrupted``, ``stuck``, ``awaiting-approval``,
-        ``waiting``; the first that fits counts: done whatever the problems, then failed, problems, and those of a wait.
-        """
+        """Outcome (``done``, ``partial``, ``failed``, ``waiting``), code and message, both empty for one that is done.
+        Codes are ``run-failed``, that of the first problem, or of one that waits ``stopped``, ``time-limit``,
+        ``interrupted``, ``stuck``, ``awaiting-approval``, ``waiting``. The first that fits counts: done whatever the
+        problems, failed, problems, a wait."""
         if self.state == SUCCEEDED:
             return "done", "", ""
         if self.state == FAILED:

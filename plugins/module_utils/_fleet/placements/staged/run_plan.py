@@ -52,14 +52,10 @@ def planned(
     sends: bool,
 ) -> PlacementPlan:
     """The plan of a run that has been laid out. What Secrets hold is needed only where it ``sends`` something; else
-    objects come as they are recorded if it cannot be had. ``hubs`` are members that are the hub itself, on which its
-    content may have been selected.
-
-    FleetError where the content is not known any more (``snapshot-gone``, ``snapshot-not-whole``; if it ``sends``,
-    those of ``content_of`` and ``read_manifests``), where it holds what a member is reached with by now
-    (``fleet-credentials``), where an override cannot be carried out, of the records, and as of ``kept_snapshots``,
-    ``with_overrides_on_hub`` and ``overrides_concerning``.
-    """
+    objects come as they are recorded if it cannot be had. ``hubs`` are members that are the hub itself. FleetError
+    ``snapshot-gone``, ``snapshot-not-whole``, ``fleet-credentials`` where the content has what a member is reached with
+    by now, where an override cannot be carried out, of the records, and as of ``kept_snapshots``,
+    ``with_overrides_on_hub``, ``overrides_concerning``, and if it ``sends`` ``content_of`` and ``read_manifests``."""
     placement, policy = ground.placement, ground.policy
     if placement is None or policy is None:
         raise AssertionError("a run that is laid out has its placement and policy")
@@ -138,8 +134,7 @@ def _secret(hub: KubeClient, one: ObjectId) -> Manifest:
 
 def refuse_other_overrides(run: ClusterStagedUpdateRun, plan: PlacementPlan) -> None:
     """FleetError ``overrides-changed`` if those of clusters that have neither succeeded nor failed are not what the run
-    began with: overrides are kept by name and hash alone, and a cluster whose turn comes later is to get what the run
-    began with."""
+    began with. That is kept by name and hash alone, and a cluster whose turn comes later is to get it."""
     changed = [
         each.cluster_name
         for stage in run.status.stages_status

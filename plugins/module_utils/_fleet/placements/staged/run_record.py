@@ -33,8 +33,8 @@ _ATTEMPTS = 10
 
 
 class StagedBook:
-    """How a run stands in the records while it is conducted. The lease is the placement's; its epoch stands there.
-    ``uid`` is that of the run that is meant; empty: whichever has the name."""
+    """How a run stands in the records while it is conducted. The lease is the placement's; no record of the run has its
+    epoch. ``uid`` is that of the run that is meant; empty: whichever has the name."""
 
     def __init__(self, name: str, epoch: int, uid: str = "") -> None:
         self._key, self._epoch, self.uid = RunKey.of(name), epoch, uid
@@ -45,18 +45,18 @@ class StagedBook:
         return StagedState(run=recorded_run(self._key, document))
 
     def written(self, document: Record, state: StagedState, epoch: int) -> Record:
-        """The document with the status of this run; the epoch is in no record, see the class."""
+        """The document with the status of this run."""
         return {**document, "status": encode(state.run.status)}
 
     def remember(self) -> None:
         """Does nothing: this book remembers nothing."""
 
     def epoch(self) -> int:
-        """That of the lease: every write is made under it."""
+        """That of the lease, under which every write is made."""
         return self._epoch
 
     def gone(self) -> FleetError:
-        """``run-deleted``, to be raised."""
+        """The FleetError ``run-deleted``, not raised."""
         message = "the run was deleted while it was carried out; what was given to clusters stays there"
         return FleetError("run-deleted", message, self._key.title)
 
@@ -75,8 +75,8 @@ class HeldJournal(Journal[StagedState]):
 
 @dataclass(frozen=True, kw_only=True)
 class Commanded:
-    """A run as it is wanted: ``changed`` says that it is to be written, as its spec is another or it is new; ``before``
-    is the recorded one that it was made from, None for one that is not recorded yet."""
+    """A run as it is wanted. ``changed``: its spec is another or it is new, so that it is to be written; ``before`` is
+    the recorded one that it was made from, None for a new one."""
 
     run: ClusterStagedUpdateRun
     changed: bool
@@ -89,8 +89,8 @@ class Commanded:
 
 
 def run_document(records: Records, name: str) -> Record:
-    """The record as it is; FleetError ``no-such-run`` with the names of those that are there, and that the account may
-    list. Others of the records."""
+    """The record of the run. FleetError ``no-such-run`` with the names of those that the account may list, and others
+    of the records."""
     document = records.get(RunKey.of(name).kinds.run, name)
     if document is None:
         there = ", ".join(_names_of_runs(records)) or "none"
@@ -118,12 +118,10 @@ def _names_of_runs(records: Records) -> list[str]:
 
 
 def wanted_run(records: Records, name: str, given: StagedManifests, state: str = "") -> Commanded:
-    """The run as it is to be recorded, with the ``state`` that is asked for, empty for none. Nothing is written.
-
-    What a file says of the state counts unless it says Initialize, which is what it says by saying nothing. A run that
-    has ended stands as it is. FleetError ``no-such-run``, ``record-damaged``, what an update may not change, and others
-    of the records.
-    """
+    """The run as it is to be recorded, with the ``state`` that is asked for, empty for none. What a file says of the
+    state counts unless it says Initialize, as a file does that says nothing. A run that has ended keeps its state.
+    Nothing is written. FleetError ``no-such-run``, ``record-damaged``, what an update may not change, and others of the
+    records."""
     key = RunKey.of(name)
     defined, stored = given.runs.get(name), records.get(key.kinds.run, name)
     if stored is None and defined is not None:
@@ -144,13 +142,13 @@ def wanted_run(records: Records, name: str, given: StagedManifests, state: str =
 
 
 def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUpdateRun:
-    """Writes the run as it is wanted, if it is ``changed``, and others have not told it the same. It takes no lease: a
-    conductor, if there is one, meets the change and goes on.
+    """Writes the run as it is wanted, if it is ``changed``, and others have not told it the same, without a lease: a
+    conductor, if there is one, meets the change and goes on. ``who`` is recorded as its maker if it is new, and as who
+    started it if it is told to run for the first time; empty for nobody.
 
-    ``who`` is recorded as its maker if it is new, and as who started it if it is told to run for the first time; empty
-    for nobody. FleetError ``conflict`` if others have told it something else since it was read, or made another of its
-    name, or write it at every attempt, ``already-exists`` if they made one of the name of a new one, ``no-such-run`` if
-    they deleted it, ``record-damaged``, and others of the records.
+    FleetError ``conflict`` if others have told it something else, made another of its name, or write it at every
+    attempt, ``already-exists`` if they made one of the name of a new one, ``no-such-run`` if they deleted it,
+    ``record-damaged``, and others of the records.
     """
     run, key, before = wanted.run, wanted.run.key, wanted.before
     if not wanted.changed:
@@ -203,9 +201,8 @@ def keep_terms(session: Session, run: ClusterStagedUpdateRun, given: Terms) -> C
 
 def delete_run(records: Records, name: str, *, force: bool, write: bool) -> bool:
     """Deletes the run with its approval requests, if it is to ``write``; whether there is one. Clusters in flight stay
-    as they are, which ``force`` has to say is meant; so has it of a run that cannot be read (``record-damaged``), or
-    that is written meanwhile (``conflict``). FleetError ``run-in-flight``, and of the records; requests that were
-    deleted before are gone then."""
+    as they are. Without ``force`` FleetError ``run-in-flight`` where there are any, ``record-damaged`` where the run
+    cannot be read, ``conflict`` where it is written meanwhile; and of the records. Deleted requests stay deleted."""
     key = RunKey.of(name)
     document = records.get(key.kinds.run, name)
     if document is None:
@@ -239,7 +236,7 @@ def _with_state(run: ClusterStagedUpdateRun, state: str) -> ClusterStagedUpdateR
 
 def refuse_stop(run: ClusterStagedUpdateRun) -> None:
     """FleetError ``run-not-started`` for a run whose state is Initialize: it was never told to run, and cannot be told
-    to stop. Any other passes, one that has ended, or is Stop from the beginning, too."""
+    to stop."""
     if run.spec.state == INITIALIZE:
         raise FleetError.of(
             [Problem("run-not-started", "it was never started", run.key.title, "state absent takes it away")]

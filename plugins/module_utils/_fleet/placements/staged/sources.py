@@ -21,7 +21,7 @@ from ..sources import no_manifests_findings
 
 @dataclass(frozen=True, kw_only=True)
 class StagedManifests:
-    """What was given, by name, that in a namespace by ``namespace/name``. ``overrides`` are those of the same files,
+    """What was given, by name (``namespace/name`` in a namespace). ``overrides`` are those of the same files,
     ``resources`` the paths in which the content of Secrets is looked for, ``findings`` repairs, warnings and
     ``no-manifests``."""
 
@@ -39,8 +39,8 @@ def staged_manifests(
     strict: bool = False,
 ) -> StagedManifests:
     """Every run and strategy in the files and among the definitions, and the overrides, which may be among the
-    ``resources`` too. FleetError with the problems of reading; all at once ``not-a-staged-run`` for a definition of
-    another kind, ``duplicate-object`` and broken rules; then those of ``overrides_in``."""
+    ``resources`` too. FleetError with the problems of reading, ``not-a-staged-run`` for a definition of another kind,
+    ``duplicate-object`` and broken rules; then those of ``overrides_in``."""
     manifests = read_manifests(src) if src else ()
     beside = read_manifests(resources) if resources else ()
     given = given_objects(DEFINED_KINDS, manifests, definitions, strict, "not-a-staged-run")

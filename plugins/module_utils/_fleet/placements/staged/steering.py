@@ -56,14 +56,14 @@ WRITE, REMOVE, LOOK = "write", "remove", "look"
 
 class Approvals(t.Protocol):
     """The approval requests of the run, as the records have them. Each call is made once it is decided, and again if
-    that turn failed before it was seen: called twice it does no harm. FleetErrors are borne as those of a turn."""
+    that turn failed: called twice it does no harm. FleetErrors are borne as those of a turn."""
 
     def request(self, run: ClusterStagedUpdateRun, act: RequestApproval) -> None:
         """Makes the request that ``act`` names, for people to approve. FleetError of the records."""
 
     def accept(self, name: str, now: datetime) -> None:
         """Says on the request of that name that the run has taken its approval; nothing if it is gone. FleetError of
-        the records, or the hub."""
+        the records or the hub."""
 
     def delete(self, name: str) -> None:
         """Deletes the request of that name; absent is fine. FleetError of the records."""
@@ -81,11 +81,11 @@ class _Answer:
 
 
 class StagedSteering:
-    """Steers one run for the conductor. Clusters that begin together are written at once, in ``wait``.
+    """Steers one run for the conductor. Clusters that begin together are written together, in ``wait``.
 
     ``bindings`` are those of the placement, which nobody else writes while its lease is held. ``looked`` is what was
-    seen of the clusters that are to hold the content already, and what ``outcomes`` begin with, the last of each
-    cluster; ``told`` says why this run is to end.
+    seen of the clusters that are to hold the content already, with which ``outcomes`` begin; ``told`` says why this run
+    is to end.
     """
 
     def __init__(
@@ -120,8 +120,7 @@ class StagedSteering:
 
     def take_up(self, state: StagedState, now: datetime) -> None:
         """Brings what was seen of clusters into their bindings. One of which it is not known that everything is there
-        is begun anew when its turn comes, or has come: what is there already is not written again. Bindings that are
-        being removed are queued once the run deletes."""
+        begins anew when its turn comes. Bindings that are being removed are queued once the run deletes."""
         done = {
             each.cluster_name
             for stage in state.run.status.stages_status
@@ -145,12 +144,12 @@ class StagedSteering:
         self._queue = {each.cluster: REMOVE for each in self.bindings.state.bindings if each.deleting} if begun else {}
 
     def see(self, state: StagedState, now: datetime) -> ObservedState:
-        """What is true now, with the bindings as they are here. What ``see`` of its making raises is raised."""
+        """What is true now, with the bindings as they are here. FleetError as of ``See``."""
         return self._see(state, self.bindings.state.bindings, now)
 
     def decide(self, state: StagedState, seen: ObservedState, now: datetime) -> Decision[StagedState, Action]:
         """As the run's decider; keeps who waits for what. Where clusters are waited for, a later ``wake_at`` is left
-        out: the next look at them is what may change something."""
+        out: the next look at them may change something."""
         self._now = now
         decision = machine.decide(state, seen, now)
         self._run, self._waits = decision.state.run, decision.waits
@@ -161,9 +160,8 @@ class StagedSteering:
         return replace(decision, wake_at=None) if later and self._look_at is not None else decision
 
     def acts_in_flight(self, state: StagedState) -> tuple[Action, ...]:
-        """Clusters whose answer is not there yet, as they were queued; the conductor stays for them, as of
-        ``Steering``. Those that have answered and are not available are not among them: for these it stays by
-        ``next_look``."""
+        """Queued clusters, whose answer is not there yet; for those that have answered and are not available the
+        conductor stays by ``next_look``."""
         stages = {each.cluster: each.stage for each in machine.acts_in_flight(state)}
         return tuple(ClusterInFlight(stage=stages.get(name, what), cluster=name) for name, what in self._queue.items())
 
@@ -182,7 +180,7 @@ class StagedSteering:
 
     def carry_out(self, act: Action, state: StagedState, resumed: bool) -> None:
         """Makes the binding say what its cluster is to hold, and queues the cluster for the ``wait`` after the next
-        ``release``. What is about approvals is done at once. ``resumed`` counts for nothing. FleetError as of
+        ``release``; what is about approvals is done at once. ``resumed`` does not matter. FleetError as of
         ``Approvals``."""
         now = self._now
         if isinstance(act, BindCluster):
@@ -216,9 +214,8 @@ class StagedSteering:
         self._unstored = False
 
     def drain_events(self, state: StagedState, now: datetime) -> t.Iterator[Change[StagedState]]:
-        """Brings what the clusters have answered into their bindings, where it is seen, and stores these. The changes
-        that it gives, one for each cluster that was written or removed, leave the state as it is. It has to be gone
-        through to its end. FleetError as of ``release``."""
+        """Brings what the clusters have answered into their bindings, and stores these; has to be gone through to its
+        end. Its changes leave the state as it is. FleetError as of ``release``."""
         news, self._news = self._news, []
         for each in news:
             self._keep(each, now)
@@ -226,8 +223,8 @@ class StagedSteering:
         self.release(state)
 
     def keep(self, state: StagedState, now: datetime) -> None:
-        """Has the next ``wait`` look again at clusters that are waited for, every 2 s; what failed there is tried again
-        every 10 s, unless others have changed the binding of the cluster since."""
+        """Has ``wait`` look again at clusters that are waited for, every 2 s, and try again every 10 s what failed
+        there, unless others have changed the binding of the cluster since."""
         flying = {each.cluster: each.stage for each in machine.acts_in_flight(state)}
         waited = {name: stage for name, stage in flying.items() if name not in self._queue}
         if not waited:
@@ -254,9 +251,8 @@ class StagedSteering:
         return self._look_at
 
     def wait(self, seconds: float) -> None:
-        """Works on what is queued, once ``release`` has stored its bindings, or looks; else, without news, it waits for
-        ``seconds``, or until this run is to end. FleetError of ``reach``, such as where the records cannot be reached:
-        then all of it is left to do."""
+        """Works on what is queued, once ``release`` has stored its bindings, or looks; else, without news, waits for
+        ``seconds`` or until this run is to end. FleetError of ``reach``: then all of it is left to do."""
         if self._queue and not self._unstored:
             found = self._reach(self._queue, True)
             queue, self._queue = self._queue, {}

@@ -20,12 +20,10 @@ def recorded_run(key: RunKey, document: Record) -> ClusterStagedUpdateRun:
 
 
 def recorded_strategy(key: RunKey, document: Record) -> ClusterStagedUpdateStrategy:
-    """The strategy of such a run, of the kind that the key says; where it stands is not asked. FleetError
-    ``record-damaged``."""
+    """The strategy of such a run, of the kind that the key says. FleetError ``record-damaged``."""
     return recorded(StagedUpdateStrategy if key.namespace else ClusterStagedUpdateStrategy, document)
 
 
 def recorded_request(key: RunKey, document: Record) -> ClusterApprovalRequest:
-    """An approval request, of the kind that runs in the key's namespace have; whether it is of that very run is not
-    asked. FleetError ``record-damaged``."""
+    """An approval request, of the kind that runs in the key's namespace have. FleetError ``record-damaged``."""
     return recorded(ApprovalRequest if key.namespace else ClusterApprovalRequest, document)

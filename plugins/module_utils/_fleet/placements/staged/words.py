@@ -41,9 +41,9 @@ def run_lines(
     outcomes: t.Mapping[str, MemberOutcome],
     ends: datetime | None = None,
 ) -> list[str]:
-    """Who waits for whom and what, now: for clusters in flight, for approvals, for a wait after a stage, then who is
-    held back otherwise, but not those in flight again; nothing of a run that has ended. ``ends`` is when a wait after a
-    stage is over, None where none counts. Of clusters in flight at most NAMED of a stage are named."""
+    """Who waits for whom and what, now: for clusters in flight (NAMED of a stage), for approvals, for a wait after a
+    stage, which is over at ``ends`` (None where none counts), then others that are held back; nothing of a run that has
+    ended."""
     state = StagedState(run=run)
     if state_of(run) in (SUCCEEDED, FAILED):
         return []
@@ -85,10 +85,10 @@ def _untold(name: str) -> None:
 
 @dataclass
 class StagedTelling:
-    """Tells people what begins and ends, and who waits for what, as long as that is news. ``say`` takes a line for
-    people, ``lines`` gives who waits by now; ``event`` takes a line for the run's journal: its reason and a sentence.
-    ``approved`` takes the name of a request whose approval was taken, before anything of it is told: once, and again
-    where it raised. ``stays`` is said once, after what is waited for."""
+    """Tells people what begins and ends, and who waits for what (``lines``), as long as that is news. ``say`` takes a
+    line for people, ``event`` one for the run's journal: its reason and a sentence. ``approved`` takes the name of a
+    request whose approval was taken, before anything of it is told: once, and again where it raised. ``stays`` is said
+    once, after what is waited for."""
 
     name: str
     say: t.Callable[[str], None]
@@ -112,8 +112,8 @@ class StagedTelling:
         self._reason = _reason(state.run.status.conditions)
 
     def stored(self, state: StagedState, now: datetime) -> None:
-        """Tells which clusters have begun or ended since; for stages and the run lines go to the journal. What was
-        approved for it comes first. What ``approved`` raises is raised."""
+        """Tells which clusters have begun or ended since, after what was approved for it; for stages and the run lines
+        go to the journal. What ``approved`` raises is raised."""
         for asked in requests_of(state.run):
             if asked.accepted and asked.name not in self._approvals:
                 self.approved(asked.name)
@@ -138,15 +138,14 @@ class StagedTelling:
             self.event(reason, message_of(state.run))
 
     def waiting(self, state: StagedState, until: datetime | None, now: datetime) -> None:
-        """As ``end``; then, the first time that something waits, what ``stays`` says."""
+        """As ``end``; then, the first time that something waits, says ``stays``."""
         self._tell_waits()
         if self._told and self.stays:
             self.say(f"{self.name}: {self.stays}")
             self.stays = ""
 
     def end(self, state: StagedState, why: str, now: datetime) -> None:
-        """Says what still waits then, if that is other than what was said last; once nothing waits, the same is said
-        anew when it comes back."""
+        """Says what still waits then, if that is other than what was said last."""
         self._tell_waits()
 
     def _tell_waits(self) -> None:

@@ -45,8 +45,8 @@ class SeenMembers:
     _known: dict[str, tuple[str, MemberCluster]] = field(default_factory=dict)
 
     def of(self, records: Records, names: t.Container[str]) -> tuple[MemberCluster, ...]:
-        """Those of these names that are in the fleet, by name, with their labels; a run asks for the clusters of its
-        bindings. FleetError ``record-damaged``, and others of the records."""
+        """Those of these names whose MemberCluster is recorded, by name. FleetError ``record-damaged``, and others of
+        the records."""
         found = []
         for each in records.list("MemberCluster"):
             name, version = each["metadata"]["name"], each["metadata"]["resourceVersion"]
@@ -83,12 +83,11 @@ class RunGround:
         )
 
     def hash_of(self, index: str) -> str:
-        """The recorded hash of the content of the resource snapshot at that index, empty if there is none, or none with
-        a hash; so for an empty index."""
+        """The recorded hash of the content of the resource snapshot at that index; empty where there is none."""
         return self._annotation(index, RESOURCE_HASH)
 
     def revision_of(self, index: str) -> str:
-        """The Git revision that the resource snapshot at that index came from, empty where none is recorded."""
+        """The Git revision of the resource snapshot at that index; empty where none is recorded."""
         return self._annotation(index, REVISION)
 
     def _annotation(self, index: str, name: str) -> str:
@@ -98,7 +97,7 @@ class RunGround:
 
     @property
     def policy(self) -> ClusterSchedulingPolicySnapshot | None:
-        """The policy that is marked as the latest, of several the one with the highest index; None if there is none."""
+        """The policy that is marked as the latest, of several the one with the highest index; None without one."""
         latest = [each for each in self.policies if each.metadata.labels.get(LATEST) == "true"]
         return latest[-1] if latest else None
 
