@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Objects that people give in files or outright, by kind and name (``duplicate-object``); which run is meant
-(``which-run``); how the specs that they wrote come into the records."""
+"""Objects that people give in files or in a task, by kind and name (``duplicate-object``); which run is meant
+(``which-run``); their specs recorded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .._store.records import Records
 
 
 class Named(t.Protocol):
-    """An object that people have written, as its class has it; nothing of it is changed here."""
+    """An object of any kind that people have written; nothing of it is changed here."""
 
     @property
     def api_version(self) -> str:
@@ -114,10 +114,9 @@ def run_meant(name: str, runs: t.Collection[str]) -> str:
 
 
 def record_specs(records: Records, given: t.Iterable[Named], write: bool) -> bool:
-    """Records the specs that are new, or differ from what is recorded, if it is to ``write``; whether there are any.
-    Nothing but the spec is compared and recorded, no labels and annotations. FleetError ``conflict`` or
-    ``already-exists`` where somebody else has just written one, and others of the records; those before it stay
-    recorded."""
+    """Records, if it is to ``write``, the specs that are new or differ from what is recorded; whether there are any.
+    Labels and annotations are neither compared nor recorded. FleetError ``conflict`` or ``already-exists`` where
+    somebody else has just written one, and others of the records; those before it stay recorded."""
     changed = False
     for each in given:
         body = {"apiVersion": each.api_version, "kind": each.kind, "spec": encode(each.spec)}

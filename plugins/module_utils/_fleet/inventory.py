@@ -4,7 +4,7 @@
 """The fleet as hosts of an Ansible inventory: hub and members, each with what is known of it and how it is reached
 (``fleet_role`` and so on), from records or the output of a stack (``bad-inventory``).
 
-From records, or from the output of a Pulumi stack. No credential is among it: a path, a context, the name of a Secret.
+No credential is among it, but paths, contexts and the names of Secrets.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ def recorded_hosts(records: t.Mapping[str, t.Any], environ: t.Mapping[str, str])
 
 def hosts_of_output(value: t.Any, where: str = "") -> tuple[InventoryHost, ...]:
     """The hub and then the members, as they are listed, of ``fleet_inventory``, as the program in
-    ``pulumi/environments`` gives it: a mapping with ``schema_version``, ``environment``, ``hub`` and ``members``;
-    without the last the hub alone, which has to be there. Each cluster is a mapping with ``name`` and, as far as it has
-    them, texts ``backend``, ``version``, ``region``, ``group``, ``kubeconfig`` and ``context``, and ``labels``; other
-    keys are passed over. FleetError ``bad-inventory`` with all that is wrong, a text that is None too; any other
-    ``schema_version`` than 1 is refused outright. ``where`` begins the places in problems."""
+    ``pulumi/environments`` gives it: a mapping with ``schema_version`` 1, ``environment``, ``hub``, which has to be
+    there, and ``members``. Each cluster is a mapping with ``name`` and, as far as it has them, texts ``backend``,
+    ``version``, ``region``, ``group``, ``kubeconfig`` and ``context``, and ``labels``; other keys are passed over.
+    FleetError ``bad-inventory`` with all that is wrong, a text that is None too, or with another ``schema_version``
+    alone. ``where`` begins the places in problems."""
     if not isinstance(value, dict) or value.get("schema_version") != SCHEMA:
         told = value.get("schema_version") if isinstance(value, dict) else type(value).__name__
         text = f"schema_version is {told!r}, and {SCHEMA} is what is read here"

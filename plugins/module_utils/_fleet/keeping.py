@@ -29,12 +29,12 @@ _START = (time.clock_gettime(BOOTTIME), time.time())
 
 
 class RunningTime:
-    """Seconds since it was made, which never stand still: those of the clock that counts on while a machine sleeps, and
-    all that the wall clock has gained on that at once, for it is set right when a machine was paused from outside. What
-    it falls back again takes nothing away.
+    """Seconds since this module was loaded, by a clock that counts on while a machine sleeps, and what the wall clock
+    has gained on that, for it is set right when a machine was paused from outside. What it falls back again takes
+    nothing away.
 
-    Processes that are forked from the one that made it have the same time. One gain that several of them, or several
-    threads, notice may count more than once: leases are renewed too early then, never too late.
+    Processes that are forked from the one that made it share it. A gain that several of them, or several threads,
+    notice may count more than once: leases are renewed too early then.
     """
 
     def __init__(self) -> None:
@@ -59,9 +59,8 @@ class Keeper:
     """Takes leases, renews them from a thread of its own while entered, and gives them back.
 
     ``check`` is to be called before each write. It raises once a lease is lost, or ``told`` says why this run is to end
-    (an empty text: it is not); and it asks the records itself when no renewal came for two thirds of the leases' time,
-    so that what is begun then still ends in time. ``seconds`` is how long a lease lasts, ``clock`` gives seconds.
-    ``window`` is what other processes go by that work under these leases.
+    (an empty text: it is not). ``seconds`` is how long a lease lasts, ``clock`` gives seconds. ``window`` is what other
+    processes go by that work under these leases.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class Keeper:
         self._thread = threading.Thread(target=self._keep, daemon=True)
 
     def __enter__(self) -> t.Self:
-        """Starts the thread that renews; once only, so that a keeper is entered once."""
+        """Starts the thread that renews; a keeper can be entered once only."""
         self._thread.start()
         return self
 

@@ -37,12 +37,12 @@ def keep_terms(
     read: t.Callable[[Record], R],
     may_keep: t.Callable[[R], bool],
 ) -> R:
-    """The run, which from now on keeps the ``given`` terms, too, for whoever carries it on; told by its ``name`` in a
-    line where those that it keeps are stricter. One that has no more to keep, or of which ``may_keep`` says no, is
+    """The run, which from now on keeps the ``given`` terms, too, for whoever carries it on; a line with its ``name`` is
+    said where those that it keeps are stricter. One that has no more to keep, or of which ``may_keep`` says no, is
     given back as it was read last.
 
-    ``document`` is its record as it is now, which ``read`` makes a run of. FleetError of these and ``may_keep``, of the
-    records, and ``conflict`` if others write the record at every attempt.
+    ``document`` gives its record as it is now, of which ``read`` makes a run. FleetError of these and ``may_keep``, of
+    the records, and ``conflict`` if others write the record at every attempt.
     """
     words = kept_words(run.metadata.annotations, given)
     if words:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Leases under a name (``holder``) that tells whether its holder's process is still there, taken over from the dead;
-the lease under which a member's records are written, leases of members that are let go (``member-leaving``)."""
+"""Leases whose holder's name (``holder``) tells whether its process is still there, taken over from the dead; the lease
+under which a member's records are written, leases of members that are let go (``member-leaving``)."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _HOLDER = re.compile(r".*:(?P<pid>[0-9]{1,10})#(?P<machine>[0-9a-f]{8})-(?P<star
 
 
 def holder_name(environ: t.Mapping[str, str]) -> str:
-    """``user@host:pid#machine-start``, unique to this process: ``user`` is USER of the environment or the word
-    ``user``, ``machine`` 8 hexadecimal digits for this boot of this machine as one namespace of processes sees it,
-    UNKNOWN where that cannot be told, ``start`` when the process began, in clock ticks of the boot, 0 where /proc does
-    not tell."""
+    """``user@host:pid#machine-start``, the name of this process for ``has_ended``: ``user`` is USER of the environment
+    or the word ``user``, ``machine`` 8 hexadecimal digits for this boot of this machine as one namespace of processes
+    sees it, UNKNOWN where that cannot be told, ``start`` when the process began, in clock ticks of the boot, 0 where
+    /proc does not tell."""
     user = environ.get("USER") or "user"
     return f"{user}@{platform.node()}:{os.getpid()}#{_machine()}-{_started(os.getpid()) or 0}"
 
 
 def acquire(records: Records, name: str, holder: str, seconds: int) -> Lease:
-    """As ``Records.acquire``, also FleetError ``lease-held`` where another has it, and others of the records; but the
-    lease of a holder that was a process of this machine, and has ended, is released and taken."""
+    """As ``Records.acquire``, but the lease of a holder that was a process of this machine, and has ended, is released
+    and taken. FleetError ``lease-held`` where another has it, and others of the records."""
     try:
         return records.acquire(name, holder, seconds)
     except FleetError as error:
@@ -81,7 +81,7 @@ def leaving_members(records: Records) -> dict[str, str]:
 
 
 def leaving_problem(member: str, holder: str) -> Problem:
-    """The problem ``member-leaving``, why nothing is written to a member that ``holder`` lets go. Nothing is asked."""
+    """The problem ``member-leaving``: nothing is written to a member that ``holder`` lets go."""
     message = f"{holder} is letting it go; nothing is written to it"
     return Problem("member-leaving", message, member, "run again when it is gone")
 
@@ -98,8 +98,8 @@ def has_ended(holder: str) -> bool:
 
 
 def is_alive(lease: Lease, now: datetime) -> bool:
-    """Whether somebody seems to work under the lease at ``now``, aware: its seconds are not over, and its holder is no
-    process of this machine that has ended."""
+    """Whether the lease has not expired at ``now``, aware, and its holder is no process of this machine that has
+    ended."""
     return not lease.expired(now) and not has_ended(lease.holder)
 
 

@@ -38,10 +38,8 @@ def silent(_line: str) -> None:
 class Session:
     """``hub`` is the API server that keeps the records, None where a file does. ``holder`` is the name under which
     leases are taken; ``clock`` gives the present as aware UTC; ``say`` tells people a line of what goes on; ``environ``
-    is the environment of the task, which may say other things than that of this process. ``reason`` is why people call
-    the verb, in their words, for the history; empty where they do not say. ``once`` keeps what is asked or told once
-    only.
-    """
+    is the environment of the task, which may differ from that of this process. ``reason`` is why people call the verb,
+    for the history; empty where they do not say. ``once`` keeps what is asked or told once only."""
 
     records: Records
     hub: KubeClient | None = None
@@ -67,8 +65,8 @@ class Session:
         return origin.place if origin else self.records.place
 
     def refuse_no_records(self, hint: str) -> None:
-        """FleetError ``no-records``, with the hint, where there is no file of the records, or an empty one, as a first
-        write leaves that was interrupted: nobody has joined, or another file is meant. Never for a hub."""
+        """FleetError ``no-records``, with the hint, where there is no file of the records, or an empty one. Never for a
+        hub."""
         place = self.records.place
         if self.hub is None and not (os.path.exists(place) and os.path.getsize(place)):
             raise FleetError("no-records", "there are no records", place, hint)

@@ -39,15 +39,14 @@ Sleep = t.Callable[[float], None]
 
 
 class Executor:
-    """Carries out work towards ``goal``, by the driver of what it is done on; ``drivers`` are by ``Work.subject``.
-
-    Safe to use from one thread; its own threads never keep the process alive.
+    """Carries out work towards ``goal``; ``drivers`` are by ``Work.subject``. Safe to use from one thread; its own
+    threads do not keep the process alive.
 
     ``follow`` makes what follows one operation, where that is more than an ``Operation``. ``pace`` None: that of
-    ``Pace`` by default. ``held_back`` is as of ``Attempt``; it is asked in threads of operations.
+    ``Pace`` by default. ``held_back`` is as of ``Attempt``; it is asked in threads of operations. ``clock`` gives
+    monotonic seconds; ``sleep`` is for tests: without it sleeping ends when this is closed.
 
-    What was begun goes on when this object, or the whole process, ends: take it up again with ``resumed``. ``clock``
-    gives monotonic seconds; ``sleep`` is for tests, by default sleeping ends at once when it is closed.
+    What is in flight when it is closed, or the process ends, is taken up again with ``resumed``.
     """
 
     def __init__(
@@ -83,8 +82,8 @@ class Executor:
         """Begins ``work``, or takes it up if its intent was recorded earlier (``resumed``); returns at once.
 
         With ``only_follow`` it is taken up and never begun, even if nothing but the intent is there. It is Blocked
-        where this machine starts no thread more. Whatever goes wrong later is an event, too: without a driver for its
-        subject, or by an error that ``Followed.run`` raises, it is Ended as failed.
+        where this machine starts no thread more. Without a driver for its subject, or by an error that ``Followed.run``
+        raises, it is Ended as failed.
 
         Nothing happens if this very operation is being followed already, or after ``close``.
         """
@@ -118,8 +117,8 @@ class Executor:
             return self._news.wait_for(lambda: bool(self._events), timeout=max(0.0, seconds))
 
     def close(self, timeout: float = 2.0) -> None:
-        """Begins nothing new and follows nothing any more; what was begun goes on. Waits at most ``timeout`` seconds in
-        all for calls under way."""
+        """Begins nothing new and follows nothing any more; what was begun outside is not stopped. Waits at most
+        ``timeout`` seconds in all for calls under way."""
         self._closing.set()
         end = time.monotonic() + timeout
         with self._news:

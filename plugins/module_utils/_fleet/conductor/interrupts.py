@@ -20,14 +20,12 @@ BLINK = 0.2
 
 
 class Interrupts:
-    """While entered, SIGTERM, SIGINT and SIGHUP end nothing by themselves; calling it says what came, else "".
+    """While entered, SIGTERM, SIGINT and SIGHUP end nothing by themselves; calling it says what came, else "". Handlers
+    can be set in the main thread only; elsewhere just the end of the parent is noticed.
 
     ansible-playbook leaves the process that carries a task behind, in a session of its own, when it is killed or ended
-    by SIGHUP: that is noticed too, also if it was so before this was made. Handlers can be set in the main thread only;
-    elsewhere just the end of the parent is noticed.
-
-    The process of a task is not told of Ctrl-C: ansible-playbook ends it by SIGTERM then, as it does for a SIGTERM of
-    its own. There SIGTERM is told as one of the two.
+    by SIGHUP: a process of a task notices that, also if it was so before this was made. It is not told of Ctrl-C:
+    ansible-playbook ends it by SIGTERM then, so SIGTERM is told as one of the two.
     """
 
     def __init__(self) -> None:
@@ -46,7 +44,7 @@ class Interrupts:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Puts the handlers back that were there before; in the thread that has entered it."""
+        """Puts the handlers back that were there before; to be called in the thread that has entered it."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
@@ -69,8 +67,8 @@ class Interrupts:
 
 
 def wait_unless(told: t.Callable[[], str], seconds: float) -> None:
-    """Sleeps for so many seconds, or less than 0.2 more, or until ``told``, which is asked every 0.2 s at least, says
-    why this process is to end."""
+    """Sleeps for so many seconds, up to 0.2 more, or until ``told``, which is asked about every 0.2 s, says why this
+    process is to end."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and not told():
         time.sleep(min(BLINK, seconds))

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The state of one machine in the records: read, changed by compare-and-swap under a lease and its epoch, never
-guessed; changes that are noted, and made again on what others wrote."""
+"""The state of a run or rotation in its record: read, changed by compare-and-swap under a lease and its epoch; changes
+that are noted, and made again on what others wrote."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Book(t.Protocol[S]):
 
 
 class Journal(t.Generic[S]):
-    """What a conductor knows of its machine. ``state`` is what is stored, with what was noted since.
+    """What a conductor knows of its run or rotation. ``state`` is what is stored, with what was noted since.
 
     Noted changes are kept until they are stored: after a conflict the record is read again, as somebody else left it,
     and they are applied to that. Each must change nothing where it is applied twice.
@@ -91,8 +91,7 @@ class Journal(t.Generic[S]):
         stands there already, but our epoch before anything ``in_flight`` is followed: from then on an older conductor's
         write conflicts.
 
-        FleetError ``lease-lost`` if another conductor has taken the machine over, as of ``load``, and others of the
-        records.
+        FleetError ``lease-lost`` if another conductor has taken over, as of ``load``, and others of the records.
         """
         if state == self._stored and (self._book.epoch() == self.lease.epoch or not in_flight):
             self._noted, self.state = [], state

@@ -1,11 +1,11 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The loop that carries a machine on: see, decide, store the intents, begin acts, record, until it ends or waits
-(``time_limit``, ``max_idle``, ``resume_at``); for how long records that do not answer are borne.
+"""The loop that carries a run, rollout or rotation on: see, decide, store the intents, begin acts, record, until it
+ends or waits (``time_limit``, ``max_idle``, ``resume_at``); for how long records that do not answer are borne.
 
-It knows machines by the shape of ``_core.machine`` only, and what is special to one by its ``Steering``. Killed at any
-instant it can be started again: what is in flight is recorded before it is begun, and looked for before it is repeated.
+It knows these machines by the shape of ``_core.machine``, and what is special to one by its ``Steering``. It may be
+killed at any instant: what begins is recorded before, and looked for before it is repeated.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Steering(t.Protocol[S, X, A]):
 
     def stored(self, state: S, lease: Lease) -> None:
         """What has to follow a state that is stored, under the lease, before anything of it is begun: Gates that people
-        answer are written, or others get their turn. In each turn that decides, news or not."""
+        answer are written, or others get their turn. In each turn that stores a decision, news or not."""
 
     def carry_out(self, act: A, state: S, resumed: bool) -> Change[S] | None:
         """Begins the act; one that is ``resumed`` was meant before, by somebody else or in a turn that failed, and is
@@ -82,7 +82,7 @@ class Steering(t.Protocol[S, X, A]):
         """Whether it has ended, or stands until somebody starts it again; asked where nothing is in flight."""
 
     def next_look(self) -> datetime | None:
-        """When something that stands in the way is looked at again, which the conductor stays for; None for nothing."""
+        """When what stands in the way is looked at again; the conductor stays for it, up to ``max_idle``; or None."""
 
     def wait(self, seconds: float) -> object:
         """Blocks until there is something to record, at most so many seconds, or does queued work, as long as that
@@ -101,8 +101,8 @@ class RecordSteering(Steering[S, X, A], t.Protocol[S, X, A]):
 
 
 class Keeping(t.Protocol[S]):
-    """How a machine stands in the records, as ``conductor.journal.Journal``: there in one record, elsewhere in many.
-    ``state`` is what is stored, with what was noted since."""
+    """How a machine stands in one record (``conductor.journal.Journal``) or many. ``state`` is what is stored, with
+    what was noted since."""
 
     state: S
     lease: Lease
@@ -132,7 +132,7 @@ class Telling(t.Protocol[Told_contra]):
         """A conductor begins, or takes the machine up; once, before its first turn."""
 
     def stored(self, state: Told_contra, now: datetime) -> None:
-        """The state that is recorded by now, in each turn that decides; its acts are begun after that."""
+        """The state that is recorded by now, in each turn that stores a decision; its acts are begun after that."""
 
     def waiting(self, state: Told_contra, until: datetime | None, now: datetime) -> None:
         """Nothing is in flight, and the conductor stays; in each such turn. ``until``: None if no instant is known."""
@@ -163,7 +163,7 @@ class RunLimits:
 class Ending(t.Generic[S]):
     """How conducting ended. ``why``: settled, waiting, time-limit, or what ``interrupted`` said. ``changed``: whether
     anything was begun or has happened. ``resume_at`` is when it is worth being started again, as far as the clock or
-    the next look tells; the present if it was cut off, None if it is settled or only people can help."""
+    the next look tells; the present if it was cut off, else None."""
 
     state: S
     why: str
@@ -184,7 +184,7 @@ def conduct(
 
     FleetError ``lease-held`` (another conductor is at it), ``lease-lost`` (it was taken over), those of its book, and
     any other of the records or the steering. One of PASSING is borne for LEASE_SECONDS, once the lease is held and the
-    state read; all others are raised at once. What is in flight goes on in every case.
+    state read; all others are raised at once. What is in flight is not stopped.
     """
     held = acquire(records, lease, limits.holder, LEASE_SECONDS)
     conductor = None

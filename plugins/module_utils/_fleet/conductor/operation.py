@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The life of one operation: look at its subject, begin, follow, look again before it is done or ``OperationLost``."""
+"""The life of an operation on a cluster or pool: look, begin, follow, look again until it ends or ``OperationLost``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Pace:
 
 @dataclass(frozen=True, kw_only=True)
 class Begun:
-    """The operation goes on outside. Record ``reference`` (it may come again, with another); it finds it again.
+    """The operation goes on outside. Record ``reference``, by which it is found again; it may come again with another.
     ``version_before`` is the subject's; empty for one that was taken up."""
 
     operation: str
@@ -68,7 +68,7 @@ class Ended:
 
     @classmethod
     def failed(cls, operation: str, message: str, *, begun: bool, version_before: str = "") -> Ended:
-        """The end by an error: of the upgrade if it was begun, of what has to be true before it otherwise."""
+        """The end by an error, with reason UpgradeFailed if it was ``begun``, else PreconditionFailed."""
         reason = states.UPGRADE_FAILED if begun else states.PRECONDITION_FAILED
         return cls(
             operation=operation,
@@ -81,8 +81,8 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True)
 class Blocked:
-    """Nothing was begun now, and nothing is wrong with it: try later. Reason Unreachable or OperationInProgress; with
-    ``anew`` any, and rather than be tried again it waits for its turn anew."""
+    """Nothing was begun now: try later, because of Unreachable or OperationInProgress; with ``anew`` for any reason,
+    and it waits for its turn anew."""
 
     operation: str
     reason: str
@@ -230,7 +230,7 @@ class Teller:
 
 
 class Operation:
-    """One operation, as it is followed. ``teller`` is that of the attempt which it is a part of, if there is more."""
+    """One operation, as it is followed. ``teller`` is that of the attempt which it is a part of, if any."""
 
     def __init__(self, attempt: Attempt, teller: Teller | None = None) -> None:
         self._driver = attempt.driver
@@ -255,14 +255,14 @@ class Operation:
 
         A subject that cannot be looked at, for whatever FleetError, is busy or held back gives Blocked; one with
         nothing to do is Skipped, one that must not make this step Failed. ``resumed``: its intent was recorded earlier.
-        It is begun then only where it would be seen if it had been, and never with ``only_follow``.
+        It is begun then only where its driver says that it was not, and not with ``only_follow``.
         """
         self._pause(0)
         return (self.take_up(only_follow) if resumed else None) or self._start()
 
     def take_up(self, only_follow: bool) -> Ended | Blocked | None:
-        """Looks for one whose intent was recorded, and follows it to its end. None, with nothing done, if it surely was
-        not begun and, without ``only_follow``, may be. ValueError and Closed as of ``run``."""
+        """Looks for one whose intent was recorded, and follows it to its end. None, with nothing done, if its driver
+        says that it was not begun, unless ``only_follow``. ValueError and Closed as of ``run``."""
         progress = self._poll()
         if progress.state == NOT_BEGUN and not only_follow:
             return None

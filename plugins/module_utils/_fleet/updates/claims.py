@@ -5,8 +5,8 @@
 (``status.operation``) on the FleetMember until it has ended; which operations are in flight, and the run that the name
 of an operation tells.
 
-The lease keeps two conductors from beginning at the same instant. The mark (``status.operation``) has no end of its
-own: it stands for as long as its run says that the operation is in flight, however long nobody conducts that run.
+The lease keeps two conductors from beginning at the same instant. The mark does not expire: it counts for as long as
+its run says that the operation is in flight, however long nobody conducts that run.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _ATTEMPTS = 5
 
 def claim(records: Records, member: str, operation: str, holder: str) -> Lease | MemberBlocker:
     """Takes the records' lease on the member, for ``LEASE_SECONDS``, and marks its FleetMember as worked on by this
-    operation. The lease; or, with nothing held, the obstacle (OperationInProgress): another one has it, it is leaving
-    the fleet, or others keep writing it. A mark of an operation that is over is replaced. Repeating is harmless, as the
-    same ``holder``. FleetErrors of the records, after which the lease may be held."""
+    operation. The lease; or, with nothing held, the obstacle (OperationInProgress): another holder or operation has it,
+    it is leaving the fleet, or others keep writing it. A mark of an operation that is over is replaced. Repeated by the
+    same ``holder`` it gives another lease, and the first is lost. FleetErrors of the records, after which the lease may
+    be held."""
     try:
         lease = records.acquire(lease_name(member), holder, LEASE_SECONDS)
     except FleetError as error:
@@ -45,11 +46,9 @@ def claim(records: Records, member: str, operation: str, holder: str) -> Lease |
 
 def unclaim(records: Records, member: str, operation: str, lease: Lease | None) -> None:
     """Undoes ``claim``: takes the mark of this operation off the member, if it still bears it, and gives the lease up,
-    if there is one and it was not lost.
-
-    A mark that others' writing keeps there is stale once the operation is over. An empty ``operation`` takes no mark,
-    and the record is not looked at. FleetErrors of the records, after which the lease may be held.
-    """
+    if there is one and it was not lost. Where others keep writing the record the mark stays; it is stale once the
+    operation is over. With an empty ``operation`` the record is not looked at. FleetErrors of the records, after which
+    the lease may be held."""
     for _attempt in range(_ATTEMPTS if operation else 0):
         document = records.get("FleetMember", member)
         if document is None or mark_of(document) != operation or _write_mark(records, document, ""):
