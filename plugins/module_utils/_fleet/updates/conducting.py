@@ -176,7 +176,7 @@ def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish:
     """FleetError, before the run is recorded, for what could not be carried out, as of ``members_to_write``,
     ``drivers_from``, ``target_remarks``, ``refuse_pools_without_driver``, ``local_driver_problems``,
     ``refuse_unwritable``, ``make_folder``, ``StartConstraints.problems``. Else remarks on members that will be skipped;
-    UIDs of new members are recorded by then, and, unless the run is over or stopped, the folder for operations."""
+    missing UIDs of members are recorded then, and, for a run that goes on, the folder for operations is made."""
     members_to_write(session)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
@@ -190,10 +190,10 @@ def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish:
 
 
 def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> Rehearsed:
-    """The run as ``carry_on`` would begin with it: all is checked, nothing written, members (``seen``) only read.
-    ``notes`` say which members may begin now, and what holds others, unless it is over or stopped; one that was begun
-    and is neither comes back as ``changed``, whatever it waits for. FleetError as of ``refuse_unfit``, but for
-    ``members_to_write`` and ``make_folder``, of ``seen_members``, and of ``started`` for a run that never was."""
+    """The run as ``carry_on`` would begin with it: nothing is written, and members (``seen``) are only read. ``notes``
+    say which members may begin now, and what holds others, unless it is over or stopped; one that was begun and is
+    neither comes back as ``changed``. FleetError as of ``refuse_unfit``, but for ``members_to_write`` and
+    ``make_folder``, of ``seen_members``, and of ``started`` for a run that never was."""
     refuse_unwritable(wish.events)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
@@ -251,9 +251,9 @@ def _reached(version: str, target: str) -> bool:
 
 
 def verdict(ending: RunEnding) -> RunVerdict:
-    """Done only if every member is where it should be, or was left out by people; waiting is no failure, to have ended
-    without some is partial. Codes: ``run-failed``, ``gate-refused``; ``stopped``, ``time-limit``, ``interrupted``,
-    ``awaiting-approval`` (a gate that no clock opens), ``waiting``; ``not-at-target``, ``not-all-members``; or none."""
+    """Done if every member is at the target or was left out by people; partial if the run ended without some. Codes:
+    ``run-failed``, ``gate-refused``; ``stopped``, ``time-limit``, ``interrupted``, ``awaiting-approval`` (a gate that
+    no clock opens), ``waiting``; ``not-at-target``, ``not-all-members``; or none."""
     status = derive(ending.state)
     rows = ending.state.members
     if ending.why == "settled" and status.state == FAILED:
@@ -287,7 +287,7 @@ def verdict(ending: RunEnding) -> RunVerdict:
 
 def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
     """The folder where operations are kept from run to run: the ``given`` one, made absolute, else
-    ``gitops-fleet/operations`` in the user's folder for state. Nothing is made."""
+    ``gitops-fleet/operations`` in the user's folder for state. It is not made."""
     if given:
         return Path(with_home(given, environ)).absolute()
     return Path(user_folder("XDG_STATE_HOME", "~/.local/state", environ), "gitops-fleet", "operations")

@@ -33,9 +33,9 @@ AHEAD = timedelta(days=400)
 @dataclass(frozen=True)
 class StartConstraints:
     """For runs of one upgrade type (``run_type``) to one version (``target``; empty: releases hold nothing). What is
-    ``given`` stands for what is recorded under the same name, and no recorded maintenance counts that is ``gone``; the
-    records are read anew by each call: FleetError ``record-damaged``, ``duplicate-location``. A FleetMember that cannot
-    be read is held itself, and holds no other."""
+    ``given`` stands for what is recorded under the same name, and no recorded maintenance counts that is ``gone``. Each
+    method reads the records anew: FleetError ``record-damaged``, ``duplicate-location``. A FleetMember that has windows
+    of its own and cannot be read is held itself, and holds no other."""
 
     records: Records
     run_type: str
@@ -74,8 +74,8 @@ class StartConstraints:
 
     def freezes(self, members: t.Sequence[Record]) -> dict[str, tuple[tuple[str, Span], ...]]:
         """The freezes of each FleetMember, past ones too, by its name, in no order of time: name and reason, and when
-        they hold. Without its own where it cannot be read, and without those that select by label where its labels are
-        not known. FleetError as of the class."""
+        they hold. One that cannot be read is without its own; so is one whose labels are not known while freezes select
+        by label, and they are matched with no labels then. FleetError as of the class."""
         times, _known = self._read()
         labels = self._labels() if times.freezes else {}
         names = [each["metadata"]["name"] for each in members]
@@ -96,16 +96,15 @@ class StartConstraints:
         return found
 
     def without_window(self, names: t.Container[str], now: datetime) -> tuple[str, ...]:
-        """Those of these members that have no maintenance window, sorted: outside freezes they may begin at any time.
-        One of which that is not known, or that is in the fleet no more, is not among them. FleetError as of the
-        class."""
+        """Those of these members that are in the fleet and are known to have no maintenance window, sorted. FleetError
+        as of the class."""
         members = [each for each in self.records.list("FleetMember") if each["metadata"]["name"] in names]
         return tuple(sorted(name for name, spans in self.permitted(members, now).items() if spans is None))
 
     def problems(self, members: t.Sequence[Record], now: datetime) -> list[Problem]:
         """What is wrong with members of which it is not known when they may begin, in their order, given and not
-        raised: ``no-such-maintenance``, or a FleetMember that cannot be read (``record-damaged``); that labels are not
-        known is passed over. FleetError as of the class."""
+        raised: ``no-such-maintenance``, or ``record-damaged`` as of the class; labels that are not known are passed
+        over. FleetError as of the class."""
         times, _known = self._read()
         found: list[Problem] = []
         for each in members:

@@ -62,8 +62,8 @@ class PlacedGate:
 
 @dataclass(frozen=True, kw_only=True)
 class UncountedGate:
-    """A Gate that counts for nothing. ``words`` tell that with who approved it, ``why`` has the cause alone. ``by`` is
-    who approved it, empty where nobody is named or it cannot be read; None: nobody has."""
+    """A Gate that counts for nothing. ``words`` tell that, of an approval with who gave it; ``why`` has the cause
+    alone. ``by`` is who approved it, empty where nobody is named or it cannot be read; None: nobody has."""
 
     placed: PlacedGate
     words: str
@@ -86,8 +86,8 @@ def gates_of(run: RunState) -> t.Iterator[PlacedGate]:
 @dataclass
 class GateKeeper:
     """The Gates of one run while it is conducted, by the ``terms`` of who does. ``since`` says from when on the hub
-    vouches for names (``Court``); ``tell`` takes what people should know of an approval that does not count,
-    ``uncounted`` the Gate of one."""
+    vouches for names (``Court``); ``tell`` takes a line for people about each Gate that does not count, and each
+    refusal, ``uncounted`` such a Gate."""
 
     records: Records
     since: t.Callable[[], datetime | None] = lambda: None
@@ -247,8 +247,8 @@ def _create(records: Records, gate: Record, lease: Lease) -> None:
 
 def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
     """A problem ``gate-refused``, in the order of ``gates_of``, for each open gate whose Gate somebody refused to pass,
-    and nobody has approved since, whether that counts or not. One that stands elsewhere says nothing of the run:
-    whoever conducts it makes it anew. FleetError ``record-damaged``, as it is iterated over."""
+    and nobody has approved since, whether that counts or not. One that stands elsewhere is passed over. FleetError
+    ``record-damaged``, as it is iterated over."""
     for placed in gates_of(run_of(run)):
         document = records.get(KIND, placed.gate.id) if placed.gate.state == PENDING else None
         gate = recorded(Gate, document) if document is not None else None
@@ -263,8 +263,8 @@ def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
 def with_answers(records: Records, run: UpdateRun, since: t.Callable[[], datetime | None], now: datetime) -> UpdateRun:
     """The run as people are to see it, nothing written: open gates whose Gate was approved or refused since it was
     conducted say so. Approvals are judged by the terms that the run keeps; whoever conducts it may have stricter ones.
-    Nothing is said of an approval that does not count by these, nor of a Gate that stands elsewhere, or for which
-    records or ``since`` (as of ``GateKeeper``) raise FleetError, which is not raised here."""
+    Approvals that do not count by these are left out, and so are Gates that stand elsewhere, or for which records or
+    ``since`` (as of ``GateKeeper``) raise FleetError."""
     answers: dict[str, Approval | str] = {}
     for placed in gates_of(run_of(run)):
         with contextlib.suppress(FleetError):

@@ -60,13 +60,12 @@ def blocker_of_error(error: FleetError) -> MemberBlocker:
 
 @dataclass
 class UpgradeLeases:
-    """Leases of one run on its members' API servers, each for ``seconds``. Safe to use from threads, in which ``say``
-    is called. ``task`` is the same for every conductor of the run, so that the next one has at once what a dead one
-    held. ``clients`` have to be those of a conductor.
+    """Leases of one run on its members' API servers, each for ``seconds``. Safe to use from threads; ``say`` may be
+    called in any of them. ``task`` is the same for every conductor of the run, so that the next one has at once what a
+    dead one held. ``clients`` have to be those of a conductor.
 
     Members in ``unseen`` are looked at by other means than their API server: where that cannot be used, they go without
-    a lease. So do those in ``revived`` where it is down: their upgrade may be what brings it back, and their driver
-    keeps others off.
+    a lease. So do those in ``revived`` where it is down: their upgrade may be what brings it back.
     """
 
     clients: Clients
@@ -83,9 +82,9 @@ class UpgradeLeases:
 
     def claim(self, member: str, again: bool = False) -> MemberBlocker | None:
         """Takes the lease, once another thread that asks the same member is through, however long that takes. None once
-        it is held or the member goes without, which is said; else what stands against it: others who have it, in words
-        that stay the same from look to look, or, not raised, the FleetError of the member. A lease that is held is not
-        asked for again, a member that goes without only once, or ``again``."""
+        it is held or the member goes without, which is said; else what stands against it: others who have it, or the
+        FleetError of the member as of ``blocker_of_error``. A lease that is held is not asked for again, nor, without
+        ``again``, a member that goes without."""
         with self._locks[member]:
             return self._claimed(member, again)
 
@@ -113,8 +112,7 @@ class UpgradeLeases:
 
     def inherit(self, member: str) -> None:
         """An earlier conductor of the run may have left a lease there, which ``renew`` takes: nobody waits for the
-        member here. What could not be had is asked for once more when the member is given up, or it would keep others
-        off until it has run out."""
+        member here. What could not be had is asked for once more when the member is given up."""
         self._inherited.add(member)
 
     def release_all(self, members: t.Collection[str]) -> None:

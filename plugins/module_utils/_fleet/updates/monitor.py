@@ -73,7 +73,8 @@ class ControlPlaneJudge:
 
     def __call__(self, view: MemberView, version: str, pools: Pools, _now: datetime, /) -> MemberView:
         """The view with what speaks against its control plane at this ``version``: ``skip`` if it is at the target or
-        above, ``fail`` if it is too far from it, or no version, or kubelets are too old for it."""
+        above, or, where ``automatic``, too far from it; ``fail`` if it is too far else, or no version, or kubelets are
+        too old for it."""
         view = view_at_version(view, version, self.target, automatic=self.automatic)
         if view.skip or view.fail:
             return view
@@ -82,7 +83,7 @@ class ControlPlaneJudge:
 
 @dataclass(frozen=True)
 class OfferJudge:
-    """Members whose platform never has the target are skipped, unless they are there already; ``refused`` says why, by
+    """Members whose platform never has the target are skipped, unless ``judge`` skips them; ``refused`` says why, by
     name."""
 
     judge: Judge
@@ -101,10 +102,11 @@ class OfferJudge:
 @dataclass
 class MemberMonitor:
     """``views`` of the run's ``members`` for ``decide``, by name, ``versions`` as they were seen last, and the claims
-    of members that are in flight, each with a driver in ``drivers``. ``holder`` is the same for every conductor of the
-    run, so that its next one has the members at once. Without ``permits`` members may begin at any time; without
-    ``leases`` other records do not see that a member is in flight. ``clock_ahead`` says how far the servers' clocks are
-    ahead of ours; ``pools`` are a member's node pools, once it was observed; ``judge`` says what it has to do."""
+    of members that are in flight. A member without one of the ``drivers`` is to fail. ``holder`` is the same for every
+    conductor of the run, so that its next one has the members at once. Without ``permits`` members may begin at any
+    time; without ``leases`` other records do not see that a member is in flight. ``clock_ahead`` says how far the
+    servers' clocks are ahead of ours; ``pools`` are a member's node pools, once it was observed; ``judge`` says what it
+    has to do."""
 
     records: Records
     drivers: t.Mapping[str, Driver]
@@ -131,8 +133,8 @@ class MemberMonitor:
 
     def refresh(self, now: datetime) -> None:
         """Brings ``views`` up to date: who is in the fleet, listed every 15 s; obstacles that are due to be looked at
-        again are forgotten. FleetError ``record-damaged``, ``duplicate-location``, others of the records. Begins a turn
-        of the conductor, in which members have ``LOOKING`` seconds to answer."""
+        again are forgotten. FleetError ``record-damaged``, ``duplicate-location``, others of the records. Members have
+        ``LOOKING`` seconds from now on to answer in this turn."""
         self._until = time.monotonic() + LOOKING
         if is_due_again(self._listed, LIST_AFTER, now):
             self._list_members(now)
@@ -195,8 +197,7 @@ class MemberMonitor:
 
     def held_back(self, work: Work, now: datetime) -> Blocked | None:
         """Why a member whose turn had come may not begin any more, None if it may: a window, a freeze or a release, as
-        listed last, or our clock; to be tried again if that was long ago, as for whoever stood still meanwhile. Safe
-        from threads."""
+        listed last, or our clock (``anew``); or that the last list is older than a minute. Safe from threads."""
         view = self._plain.get(work.member)
         if is_due_again(self._listed, STALE, now):
             words = "whether it may begin now is not known: the records were not read in the last minute"

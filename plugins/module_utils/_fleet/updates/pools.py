@@ -43,12 +43,9 @@ _NAMED = 10
 def refuse_pools_without_driver(
     records: Records, run: UpdateRun, drivers: t.Mapping[str, Driver] | None = None
 ) -> None:
-    """Pools are upgraded by drivers that know how: not by a role, whose word is for the control plane, nor by commands
-    without ``begin_pool``, which is known once there are ``drivers``.
-
-    FleetError ``upgrade-type-not-supported``, with the unfinished members that have pools, or of which that is not
-    known; nothing for a run that upgrades no pools. ``record-damaged``.
-    """
+    """FleetError ``upgrade-type-not-supported``, with the unfinished members that have node pools, or were never read,
+    and whose driver does not upgrade pools: a role, or commands without ``begin_pool``, which is known once there are
+    ``drivers``. Nothing for a run that upgrades no pools. ``record-damaged``."""
     kind = run.spec.managed_cluster_update.upgrade.type
     if kind == CONTROL_PLANE_ONLY:
         return
@@ -125,8 +122,7 @@ def _clusters_of(records: Records, run: UpdateRun) -> list[Cluster]:
 
 def images_of_no_pool(records: Records, run: UpdateRun) -> tuple[Problem, ...]:
     """A warning ``image-of-no-pool``, in the order of the run, for each image that it names and no pool of its members
-    can get, as they were read last: pools of other families are left alone, and nothing else would tell. FleetError
-    ``record-damaged``."""
+    can get, as they were read last. FleetError ``record-damaged``."""
     selection = run.spec.managed_cluster_update.node_image_selection
     named = [each.version for each in selection.custom_node_image_versions] if selection else []
     if not named:
@@ -143,9 +139,8 @@ def images_of_no_pool(records: Records, run: UpdateRun) -> tuple[Problem, ...]:
 
 
 def with_images(records: Records, run: UpdateRun, given: UpdateManifests, now: datetime) -> UpdateRun:
-    """The run, which has its stages, with the images of selection Consistent, which follow from what catalogues offer
-    and pools have, and the digest that goes with them; with another selection as it is. FleetError ``record-damaged``,
-    ``duplicate-location``."""
+    """The run, which has its stages, with the images of selection Consistent (``images_of``) and the digest that goes
+    with them; with another selection as it is. FleetError ``record-damaged``, ``duplicate-location``."""
     if run.spec.image_selection != CONSISTENT:
         return run
     kind = run.spec.managed_cluster_update.upgrade.type
@@ -168,8 +163,8 @@ def cluster_as(member: FleetMember, version: str, pools: tuple[NodePoolStatus, .
 
 def skew_problems(records: Records, run: UpdateRun, known: Releases, now: datetime) -> list[Problem]:
     """A problem ``kubelet-skew``, by name, for each unfinished member whose kubelets, as they were read last, would be
-    too old for the target. None in a run without a version, or that a profile made, where these fail when their turn
-    comes, alone; nor for members that cannot be read. FleetErrors of the records."""
+    too old for the target. None in a run without a version, or that a profile made, nor for members that cannot be
+    read. FleetErrors of the records."""
     if run.spec.auto_upgrade_profile_id or not run.target:
         return []
     names = run_of(run).unfinished

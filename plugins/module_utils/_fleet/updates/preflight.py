@@ -158,8 +158,8 @@ def _look(
 
 
 def kubectl_options(connection: ClusterConnection, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """With which options kubectl reaches the member: kubeconfig file, and context if one is named; none for a Secret,
-    and inside the cluster."""
+    """With which options kubectl reaches the member: kubeconfig file, and context if one is named; none without a
+    kubeconfig file."""
     if not connection.kubeconfig:
         return ()
     context = ("--context", connection.context) if connection.context else ()
@@ -252,8 +252,7 @@ def _removed(client: KubeClient) -> tuple[tuple[str, str], ...]:
 
 
 def blocked_words(found: t.Sequence[PreflightFinding]) -> str:
-    """Which members cannot be upgraded, the first ``NAMED`` of them, in a line for who has read the findings; empty if
-    all can."""
+    """How many members cannot be upgraded, and the first ``NAMED`` of them, in a line; empty if all can."""
     names = list(dict.fromkeys(each.member for each in found if each.blocks))
     many = f"{len(names)} cluster{'' if len(names) == 1 else 's'}"
     return f"{many} cannot be upgraded as things are: {listed(names, NAMED)}" if names else ""

@@ -67,8 +67,8 @@ class RunProgress:
 
     def stored(self, state: RunState, now: datetime) -> None:
         """As of ``Telling``: tells what is new of members, gates, stages and the run since the last time, in this
-        order: to people, as events, and, but for gates, the journal (of members those that began, ended or were put
-        back). Nothing before ``begin``, nor for the same state. Nothing is stored here."""
+        order: to people (not of gates that opened), as events, and, but for gates, the journal (of members those that
+        began, ended or were put back). Nothing before ``begin``, nor for the same state."""
         before, told = self._told, self._status
         if before is None or state is before:
             return
@@ -203,8 +203,8 @@ class RunProgress:
 
 
 def counted(run: RunState) -> str:
-    """How far the run is, such as ``3 of 7 clusters done, 1 in flight, 1 failed, 2 skipped``; but for those that are
-    done what is none is not named, nor members whose turn has not come."""
+    """How far the run is, such as ``3 of 7 clusters done, 1 in flight, 1 failed, 2 skipped``; numbers of 0 are left
+    out, but for those that are done, and so are members whose turn has not come."""
     states = [row.state for row in run.members]
     parts = [f"{states.count(COMPLETED):,} of {number_of(len(states), 'cluster')} done"]
     for state, word in ((RUNNING, "in flight"), *OVER, (PENDING, "pending")):

@@ -129,8 +129,8 @@ def conduct_run(
 ) -> RunEnding:
     """Conducts the run as ``conduct`` does, and ends also (``waiting``) when all that is in flight waits for later by
     itself. ``sight`` looks at members and claims them, ``works`` begins their upgrades and follows them, ``rules``
-    judge approvals. ``here`` says where operations are begun, as in ``drivers.host``; it is asked when one is about to
-    be. ``telling`` is what tells of it, where that is more than ``progress``. ``behind`` of the ending is empty.
+    judge approvals. ``here`` says where operations are begun, as in ``drivers.host``. ``telling`` is what tells of it,
+    where that is more than ``progress``. ``behind`` of the ending is empty.
 
     FleetError ``run-deleted``, also where another than that of ``progress`` has its name by now, and those of
     ``conduct``.
@@ -294,8 +294,7 @@ class UpdateSteering:
         return min((each for each in (*self._turns.instants, self._wake) if each), default=None)
 
     def settled(self, state: RunState) -> bool:
-        """Whether the run has ended (Completed, Skipped, Failed), or was stopped; asked where nothing is in flight, and
-        the conductor ends then."""
+        """Whether the run has ended (Completed, Skipped, Failed), or was stopped."""
         return derive(state).state in (*TERMINAL, STOPPED)
 
     def next_look(self) -> datetime | None:
