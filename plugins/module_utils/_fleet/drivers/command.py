@@ -96,8 +96,8 @@ class CommandDriver:
         return Observation(version=found, busy=busy, pools=_pools((told or {}).get("pools"), member))
 
     def begin(self, work: Work) -> str:
-        """Runs the command ``begin`` detached, for a pool step ``begin_pool``; the reference of its process, which is
-        the earlier one if it was begun before. FleetError ``no-command`` where there is none for pools,
+        """Runs the command ``begin`` detached, for a pool step ``begin_pool``; the reference of its process, the
+        earlier one if it was begun before. FleetError ``no-command`` where there is none for pools,
         ``unsafe-argument``, and as of ``detached.start``."""
         known = values(work, "")
         argv = self.pool_argv if work.pool_step else self.begin_argv

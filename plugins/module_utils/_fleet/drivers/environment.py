@@ -55,6 +55,6 @@ KEPT = (
 
 def environment_passed_on(environ: t.Mapping[str, str], added: t.Sequence[str] = ()) -> dict[str, str]:
     """The variables of ``environ`` whose names are in KEPT or in ``added``: names, or patterns such as ``AWS_*``, in
-    which case counts. Nothing takes away what KEPT lets through; a name that is not set is passed over."""
+    which case counts; a name that is not set is passed over."""
     patterns = (*KEPT, *added)
     return {name: value for name, value in environ.items() if any(fnmatchcase(name, each) for each in patterns)}

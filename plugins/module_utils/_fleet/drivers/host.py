@@ -26,8 +26,7 @@ _ID = ".id"
 
 def machine() -> str:
     """``process:<host>/<boot>/<process namespace>``: one boot of one machine, as one namespace of processes sees it; a
-    part that Linux does not tell is empty. Two containers of one name see different processes, and none outlives a
-    restart of the machine."""
+    part that Linux does not tell is empty. Two containers of one name see different processes."""
     boot, namespace = "", ""
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -45,8 +44,8 @@ def is_earlier_boot(place: str) -> bool:
 
 def intent_reference(operations: Path) -> str:
     """The machine and the folder of operations, by its path and by its number; what is not there yet is made. The same
-    text as long as the machine is not restarted and the folder stays under this path; another path to it, as through a
-    link, gives another one.
+    text as long as the machine is not restarted and the folder stays under this path; another path to it gives another
+    one.
 
     Record it with the intent: whoever takes the operation up then knows whether it would see what was begun, and begins
     nothing if it would not. FleetError ``unwritable-folder``; ``unsafe-folder`` where others may write to it.
@@ -68,8 +67,8 @@ def folder_number(operations: Path) -> str:
 
 
 def is_intent(reference: str) -> bool:
-    """Whether the reference says only where an operation is about to be begun, so that nothing is known of its
-    beginning; False for an empty one, and for those of other drivers."""
+    """Whether the reference says only where an operation is about to be begun; False for an empty one, and for those of
+    other drivers."""
     return reference.startswith(PREFIX) and ":" not in reference.removeprefix(PREFIX)
 
 

@@ -6,11 +6,11 @@ play, inventory, variables and environment.
 
 The role runs once per attempt on the host ``<member>``, with connection local and without facts. It is told
 ``cluster_upgrade_member``, ``_target``, ``_operation``, ``_attempt``, ``_run``, ``_type``, and how the member is
-reached, by reference and never by content: ``_kubeconfig`` and ``_context``, or ``_secret`` (name, namespace and key of
-a Secret on the hub). When it ends well the member shall be at the target, or get there within the time to settle.
+reached, by reference: ``_kubeconfig`` and ``_context``, or ``_secret`` (name, namespace and key of a Secret on the
+hub). When it ends well the member shall be at the target, or get there within the time to settle.
 
 Nothing that is handed over is a template there: objects of the fleet are written by many, and what users give has been
-templated once, with whatever it holds of others' words.
+templated once.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class RoleDriver:
 
 def variables(work: Work, member: FleetMember | None, environ: t.Mapping[str, str]) -> dict[str, t.Any]:
     """What the role is told, by name (``cluster_upgrade_member`` and so on). Paths of kubeconfigs are expanded by
-    ``environ``, which the role has anyway: what else is in ours is no business of whoever writes FleetMembers. What
-    does not apply is empty: ``_kubeconfig``, ``_context`` and ``_secret`` all are without ``member``."""
+    ``environ``, which is what the role has: other variables of ours are not for whoever writes FleetMembers. What does
+    not apply is empty."""
     told = {
         "member": work.member,
         "target": work.target,

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Files for Ansible in which no text is a template, however deep it lies: YAML below the tag ``!unsafe``.
 
-The JSON form of this (``{"__ansible_unsafe": ...}``) does not do: a file whose JSON is refused is read as YAML once
-more, and then all of its texts are templates.
+The JSON form (``{"__ansible_unsafe": ...}``) does not do: a file whose JSON is refused is read as YAML once more, and
+then all of its texts are templates.
 """
 
 from __future__ import annotations

@@ -30,8 +30,7 @@ class PoolWork:
 
 
 def any_version(_target: str) -> str:
-    """Refuses nothing, and is always empty: for platforms that take versions of two parts, for their newest patch, and
-    of three."""
+    """Always empty: for platforms that take versions of two parts, for their newest patch, and of three."""
     return ""
 
 
@@ -42,11 +41,10 @@ class Definition:
 
     ``observe`` gives ``version``, ``busy`` and ``pools`` as the driver ``command`` reads them. ``begin`` gives the
     platform's reference of the upgrade of the control plane, which ``poll`` follows; without ``poll`` it gives an empty
-    text and returns at the end of it. ``begin_pool`` returns at the end. Each of these is called once, in a process of
-    its own, with versions without ``v``, and raises FleetErrors, as of ``Tool`` and others, and what Python raises for
-    answers of another form.
-    ``refused`` says why the platform has no versions that are written like this one; empty if it may have it,
-    ValueError for what is no version.
+    text and returns at the end of it. ``begin_pool`` returns at the end. Each is called once, in a process of its own,
+    with versions without ``v``, and raises FleetErrors, and what Python raises for answers of another form. ``refused``
+    says why the platform has no versions that are written like this one, empty if it may have it; ValueError for what
+    is no version.
     """
 
     program: str

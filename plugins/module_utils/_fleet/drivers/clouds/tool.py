@@ -41,7 +41,7 @@ class Refusals:
 @dataclass(frozen=True, kw_only=True)
 class Tool:
     """Commands that change something are repeated for ``patience`` seconds, every ``interval``, as long as the cloud
-    refuses them with one of ``refusals``. Each names where it leads, so that a repeated one changes nothing more."""
+    refuses them with one of ``refusals``."""
 
     environ: t.Mapping[str, str] = field(repr=False)
     refusals: Refusals
@@ -72,8 +72,8 @@ class Tool:
 
     def until(self, look: t.Callable[[], t.Any], within: float = math.inf) -> t.Any:
         """Calls ``look``, at least once, every ``interval`` seconds until it gives something that is true, and gives
-        that; after ``within`` seconds what it gave last, which is None or empty, or None if that was refused. Looks
-        that are refused for the moment are repeated as in ``do``; other errors of a look are raised."""
+        that; after ``within`` seconds what it gave last, or None if that was refused. Looks that are refused for the
+        moment are repeated as in ``do``; other errors of a look are raised."""
         last = time.monotonic() + within
         end = time.monotonic() + self.patience
         while True:
@@ -128,8 +128,8 @@ def _tail(file: t.IO[bytes], most: int) -> str:
 
 
 def without(environ: t.Mapping[str, str], folder: Path) -> dict[str, str]:
-    """A copy of the environment with that folder, wherever it stands, and empty parts taken out of ``PYTHONPATH``,
-    which goes if nothing is left in it: tools in Python have modules of their own."""
+    """A copy of the environment with that folder, and empty parts, taken out of ``PYTHONPATH``, which goes if nothing
+    is left in it: tools in Python have modules of their own."""
     kept = [each for each in environ.get("PYTHONPATH", "").split(":") if each and Path(each) != folder]
     rest = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
     return {**rest, "PYTHONPATH": ":".join(kept)} if kept else rest

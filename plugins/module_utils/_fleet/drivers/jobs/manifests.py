@@ -25,10 +25,8 @@ Document = dict[str, t.Any]
 @dataclass(frozen=True, kw_only=True)
 class JobSettings:
     """How Jobs are made: ``image`` and ``resources`` (requests, limits) are those of the container; ``deadline`` is
-    seconds for the whole Job, ``keep`` seconds until it is removed after its end.
-
-    Without ``service_account`` the pod has that of its namespace, and no token of it.
-    """
+    seconds for the whole Job, ``keep`` seconds until it is removed after its end. Without ``service_account`` the pod
+    has the default one of its namespace, and no token of it."""
 
     image: str
     namespace: str

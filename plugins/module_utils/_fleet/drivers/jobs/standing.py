@@ -66,8 +66,8 @@ def condition(document: Document, kind: str) -> Document:
 
 
 def is_finished(job: Document) -> bool:
-    """Whether the Job is complete or has failed: nothing of it will run, and nothing does, but for a pod that is still
-    being ended, where the API server is older than Kubernetes 1.31."""
+    """Whether the Job is complete or has failed: nothing of it will begin; a pod may still be being ended where the API
+    server is older than Kubernetes 1.31."""
     return bool(condition(job, "Complete") or condition(job, "Failed"))
 
 
