@@ -109,8 +109,8 @@ def prices_files(paths: t.Sequence[str]) -> PriceList:
 
 
 def approved_plan(path: str) -> Approved:
-    """A plan that was written to a file for approval, checked against its own digests. FleetError ``plan-missing`` if
-    it cannot be read, ``plan-invalid`` if it is no JSON, and as of ``read_approved``."""
+    """A plan that was written to a file for approval. FleetError ``plan-missing`` if it cannot be read,
+    ``plan-invalid`` if it is no JSON, and as of ``read_approved``, which checks its digests."""
     return read_approved(json_file(path, "plan-missing", "plan-invalid"), path)
 
 
@@ -125,7 +125,7 @@ def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
 
 def refuse_blank(given: t.Mapping[str, t.Any], names: t.Iterable[str], hint: str) -> None:
     """FleetError with a problem ``bad-option`` for each of these options that is an empty text or blanks, as of a
-    variable that lost its content; ``hint`` says what to do instead. Those that are None or absent are passed over."""
+    variable that lost its content. ``hint`` says what to do. None and absent ones are passed over."""
     blank = [name for name in names if given.get(name) is not None and not str(given[name]).strip()]
     if blank:
         raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in blank)

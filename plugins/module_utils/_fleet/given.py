@@ -46,8 +46,8 @@ class Named(t.Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """``objects`` by kind, then by name (``namespace/name`` where there is a namespace); a kind of which none is given
-    has an empty row. ``findings`` are repairs and warnings."""
+    """``objects`` by kind, then by name (``namespace/name`` where there is a namespace), with an empty row for a kind
+    of which none is given. ``findings`` are repairs and warnings."""
 
     objects: t.Mapping[str, t.Mapping[str, t.Any]]
     findings: tuple[Problem, ...]
@@ -60,9 +60,9 @@ def given_objects(
     strict: bool,
     other_kind: str,
 ) -> Given:
-    """Every object of these kinds in the manifests, where others are passed over, and all definitions; ``strict`` as of
-    ``read``. FleetError with all problems at once: those of ``read``, the code ``other_kind`` for a definition of
-    another kind, and ``duplicate-object`` for an object that is given twice."""
+    """All objects of these kinds in the manifests, and all definitions; ``strict`` as of ``read``. FleetError with all
+    problems at once: those of ``read``, the code ``other_kind`` for a definition of another kind, and
+    ``duplicate-object`` for an object that is given twice."""
     documents: list[tuple[dict[str, t.Any], str, Text]] = [
         (each.document, each.where, each.written) for each in manifests if each.document.get("kind") in kinds
     ]

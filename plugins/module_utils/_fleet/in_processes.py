@@ -84,8 +84,8 @@ def _end_with(alive: int) -> None:
 
 
 def fork() -> int:
-    """As ``os.fork``, OSError too, without Python's DeprecationWarning where other threads run: these are not there in
-    the new process, which must use nothing that they could hold."""
+    """As ``os.fork``, OSError too, without Python's DeprecationWarning where other threads run: the new process must
+    use nothing that these could hold."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()

@@ -2,10 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The fleet as hosts of an Ansible inventory: hub and members, each with what is known of it and how it is reached
-(``fleet_role`` and so on), from records or the output of a stack (``bad-inventory``).
-
-No credential is among it, but paths, contexts and the names of Secrets.
-"""
+(``fleet_role`` and so on), from records or the output of a stack (``bad-inventory``); no credentials."""
 
 from __future__ import annotations
 
@@ -46,11 +43,8 @@ class InventoryHost:
 
 
 def recorded_hosts(records: t.Mapping[str, t.Any], environ: t.Mapping[str, str]) -> tuple[InventoryHost, ...]:
-    """The members that are recorded, by name; records do not say how their hub is reached. ``records`` is the option of
-    verbs of that name.
-
-    FleetError as of ``Session.refuse_no_records``, ``open_session`` and ``recorded_members``.
-    """
+    """The recorded members, by name; not the hub. ``records`` is the option of verbs of that name. FleetError as of
+    ``Session.refuse_no_records``, ``open_session`` and ``recorded_members``."""
     with open_session({"records": records}, environ, writes=False) as session:
         session.refuse_no_records("name them by records; members are recorded when they join")
         return tuple(_member(name, each) for name, each in recorded_members(session.records).items())

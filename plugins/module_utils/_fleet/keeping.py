@@ -118,8 +118,8 @@ class Keeper:
             raise FleetError(INTERRUPTED, f"{came}; nothing new is begun", hint="run again: it goes on from here")
 
     def check_leases(self) -> None:
-        """FleetError ``lease-lost`` once a lease is lost. Where no renewal came for two thirds of the time it renews
-        all leases itself, and takes them for lost if that fails."""
+        """FleetError ``lease-lost`` once a lease is lost. Where no renewal came for two thirds of their time it renews
+        all leases itself, and they are lost if that fails."""
         if self._lost is None and self._clock() - self._renewed >= self._seconds * 2 / 3:
             self._renew(last=True)
         if self._lost is not None:

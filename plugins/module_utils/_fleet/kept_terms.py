@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The terms of approvals that a run keeps, an UpdateRun or a staged one, written into its annotations (``keep_terms``),
-and the line that tells where they are stricter than those given."""
+"""The terms of approvals that a run, an UpdateRun or a staged one, keeps in its annotations (``keep_terms``), and the
+line that tells where they are stricter than those given."""
 
 from __future__ import annotations
 

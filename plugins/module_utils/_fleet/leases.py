@@ -55,7 +55,7 @@ def acquire(records: Records, name: str, holder: str, seconds: int) -> Lease:
 @contextlib.contextmanager
 def changing_member(records: Records, member: str, holder: str) -> t.Iterator[Lease]:
     """The records' lease on the member for ``MEMBER_SECONDS``, while its own records are written; given back at the
-    end, and one that cannot be given back runs out. FleetError as of ``acquire``."""
+    end, or left to run out. FleetError as of ``acquire``."""
     lease = acquire(records, f"member/{member}", holder, MEMBER_SECONDS)
     try:
         yield lease
@@ -70,8 +70,8 @@ def leaving_lease(member: str) -> str:
 
 
 def leaving_members(records: Records) -> dict[str, str]:
-    """Who lets which member go: holders by member. One whose lease ended more than ``SKEW`` ago, as clocks may differ,
-    or who has died on this machine, does not count. FleetErrors of the records."""
+    """Who lets which member go: holders by member. A lease that ended more than ``SKEW`` ago, or whose holder has died
+    on this machine, does not count. FleetErrors of the records."""
     past = datetime.now(UTC) - SKEW
     return {
         each.name.partition("/")[2]: each.holder

@@ -114,7 +114,7 @@ def open_session(
 
 def copied_words(records: Records, now: datetime) -> str:
     """Of which records this is a copy, made when and how many hours before ``now``, aware, to go on after a noun; empty
-    for records themselves, and for what cannot be read, which is told to whoever uses it."""
+    for records themselves, and for what cannot be read."""
     try:
         origin = records.origin
     except FleetError:

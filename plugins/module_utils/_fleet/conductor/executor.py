@@ -79,13 +79,11 @@ class Executor:
             return tuple(self._threads)
 
     def begin(self, work: Work, *, resumed: bool = False, only_follow: bool = False) -> None:
-        """Begins ``work``, or takes it up if its intent was recorded earlier (``resumed``); returns at once.
+        """Begins ``work``, or takes it up if its intent was recorded earlier (``resumed``); returns at once. Nothing
+        happens if this very operation is being followed already, or after ``close``.
 
-        With ``only_follow`` it is taken up and never begun, even if nothing but the intent is there. It is Blocked
-        where this machine starts no thread more. Without a driver for its subject, or by an error that ``Followed.run``
-        raises, it is Ended as failed.
-
-        Nothing happens if this very operation is being followed already, or after ``close``.
+        With ``only_follow`` it is taken up and not begun. It is Blocked where this machine starts no thread more, and
+        Ended as failed without a driver for its subject, or by an error that ``Followed.run`` raises.
         """
         if self._closing.is_set() or work.operation in self.in_flight:
             return
@@ -117,8 +115,8 @@ class Executor:
             return self._news.wait_for(lambda: bool(self._events), timeout=max(0.0, seconds))
 
     def close(self, timeout: float = 2.0) -> None:
-        """Begins nothing new and follows nothing any more; what was begun outside is not stopped. Waits at most
-        ``timeout`` seconds in all for calls under way."""
+        """Begins and follows nothing any more; what goes on outside is not stopped. Waits at most ``timeout`` seconds
+        in all for calls under way."""
         self._closing.set()
         end = time.monotonic() + timeout
         with self._news:

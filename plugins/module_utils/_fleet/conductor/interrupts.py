@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Being told to end: signals to this process (SIGTERM, SIGINT, SIGHUP), and the end of the process that started it;
-waiting unless that comes."""
+"""Being told to end: by signals to this process (SIGTERM, SIGINT, SIGHUP), or by the end of the process that started
+it; waiting unless that comes."""
 
 from __future__ import annotations
 

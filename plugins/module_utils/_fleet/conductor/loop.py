@@ -69,7 +69,7 @@ class Steering(t.Protocol[S, X, A]):
 
     def release(self, state: S) -> None:
         """After the acts of a turn, or without any: lets go of what no act in flight needs, or stores what they
-        changed elsewhere."""
+        changed."""
 
     def drain_events(self, state: S, now: datetime) -> t.Iterable[Change[S]]:
         """Changes by what happened to acts since the last call, if it is not just seen: told once, and to be gone
@@ -180,11 +180,11 @@ def conduct(
     limits: RunLimits,
 ) -> Ending[S]:
     """Takes the lease of that name and conducts the machine until it is settled, waits for longer than allowed, is out
-    of time or told to end; then closes the steering, not if the lease was not had, and gives the lease back.
+    of time or told to end; then closes the steering, and gives the lease back. What is in flight is not stopped.
 
-    FleetError ``lease-held`` (another conductor is at it), ``lease-lost`` (it was taken over), those of its book, and
-    any other of the records or the steering. One of PASSING is borne for LEASE_SECONDS, once the lease is held and the
-    state read; all others are raised at once. What is in flight is not stopped.
+    FleetError ``lease-held`` (another conductor is at it; the steering is not closed), ``lease-lost`` (it was taken
+    over), those of its book, and any other of the records or the steering. One of PASSING is borne for LEASE_SECONDS,
+    once the lease is held and the state read; all others are raised at once.
     """
     held = acquire(records, lease, limits.holder, LEASE_SECONDS)
     conductor = None
@@ -242,8 +242,8 @@ class Conductor(t.Generic[S, X, A]):
         return ending
 
     def wait(self, seconds: float) -> None:
-        """Waits as the steering does. Records that cannot be reached meanwhile are borne as in a turn, after which the
-        steering tries again. FleetError as of ``conduct``."""
+        """Waits as the steering does. Records that cannot be reached meanwhile are borne as in a turn. FleetError as of
+        ``conduct``."""
         try:
             self._steering.wait(seconds)
             self._wait_failed = False

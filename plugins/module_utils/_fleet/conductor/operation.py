@@ -155,18 +155,15 @@ class Followed(t.Protocol):
 
     def run(self, resumed: bool, only_follow: bool = False) -> Last:
         """Carries it on to its last event, and gives that, which it does not tell; called once. The arguments are as of
-        ``Executor.begin``. Any error, such as a FleetError of the driver or ValueError for what is no version, is its
-        end as failed, but for Closed, when nobody follows any more."""
+        ``Executor.begin``. Any error that it raises is its end as failed, but for Closed, when nobody follows any
+        more."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """One attempt at ``work``, and who follows it.
-
-    ``tell`` takes Begun and Said; ``clock`` gives monotonic seconds; ``pause`` sleeps so many seconds, and raises
-    Closed when nobody follows any more. ``held_back`` is asked right before it begins, for it may have been meant long
-    ago: why it is to wait instead, None if it is not.
-    """
+    """One attempt at ``work``, and who follows it. ``tell`` takes Begun and Said; ``clock`` gives monotonic seconds;
+    ``pause`` sleeps so many seconds, and raises Closed when nobody follows any more. ``held_back`` is asked right
+    before it begins: why it is to wait instead, None if it is not."""
 
     driver: Driver
     work: Work
@@ -249,13 +246,13 @@ class Operation:
         return self.teller.version_before
 
     def run(self, resumed: bool, only_follow: bool = False) -> Ended | Blocked:
-        """Begins it and follows it to its end. FleetError of ``Driver.begin``, but for those that say it is busy, or
-        that there was no answer: after no answer its driver is asked whether it was begun. ValueError as of ``Goal``,
-        where the subject tells what is no version; Closed as of ``Attempt``.
+        """Begins it and follows it to its end. A subject that cannot be looked at, is busy or held back gives Blocked;
+        one with nothing to do is Skipped, one that must not make this step Failed. ``resumed``: its intent was recorded
+        earlier; it is begun then only where its driver says that it was not, and not with ``only_follow``.
 
-        A subject that cannot be looked at, for whatever FleetError, is busy or held back gives Blocked; one with
-        nothing to do is Skipped, one that must not make this step Failed. ``resumed``: its intent was recorded earlier.
-        It is begun then only where its driver says that it was not, and not with ``only_follow``.
+        FleetError of ``Driver.begin``, but for those that say it is busy, or that there was no answer, after which its
+        driver is asked whether it was begun. ValueError as of ``Goal``, where the subject tells what is no version;
+        Closed as of ``Attempt``.
         """
         self._pause(0)
         return (self.take_up(only_follow) if resumed else None) or self._start()

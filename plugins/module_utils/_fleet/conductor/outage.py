@@ -18,9 +18,8 @@ GOES_ON = "nothing is lost: what was begun is on record, and goes on from there 
 
 
 def out_of_reach(error: FleetError, code: str, since: str) -> FleetError:
-    """The error of that ``code`` with which one ends as the records have not answered for so long, given back, not
-    raised; ``since`` in words, ``error`` is the last that they gave. It says that nothing is lost, and what comes next.
-    """
+    """The error of that ``code``, given back and not raised, that the records have not answered for so long (``since``,
+    in words), with what comes next; ``error`` is the last that they gave."""
     hint = "; ".join(filter(None, (error.hint, GOES_ON)))
     return FleetError(code, f"the records have not answered {since}: {error.message}", error.where, hint)
 

@@ -63,10 +63,10 @@ _LONGEST_VERSION = 100
 
 @dataclass(frozen=True, kw_only=True)
 class CommandDriver:
-    """The commands are lists of arguments, empty where there is none. ``environ`` is ours; of it ``environment.KEPT``
-    and the names in ``environment`` are passed on; ``timeout`` (seconds) is for ``observe`` and ``poll``;
-    ``operations`` has a folder for each operation. Relative paths are below ``cwd``. Without ``by_exit_code`` a
-    ``poll`` that prints no state tells nothing."""
+    """The commands are lists of arguments, empty where there is none. ``environ`` is that of the task; of it
+    ``environment.KEPT`` and the names in ``environment`` are passed on; ``timeout`` (seconds) is for ``observe`` and
+    ``poll``; ``operations`` has a folder for each operation. Relative paths are below ``cwd``. Without ``by_exit_code``
+    a ``poll`` that prints no state tells nothing."""
 
     clients: Clients
     operations: Path

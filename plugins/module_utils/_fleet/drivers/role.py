@@ -38,9 +38,9 @@ _PLAYBOOK, _INVENTORY, _VARS, _EXTRA = "playbook.yml", "inventory.yml", "vars.ym
 @dataclass(frozen=True, kw_only=True)
 class RoleDriver:
     """``role`` is a name, or the path of a folder. ``operations`` has a folder for each operation; ``environment``
-    names variables of ``environ``, ours, that are passed on besides those of ``environment.KEPT``. ``inventories`` and
-    the user's own ``extra_vars`` (which cannot change ours) are passed on; what is in ``extra_vars`` is taken off the
-    disk when the role has ended. ``cwd`` is where an ``ansible.cfg`` is looked for; ``roles_path`` and
+    names variables of ``environ``, that of the task, that are passed on besides those of ``environment.KEPT``.
+    ``inventories`` and the user's own ``extra_vars`` (which cannot change ours, and are taken off the disk when the
+    role has ended) are passed on. ``cwd`` is where an ``ansible.cfg`` is looked for; ``roles_path`` and
     ``collections_path`` go before what the environment says."""
 
     clients: Clients
