@@ -45,8 +45,7 @@ def path_of(policy: Policy) -> str:
 
 
 def is_shipped(policy: Policy, live: t.Mapping[str, t.Any] | None) -> bool:
-    """Whether ``live``, the policy on the hub (None: there is none), has just this spec and is not being deleted: a
-    condition or an exception more would let others through."""
+    """Whether ``live``, the policy on the hub (None: there is none), has just this spec and is not being deleted."""
     return live is not None and live.get("spec") == policy["spec"] and not live["metadata"].get("deletionTimestamp")
 
 

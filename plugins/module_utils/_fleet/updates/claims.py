@@ -62,9 +62,9 @@ def unclaim(records: Records, member: str, operation: str, lease: Lease | None) 
 
 
 def operations_in_flight(records: Records, members: t.Iterable[Record]) -> dict[str, str]:
-    """The operations in flight on these FleetMembers, by the member's name; members without one are left out. A mark
-    counts only while its update run says that this operation is running; a run that cannot be read stands for any. Each
-    run is read once. FleetErrors of the records."""
+    """The operations in flight on these FleetMembers, by name of the member, left out without one. A mark counts while
+    its update run says that this operation is running; a run that cannot be read stands for any. FleetErrors of the
+    records."""
     runs: dict[str, t.Container[str]] = {}
     found = {}
     for document in members:
@@ -114,8 +114,7 @@ def lease_name(member: str) -> str:
 
 
 def mark_of(document: Record) -> str:
-    """The operation that a FleetMember's record is marked with; empty if it bears no mark, or its status is no map.
-    Whether it is in flight is not looked at."""
+    """The operation that a FleetMember's record is marked with, in flight or not; empty if it bears no mark."""
     status = document.get("status")
     return str(status.get("operation", "")) if isinstance(status, dict) else ""
 

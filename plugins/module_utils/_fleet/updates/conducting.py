@@ -105,7 +105,7 @@ class ConductOptions:
 @dataclass(frozen=True, kw_only=True)
 class RunVerdict:
     """What conducting came to: ``outcome`` is done, waiting, partial or failed, ``code`` as of ``verdict``. ``brief``
-    names members that failed without their reasons, which the tree of the run shows; empty: ``message`` is brief."""
+    names members that were not upgraded, without reasons; empty: ``message`` is brief."""
 
     outcome: str
     code: str = ""
@@ -215,7 +215,7 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
 def observed_versions(drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None = None) -> dict[str, str]:
     """Versions of members by name, as their drivers tell; who does not answer, or whose pools cannot be read, is left
     out. With ``pools`` the lowest of the control plane's and theirs; its own if one of these is no version. FleetError
-    ``no-workers`` where this machine starts no thread."""
+    ``no-workers``."""
     work = {name: _observe(driver, name, pools) for name, driver in drivers.items()}
     answers = in_parallel(work, threads=threads)
     return {name: answer for name, answer in answers.items() if isinstance(answer, str)}

@@ -44,9 +44,8 @@ class StartConstraints:
 
     def views(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberView]:
         """One view for each FleetMember, by name, in their order: when it may begin (``windows``, from the start of
-        yesterday for ``AHEAD``; None: at any time), and freezes and releases that keep it from beginning, whatever its
-        version. Where it is not known when it may begin, its windows are empty, and an obstacle says why. FleetError as
-        of the class."""
+        yesterday for ``AHEAD``; None: at any time), and freezes and releases that keep it from beginning. Where it is
+        not known when it may begin, its windows are empty, and an obstacle says why. FleetError as of the class."""
         times, known = self._read()
         labels = self._labels() if times.windows or times.freezes else {}
         sites = [(each, _known(each, labels.get(each["metadata"]["name"]))) for each in members]
@@ -54,8 +53,8 @@ class StartConstraints:
 
     def times(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberTimes]:
         """As ``views``, each with who has windows for the FleetMember (``sides``), when these are open whatever freezes
-        say (``permitted``), and its freezes as of ``freezes``, with the FleetMaintenance. Where its windows are not
-        known there are no sides, and ``permitted`` is empty. FleetError as of the class."""
+        say (``permitted``), both empty where that is not known, and its freezes as of ``freezes``, with the
+        FleetMaintenance. FleetError as of the class."""
         windows, known = self._read()
         labels = self._labels() if windows.windows or windows.freezes else {}
         found = {}

@@ -60,8 +60,8 @@ def define_run(
     now: datetime | None = None,
 ) -> Outcome:
     """The run as it is defined, or as it is recorded where ``given`` does not have it, with its sequence and members
-    fixed; with ``write`` it is recorded, if that makes it another (else it is not ``changed``), and before it the given
-    strategies. What was skipped of it stays so (``with_skips_of``). One that was started stands as it is.
+    fixed, and what was skipped of it (``with_skips_of``). With ``write`` it is recorded, if that makes it another (else
+    it is not ``changed``), and before it the given strategies. One that was started stands as it is.
 
     ``approved`` is the digest that it must have, if not empty. ``who`` is recorded as its maker if its spec is new or
     another. Images of selection Consistent are chosen ``now`` (None: the present), and stand in the digest.
@@ -137,9 +137,8 @@ def follow_up_run(
     records: Records, name: str, write: bool, approved: str = "", who: str = "", now: datetime | None = None
 ) -> Outcome:
     """The follow-up run for the failed and skipped members of a finished run, called ``name`` (``follow_up``), by
-    ``define_run``: made and not started where there is none. One that is there and was not started is laid out anew
-    where that makes it another; one that was started, or has ended, is given as it is, not ``changed``. ``write``,
-    ``approved``, ``who`` and ``now`` as of ``define_run``.
+    ``define_run``: made, or laid out anew where it was not started, and not started; one that was started is given as
+    it is, not ``changed``. ``write``, ``approved``, ``who`` and ``now`` as of ``define_run``.
 
     FleetError: those of ``read_run``, ``follow_up`` and ``define_run``, and ``name-taken`` where the name is that of
     another run.
@@ -161,7 +160,7 @@ def _repeats(run: UpdateRun, before: UpdateRun) -> bool:
 
 def candidates_on_record(records: Records) -> tuple[Candidate, ...]:
     """The members of the fleet in the order of their names, with what groups and selectors look at (labels of None
-    where there is no MemberCluster: no selector takes it); FleetMembers are not judged. FleetErrors of the records."""
+    where there is no MemberCluster: no selector takes it). FleetErrors of the records."""
     labels = {each["metadata"]["name"]: each["metadata"].get("labels") or {} for each in records.list("MemberCluster")}
     return tuple(
         Candidate(

@@ -48,8 +48,7 @@ class Outlook:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The forecast as results have it, and what it stands on: ``durations`` for a member without its own (``p50``
-        and ``p90`` in seconds, rounded, ``runs`` learned from), ``members_read`` in RFC 3339 or None. Without the
-        appointments."""
+        and ``p90`` in seconds, ``runs`` learned from), ``members_read`` in RFC 3339 or None."""
         usual = self.durations.others
         return self.forecast.as_dict() | {
             "durations": {"p50": _seconds(usual.p50), "p90": _seconds(usual.p90), "runs": self.runs_before},

@@ -53,9 +53,8 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Which:
-    """The gate that is meant: by its id, or by where it stands (``timing``: Before or After) and what it is called; all
-    that is not empty has to match, an empty ``group`` fits those of a stage and of its groups. Of several that match
-    the only open one is meant."""
+    """The gate that is meant: by its id, or by where it stands (``timing``: Before or After) and what it is called. All
+    that is not empty has to match; of several that match the only open one is meant."""
 
     id: str = ""
     stage: str = ""
@@ -118,12 +117,10 @@ def complete(
     write: bool,
     self_approval: bool = True,
 ) -> Completed:
-    """Approves the gate, for the run with the digest that it has now.
-
-    One that was completed before, or skipped with what it guards, is left as it is; one that was refused is approved
-    all the same, and the refusal counts no more. ``digest`` is the one that the run must have; an empty one fits any
-    run. The ``reason`` is kept in the Gate, none if it is empty. Without ``self_approval`` who made or started the run
-    is refused, by the names that the run has, vouched for or not. Without ``write`` nothing is recorded.
+    """Approves the gate, for the run with the digest that it has now. One that was completed before, or skipped with
+    what it guards, is left as it is; a refusal counts no more. ``digest`` is the one that the run must have; an empty
+    one fits any run. The ``reason`` is kept in the Gate. Without ``self_approval`` who made or started the run is
+    refused, by the names that the run has, vouched for or not. Without ``write`` nothing is recorded.
 
     FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``digest-mismatch``,
     ``self-approval``, ``record-damaged``; ``record-altered`` and ``gate-unproven`` if somebody else wrote the run or

@@ -5,8 +5,8 @@
 earlier conductor, given up, and which members go without; drivers that begin nothing where other records hold the
 member (``busy``).
 
-Its API server is away for a part of that time. So the lease lasts for as long as an operation that cannot be seen is
-waited for, and is renewed whenever the member answers.
+A member's API server is away for a part of that time, so the lease lasts for as long as an operation that cannot be
+seen is waited for.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ FINAL = ("forbidden", *WRONG)
 
 def blocker_of_error(error: FleetError) -> MemberBlocker:
     """Why a member cannot be looked at, or held, by the ``error`` of that: PreconditionFailed, with the way out, for
-    codes of ``FINAL``; else Unreachable, also where it does not pass by itself, as a certificate."""
+    codes of ``FINAL``; else Unreachable."""
     if error.code in FINAL:
         return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{error.message} ({error.hint})")
     return MemberBlocker(reason=UNREACHABLE, message=error.message)
@@ -100,7 +100,7 @@ class UpgradeLeases:
     def renew(self, members: t.Iterable[str], now: datetime) -> None:
         """For members in flight: renews what is due, and takes what could not be had before (of those in ``unseen``
         only what was inherited, until they go without), each at most once in a minute, in ``DEADLINE`` seconds in all.
-        What fails is said or tried again, and never raised."""
+        What fails is said or tried again, and not raised."""
         # A copy: whoever hangs in ``release_all`` takes his name out at any time.
         recent = {name for name, tried in dict(self._tried).items() if not is_due_again(tried, AGAIN, now)}
         due = [name for name in members if name not in recent and self._is_due(name)]
@@ -111,8 +111,8 @@ class UpgradeLeases:
             self.say(f"leases of members in flight are not renewed: {error}")
 
     def inherit(self, member: str) -> None:
-        """An earlier conductor of the run may have left a lease there, which ``renew`` takes: nobody waits for the
-        member here. What could not be had is asked for once more when the member is given up."""
+        """Notes that an earlier conductor of the run may have left a lease there, which ``renew`` takes, and
+        ``release`` asks for once more."""
         self._inherited.add(member)
 
     def release_all(self, members: t.Collection[str]) -> None:
@@ -124,8 +124,8 @@ class UpgradeLeases:
             self.say(f"leases of members that are done run out by themselves: {error}")
 
     def release(self, member: str) -> None:
-        """Gives the member's lease up, if it is held, and raises nothing where that fails, as ``KeptLease.release``;
-        one that was inherited and could not be had is asked for once more before."""
+        """Gives the member's lease up, if it is held, as ``KeptLease.release``; one that was inherited and could not be
+        had is asked for once more before."""
         with self._locks[member]:  # in one go: who claims it meanwhile would be given what is just given up
             if member in self._inherited and member not in self._kept:
                 self._claimed(member, again=True)
@@ -143,8 +143,8 @@ class UpgradeLeases:
             in_parallel({each: partial(self.forget, each) for each in members}, len(members), DEADLINE)
 
     def forget(self, member: str) -> None:
-        """Renews the member's lease no more, and does not give it up: the upgrade goes on there, and the lease runs
-        out. The member is not contacted, but whoever is just asking it is waited for."""
+        """Renews the member's lease no more, and leaves it to run out: the upgrade goes on there. The member is not
+        contacted, but whoever is just asking it is waited for."""
         self._inherited.discard(member)
         self._tried.pop(member, None)
         with self._locks[member]:
@@ -152,8 +152,8 @@ class UpgradeLeases:
             self._kept.pop(member, None)
 
     def release_left_over(self, members: t.Collection[str]) -> None:
-        """Gives up the leases that an earlier conductor of the run left on these members, as far as they can be had
-        now: each is asked for once. Otherwise as ``release_all``."""
+        """Gives up, as ``release_all``, the leases that an earlier conductor of the run left on these members, as far
+        as they can be had now."""
         self._inherited.update(members)
         self.release_all(members)
 
@@ -233,8 +233,8 @@ class LeasedDriver:
 
     def begin(self, work: Work) -> str:
         """Begins as the driver does, once the member is held or goes without a lease. FleetError ``busy`` while it
-        cannot be, for whatever reason, and where others have brought it to the target just before (no matter for a step
-        of a pool); else those of the driver."""
+        cannot be, and where others have brought it to the target just before (no matter for a step of a pool); else
+        those of the driver."""
         found = self.leases.claim(work.member)
         if found is not None:
             raise FleetError("busy", found.message, work.member, "it is tried again")

@@ -65,8 +65,8 @@ def no_pools(_member: str, _seen: Observation) -> Pools:
 
 @dataclass(frozen=True)
 class ControlPlaneJudge:
-    """For runs that upgrade control planes alone: kubelets are left as they are, and have to be young enough for
-    ``target``. ``automatic``: a profile made the run, and who is too far from the target is skipped."""
+    """For runs that upgrade control planes alone: kubelets have to be young enough for ``target``. ``automatic``: a
+    profile made the run."""
 
     target: str
     automatic: bool = False
@@ -90,8 +90,8 @@ class OfferJudge:
     refused: t.Mapping[str, str]
 
     def __call__(self, view: MemberView, version: str, pools: Pools, now: datetime, /) -> MemberView:
-        """The view as of ``judge``; skipped (VersionNotAvailable), and not failed, if its platform never has the target
-        and it is not skipped anyway. What ``judge`` raises comes through."""
+        """The view as of ``judge``; if its platform never has the target, and it is not skipped anyway, skipped
+        (VersionNotAvailable) and not failed. What ``judge`` raises comes through."""
         found = self.judge(view, version, pools, now)
         words = self.refused.get(view.name)
         if words is None or found.skip:
@@ -167,15 +167,14 @@ class MemberMonitor:
 
     def next_look(self) -> datetime | None:
         """When the first of the members with an obstacle of their own (such as no answer, a busy platform, a lease of
-        others) is looked at again; None if there are none. It may be past, until the next ``refresh``. Windows and
-        freezes do not count."""
+        others) is looked at again; None if there are none. It may be past, until the next ``refresh``."""
         return min(self._again.values(), default=None)
 
     def claim_or_look(self, begins: t.Sequence[Begin], now: datetime) -> bool:
         """Whether all of them are claimed already. If not, the others are looked at, and those that may begin are
-        claimed; decide anew then, by ``views``, which say of the others what holds them, or that they are to be skipped
-        or fail. After ``refresh``; each must be of a member that has a view. FleetErrors of the records,
-        ``no-workers``, and what ``judge`` raises: what was claimed by then is given up by ``keep_only``."""
+        claimed; decide anew then, by ``views``, which say what holds the others, or that they are to be skipped or
+        fail. After ``refresh``; each must be of a member that has a view. FleetErrors of the records, ``no-workers``,
+        and what ``judge`` raises: what was claimed by then is given up by ``keep_only``."""
         unclear = [each for each in begins if self._claims.get(each.member, ("",))[0] != each.operation]
         looked = self._look(unclear, now)
         claimed: dict[str, Lease] = {}
@@ -230,16 +229,15 @@ class MemberMonitor:
         return document is not None and mark_of(document) == operation
 
     def forget_claim(self, member: str) -> None:
-        """Forgets that the member is claimed, because its attempt is put back: it is looked at and claimed anew when
-        its turn comes. Nothing if it is not. Its leases and mark are given up by the next ``keep_only``, as what
-        earlier conductors left."""
+        """Forgets that the member is claimed, if it is, because its attempt is put back: it is looked at and claimed
+        anew when its turn comes. Its leases and mark are given up by the next ``keep_only``."""
         claimed = self._claims.pop(member, None)
         if claimed:
             self._left[member] = claimed
 
     def take_up(self, member: str, operation: str) -> None:
-        """Claims a member whose operation was in flight when this conductor came, and its lease on it; nothing where it
-        cannot be claimed: another one has it, or it has left. FleetErrors of the records."""
+        """Claims a member whose operation was in flight when this conductor came, and its lease on it; nothing where
+        another one has it, or it has left. FleetErrors of the records."""
         found = claim(self.records, member, operation, self.holder)
         if isinstance(found, Lease):
             self._claims[member] = (operation, found)
@@ -247,10 +245,10 @@ class MemberMonitor:
                 self.leases.inherit(member)
 
     def keep_only(self, in_flight: t.Mapping[str, str], ours: str) -> None:
-        """Gives up every claim but those of operations in flight (``in_flight``: operation by member). ``ours`` begins
-        the name of each operation of the run: what its earlier conductors did not live to give up goes too. A lease on
-        a member that cannot be given up there, or of who has left in flight, runs out. FleetErrors of the records; the
-        next call goes on with what is left."""
+        """Gives up every claim but those of operations in flight (``in_flight``: operation by member), and what earlier
+        conductors of the run left: ``ours`` begins the name of each of its operations. A lease on a member that cannot
+        be given up there, or of who has left in flight, runs out. FleetErrors of the records; the next call goes on
+        with what is left."""
         over = {member: each for member, each in self._claims.items() if in_flight.get(member) != each[0]}
         if self.leases:
             self.leases.release_all([member for member in over if member in self.views])

@@ -84,8 +84,8 @@ def _does_pools(member: FleetMember, driver: Driver | None) -> bool:
 
 @dataclass(frozen=True)
 class WholeJudge:
-    """Says what a member has to do for ``target`` in a run that goes by steps, see ``by_steps``. ``known`` gives what
-    platforms offer now, ``member`` the FleetMember of a name, None if there is none."""
+    """Says what a member has to do for ``target`` in a run that goes by steps (``by_steps``). ``known`` gives what
+    platforms offer now, ``member`` the FleetMember of a name, or None."""
 
     target: UpgradeTarget
     known: t.Callable[[], Releases]
@@ -109,8 +109,8 @@ class WholeJudge:
 
 def images_of(records: Records, run: UpdateRun, known: Releases, now: datetime) -> NodeImageSelectionStatus | None:
     """The images that pools get where they are the same for all members (Consistent, Custom), as they would be fixed
-    ``now``, by the members as they were read last; nothing is written. None where the run fixes none, as of
-    ``fixed_images``. FleetError ``record-damaged``."""
+    ``now``, by the members as they were read last. None where the run fixes none, as of ``fixed_images``. FleetError
+    ``record-damaged``."""
     return fixed_images(run, _clusters_of(records, run), known, now)
 
 
@@ -201,10 +201,10 @@ def _skewed(member: FleetMember, run: UpdateRun, known: Releases, now: datetime)
 def pools_seen(
     clients: Clients, drivers: t.Mapping[str, Driver], whole: bool
 ) -> t.Callable[[str, Observation], tuple[NodePoolStatus, ...]]:
-    """Gives a function for the pools of a member that was just observed: as its driver tells, or by its nodes. Of a
-    member that a command of its driver observes they are asked only for a ``whole`` upgrade of one with a command for
-    pools; else what was read last counts. So it does where they cannot be asked, unless the upgrade is ``whole``: then
-    the function raises FleetError."""
+    """Gives a function for the pools of a member that was just observed: as its driver tells, or by its nodes, or as
+    they were read last. The latter holds of a member that a command of its driver observes, but for a ``whole`` upgrade
+    by a command for pools; and where nodes cannot be asked, unless the upgrade is ``whole``: then the function raises
+    FleetError."""
 
     def recorded_ones(name: str) -> tuple[NodePoolStatus, ...]:
         """The pools as they were read last; none of who is no member."""

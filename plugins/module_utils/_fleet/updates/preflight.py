@@ -75,12 +75,11 @@ class PreflightReport:
 def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> PreflightReport:
     """Everything that speaks against upgrading the members that have not ended, or would be tried again by a start:
     first those that have left, then member by member, by name. Each driver is asked to look at its member, by the
-    options in ``wish``, of which ``operations``, ``timeout`` and ``threads`` count, too; one that would need options
-    and has none is a remark. Windows and catalogues that are ``given`` go before those recorded. A member that cannot
-    be looked at is a finding, and raises nothing.
+    options in ``wish``; one that would need options and has none is a remark. Windows and catalogues that are ``given``
+    go before those recorded. A member that cannot be looked at is a finding.
 
-    FleetError ``record-damaged``, ``duplicate-location``, ``no-workers`` where this machine starts no thread, and for
-    the options of drivers as of ``drivers_from``.
+    FleetError ``record-damaged``, ``duplicate-location``, ``no-workers``, and for the options of drivers as of
+    ``drivers_from``.
     """
     state, now = run_of(run), session.clock()
     names = (start(state, now) if derive(state).state in STARTABLE else state).unfinished

@@ -92,14 +92,14 @@ class RunProgress:
         self.journal("Normal", "GateOpened", f"gate {action.gate.id} {place}")
 
     def approval_refused(self, text: str) -> None:
-        """Tells people, and the journal, not as an event, of an approval that does not count, or of a gate that was
-        refused, in the words of ``text``."""
+        """Tells people, and the journal, of an approval that does not count, or of a gate that was refused, in the
+        words of ``text``."""
         self.say(f"  {text}")
         self.journal("Warning", "ApprovalRefused", text)
 
     def said(self, operation: str, message: str) -> None:
-        """Tells people a word from an upgrade in flight, by its member, or its name where none has it; one that is
-        empty, or the same as its last, is passed over."""
+        """Tells people a word from an upgrade in flight, by its member, or its name where none has it; nothing if it is
+        empty, or the same as its last."""
         if message and self._words.get(operation) != message:
             self._words[operation] = message
             rows = self._told.members if self._told else ()
@@ -116,7 +116,7 @@ class RunProgress:
             self.say(f"  still waiting{till}: {self._status.message or self._status.state}; {counted(run)}")
 
     def end(self, state: RunState, why: str, now: datetime) -> None:
-        """Tells people, and as an event, not the journal, how it stands; ``why`` as in ``conductor.loop.Ending``."""
+        """Tells people, and as an event, how it stands; ``why`` as in ``conductor.loop.Ending``."""
         status = derive(state)
         self.say(f"run {self.run.name} {status.state}: {counted(state)}" + ("" if why == "settled" else f" ({why})"))
         self._emit(now, "ended", state=status.state, message=why)

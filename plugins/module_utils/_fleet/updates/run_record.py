@@ -21,11 +21,8 @@ from .claims import KIND
 
 
 class RunBook:
-    """How a run stands in the records while it is conducted.
-
-    ``run`` is there once it was read: the one that was read or written last. ``uid`` is that of the run that is meant;
-    empty: whichever has the name.
-    """
+    """How a run stands in the records while it is conducted. ``run`` is the one that was read or written last, there
+    once it was read. ``uid`` is that of the run that is meant; empty: whichever has the name."""
 
     kind = KIND
     run: UpdateRun
@@ -67,8 +64,8 @@ def read_run(records: Records, name: str) -> UpdateRun:
 
 
 def proven(document: Record) -> UpdateRun:
-    """The run as it was recorded: its goal is that of the spec, its digest that among its metadata, whatever its status
-    says of them. The digest is empty before it was laid out, and nothing is proven then.
+    """The run as it was recorded, with the goal of its spec and the digest among its metadata, whatever its status says
+    of them. Before it was laid out the digest is empty, and nothing is proven.
 
     FleetError ``record-damaged``; ``record-altered`` if the status of one that was laid out cannot have come of it.
     """

@@ -40,9 +40,9 @@ class UpdateManifests:
 def update_manifests(
     src: t.Sequence[str], definitions: t.Sequence[t.Mapping[str, t.Any]], strict: bool
 ) -> UpdateManifests:
-    """Every object of these kinds in the files ``src``, where others are passed over, and all definitions; ``strict``
-    as of ``read``. FleetError with all problems at once: those of reading the files, else ``not-an-update-run`` for a
-    definition of another kind, ``duplicate-object``, those of ``read``."""
+    """All objects of these kinds in the files ``src``, and all definitions; ``strict`` as of ``read``. FleetError with
+    all problems at once: those of reading the files, else ``not-an-update-run`` for a definition of another kind,
+    ``duplicate-object``, those of ``read``."""
     manifests = read_manifests(src) if src else ()
     given = given_objects(KINDS, manifests, definitions, strict, "not-an-update-run")
     runs, strategies, maintenance, catalogues, profiles = given.objects.values()

@@ -86,8 +86,8 @@ class ExecutorLike(t.Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ApprovalRules:
-    """``terms`` are what approvals have to be; ``since`` says, whenever approvals are read, from when on the hub
-    vouches for their names, as of ``vouched_since``: None if it does not."""
+    """``terms`` are what approvals have to be; ``since`` says from when on the hub vouches for their names, as of
+    ``vouched_since``."""
 
     terms: Terms = Terms()
     since: t.Callable[[], datetime | None] = lambda: None
@@ -222,10 +222,10 @@ class UpdateSteering:
         self._gates.publish(self.book.run, state, lease)
 
     def carry_out(self, act: UpdateAct, state: RunState, resumed: bool) -> RunChange | None:
-        """Begins an upgrade, or takes it up if it is ``resumed``: only follows it where the member does not bear its
-        mark, which is there before the intent is recorded, for somebody else wrote that then. Tells of a gate, which is
-        shown by now. For an upgrade that was resumed the change that takes off what held it up; one whose member others
-        have taken since is put back. None otherwise. FleetErrors of the records."""
+        """Tells of a gate; or begins an upgrade, or takes it up if it is ``resumed``, and only follows it where the
+        member does not bear its mark, which is there before the intent is recorded: somebody else wrote that then. The
+        change that takes off what held up an upgrade that was resumed, or that puts one back whose member others have
+        taken since; else None. FleetErrors of the records."""
         if isinstance(act, OpenGate):
             self._progress.gate_opened(act)
             return None
@@ -360,7 +360,7 @@ def _held_up(operation: str, message: str) -> RunChange:
 
 def change_of(event: Begun | Ended, now: datetime) -> RunChange:
     """What an event does to the run: keeps the reference of an operation that has begun, or ends the member's attempt
-    at ``now``; nothing if its operation is not in flight any more."""
+    at ``now``; nothing once its operation is not in flight."""
     if isinstance(event, Begun):
         return lambda run: with_reference(run, event.operation, event.reference, event.version_before)
     return lambda run: with_attempt_end(

@@ -76,9 +76,9 @@ class PoolSubject:
 def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable[[], str]) -> PoolEnd:
     """Carries the step of the task out, to its end: ``failure`` is empty if the pool has its version and image, or is
     gone; paused if the member is busy, does not answer now, or is held back. It is begun only if the attempt was begun
-    on this machine, or meant to be, with this folder of operations; else it is looked for, for it may be under way
-    elsewhere. ``here`` is ``intent_reference`` of ``drivers.host``. FleetError as of that, of ``Operation.run``, and of
-    ``Driver.poll``; ValueError as of ``PoolSubject.reached``, Closed as of ``Attempt``."""
+    on this machine, or meant to be, with this folder of operations; else it is looked for. ``here`` is
+    ``intent_reference`` of ``drivers.host``. FleetError as of that, of ``Operation.run``, and of ``Driver.poll``;
+    ValueError as of ``PoolSubject.reached``, Closed as of ``Attempt``."""
     step, work = task.step, task.work
     of_platform = work.reference.startswith(PLATFORM)
     ours = _is_seen_here(task) if of_platform else _is_ours(work.reference, here)

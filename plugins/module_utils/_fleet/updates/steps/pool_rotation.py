@@ -102,12 +102,11 @@ class PoolRotations:
     _left_nothing: set[str] = field(default_factory=set, compare=False)
 
     def upgrade(self, task: PoolTask) -> PoolEnd:
-        """Rotates the nodes of the step's pool that are behind, until all are replaced or given up, or it has to wait.
-        The record of the rotation goes once it is over. What was left is looked for before the first pool of an
-        attempt, and after one that had to wait. FleetError ``members-unread``, ``not-a-member``, and as of
-        ``driver_problems``, ``begin`` of the rotation's decider and ``record_begun`` where it has not begun; as of
-        ``conduct_recorded_rotation``, ``record-damaged``, others of the records. Closed when nobody follows any
-        more."""
+        """Rotates the nodes of the step's pool that are behind, until all are replaced or given up, or it has to wait;
+        ``finish`` comes before the first pool of an attempt, and after one that had to wait. The record of the rotation
+        goes once it is over. FleetError ``members-unread``, ``not-a-member``, and as of ``driver_problems``, ``begin``
+        of the rotation's decider and ``record_begun`` where it has not begun; as of ``conduct_recorded_rotation``,
+        ``record-damaged``, others of the records. Closed when nobody follows any more."""
         ground, operation = self._ground(task.work, task.step, task.image), task.work.operation
         known = operation in self._left_nothing
         self._left_nothing.discard(operation)
@@ -127,12 +126,11 @@ class PoolRotations:
         return end
 
     def finish(self, task: PoolTask, but: str = "") -> PoolEnd:
-        """Carries to their ends what this attempt or an earlier one of the run has recorded of the member's nodes and
-        left, the rotation of the name ``but`` excepted; ``paused`` where one has to wait, and the others with it. Nodes
-        that were not replaced are no ``failure`` here. What is seen of nodes may say that a pool is done before its
-        rotation has heard of it: a conductor was killed in between. The step of the ``task`` does not count. FleetError
-        as of ``conduct_recorded_rotation``, ``record-damaged``, and others of the records; Closed when nobody follows
-        any more."""
+        """Carries to their ends the rotations, but that of the name ``but``, that attempts of the run on this member
+        have recorded and left: a conductor that was killed may have left one whose pool seems to be done. ``paused``
+        where one has to wait, and the others with it; nodes that were not replaced are no ``failure``. The step of the
+        ``task`` does not count. FleetError as of ``conduct_recorded_rotation``, ``record-damaged``, and others of the
+        records; Closed when nobody follows any more."""
         attempts = task.work.operation.rpartition(".")[0]
         for document in self.session.records.list(KIND):
             name = str(document["metadata"]["name"])
@@ -237,7 +235,7 @@ class PoolRotations:
 
 def nodes_behind(member: MemberNodes, step: UpgradeStep) -> list[Node]:
     """Nodes of the step's pool that have an older version or image than it brings, or one that cannot be told, in the
-    member's order; nodes that are newer stay. The pool without a name has the nodes without a pool label."""
+    member's order. The pool without a name has the nodes without a pool label."""
     mine = (each for each in member.nodes if each.labels.get(pool_label_key(each.labels), "") == step.pool)
     return [each for each in mine if _older(each, step)]
 
@@ -276,8 +274,7 @@ def pool_step_name(operation: str, step: UpgradeStep) -> str:
 
 
 def briefly(task: PoolTask, rotation: str) -> t.Callable[[str], None]:
-    """What says a line of the rotation by the name of its pool: the name that it is recorded under has the run, the
-    member and the attempt in it."""
+    """What says a line of the rotation by the name of its pool, instead of the long name that it is recorded under."""
     before = f"pool {task.step.pool or 'without a name'}:" if task.step != LEFT else "left by an earlier attempt:"
     # Lines of an upgrade are said behind the name of its member.
     say = folding(task.say, before, taken=len(task.work.member) + 3)
