@@ -38,7 +38,7 @@ class InventoryHost:
     labels: t.Mapping[str, str] = field(default_factory=dict)
 
     def variables(self) -> dict[str, t.Any]:
-        """A host variable for each field but the name, empty ones too: ``fleet_role``, ``fleet_group`` and so on."""
+        """A host variable for each field but the name, empty ones too: ``fleet_role`` and so on."""
         return {f"fleet_{key}": value for key, value in asdict(self).items() if key != "name"}
 
 

@@ -56,12 +56,10 @@ running_time = RunningTime()
 
 
 class Keeper:
-    """Takes leases, renews them from a thread of its own while entered, and gives them back.
-
-    ``check`` is to be called before each write. It raises once a lease is lost, or ``told`` says why this run is to end
-    (an empty text: it is not). ``seconds`` is how long a lease lasts, ``clock`` gives seconds. ``window`` is what other
-    processes go by that work under these leases.
-    """
+    """Takes leases, renews them from a thread of its own while entered, and gives them back. ``check`` is to be called
+    before each write; it raises once a lease is lost, or ``told`` says why this run is to end (an empty text: it is
+    not). ``seconds`` is how long a lease lasts, ``clock`` gives seconds. ``window`` is what other processes go by that
+    work under these leases."""
 
     def __init__(
         self,

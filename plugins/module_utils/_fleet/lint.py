@@ -78,10 +78,10 @@ def lint(
 ) -> Linted:
     """Everything about the documents below ``paths``; budgets are proved over the year after ``now``, an aware instant.
     Repairs that themselves disrupt nodes are in the mended documents only with ``consent``. With ``holes`` a literal
-    ``...`` is worth a note and no error. What is wrong with a file is a remark too, and not raised; what a comment
-    silences is only counted. Of a level MOST_TOLD are told, and at the end how many more there are; more errors than
-    that end it, and then it is told only that there are more. ``exclude`` are patterns of files and folders in the
-    folders that are given, besides those in a folder's own ``.fleetlintignore``."""
+    ``...`` is a note and no error. ``exclude`` are patterns of files and folders in the folders that are given, besides
+    those of ``.fleetlintignore``. What is wrong with a file is a remark, and not raised; what a comment silences is
+    only counted. MOST_TOLD remarks of a level are told, and at the end how many more there are; more errors than that
+    end it."""
     told, order = _ToldRemarks(), dict[str, int]()
     mended: list[Mended] = []
     related: list[tuple[Document, Judged]] = []

@@ -37,7 +37,7 @@ class Interrupts:
         self._also: list[t.Callable[[], None]] = []
 
     def __enter__(self) -> Interrupts:
-        """Sets the handlers, in the main thread; elsewhere nothing is set."""
+        """Sets the handlers, in the main thread."""
         if threading.current_thread() is threading.main_thread():
             for each in SIGNALS:
                 self._before[each] = signal.signal(each, self._note)
@@ -49,7 +49,7 @@ class Interrupts:
             signal.signal(number, handler)
 
     def __call__(self) -> str:
-        """What came, in words, the latest signal of several; empty as long as nothing did."""
+        """What came, in words, the latest signal of several; empty if nothing did."""
         if not self._came and os.getppid() != self._parent:
             self._came = "the process that started this one has ended"
         return self._came

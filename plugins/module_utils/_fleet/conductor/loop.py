@@ -38,7 +38,7 @@ Told_contra = t.TypeVar("Told_contra", contravariant=True)
 
 
 class Steering(t.Protocol[S, X, A]):
-    """One machine with what it needs of the world. One thread at a time calls it, not always the same. A turn calls
+    """One machine with what it needs of the world, called by one thread at a time, not always the same. A turn calls
     ``drain_events``, ``keep``, ``see``, ``decide`` and ``look_before_beginning``, ``stored``, ``carry_out`` for each
     act, ``release``; then comes ``wait``. A FleetError ends the turn: one of PASSING is borne, any other ends all."""
 
@@ -50,18 +50,18 @@ class Steering(t.Protocol[S, X, A]):
 
     def acts_in_flight(self, state: S) -> tuple[A, ...]:
         """The acts for which the conductor stays, but for its ``time_limit`` and interrupts: those that were begun by
-        the state and have not ended, without those that nobody waits for any more, and others that keep it here."""
+        the state and have not ended, without those that nobody waits for, and others that keep it here."""
 
     def look_before_beginning(self, decision: Decision[S, A], seen: X, now: datetime) -> X | None:
         """Looks closely at what is about to be begun, if anything is, and takes hold of it. None if all of it may
-        begin, else what is seen by now: then it is decided anew, and looked at again."""
+        begin, else what is seen by now, by which it is decided anew."""
 
     def before_store(self, decision: Decision[S, A]) -> S:
         """The decided state, with parts of the intent that nobody can find out later on; asked once it may begin."""
 
     def stored(self, state: S, lease: Lease) -> None:
-        """What has to follow a state that is stored, under the lease, before anything of it is begun: Gates that people
-        answer are written, or others get their turn. In each turn that stores a decision, news or not."""
+        """What has to follow a stored state, under the lease, before anything of it is begun: Gates that people answer
+        are written, or others get their turn. In each turn that stores a decision, news or not."""
 
     def carry_out(self, act: A, state: S, resumed: bool) -> Change[S] | None:
         """Begins the act; one that is ``resumed`` was meant before, by somebody else or in a turn that failed, and is
@@ -72,8 +72,8 @@ class Steering(t.Protocol[S, X, A]):
         changed."""
 
     def drain_events(self, state: S, now: datetime) -> t.Iterable[Change[S]]:
-        """Changes by what happened to acts since the last call, if it is not just seen: told once, and to be gone
-        through to the end. Each counts as something that changed, and does nothing where it is applied twice."""
+        """Changes by what happened to acts since the last call, told once, and to be gone through to the end. Each
+        counts as something that changed, and does nothing where it is made twice."""
 
     def keep(self, state: S, now: datetime) -> None:
         """Keeps what acts in flight need, and begins, or looks at, again what is due for that."""
@@ -145,7 +145,7 @@ class Telling(t.Protocol[Told_contra]):
 class RunLimits:
     """For how long a machine is conducted, by which ``holder`` of its lease. ``time_limit``: start nothing and end
     after that (None: never); ``max_idle``: end when nothing is in flight and nothing can start within that long.
-    ``interrupted`` is asked often and says why to end at once; empty: go on."""
+    ``interrupted``, asked often, says why to end at once; empty: go on."""
 
     holder: str
     time_limit: timedelta | None = None
@@ -154,7 +154,7 @@ class RunLimits:
 
     @property
     def stays(self) -> str:
-        """What people are told once where nothing is in flight, and the conductor stays."""
+        """The words for people where nothing is in flight, and the conductor stays."""
         seconds = int(self.max_idle.total_seconds())
         return f"stays up to {seconds} s (max_idle); ended before, it goes on when started again"
 
@@ -162,8 +162,8 @@ class RunLimits:
 @dataclass(frozen=True, kw_only=True)
 class Ending(t.Generic[S]):
     """How conducting ended. ``why``: settled, waiting, time-limit, or what ``interrupted`` said. ``changed``: whether
-    anything was begun or has happened. ``resume_at`` is when it is worth being started again, as far as the clock or
-    the next look tells; the present if it was cut off, else None."""
+    anything was begun or has happened. ``resume_at``: when it is worth being started again, as far as that is known;
+    the present if it was cut off."""
 
     state: S
     why: str
@@ -253,8 +253,8 @@ class Conductor(t.Generic[S, X, A]):
             wait_unless(self._limits.interrupted, POLL)
 
     def again_while_unreachable(self, step: t.Callable[[bool], T]) -> T:
-        """What ``step`` gives, which is done again while records cannot be reached, as a turn is; once only if the
-        conductor is to end. It is told whether it was tried before. FleetError as of ``conduct``."""
+        """What ``step`` gives, done again while records cannot be reached, unless the conductor is to end. It is told
+        whether it was tried before. FleetError as of ``conduct``."""
         self._outage.begin_anew()
         again = False
         while True:

@@ -27,7 +27,7 @@ from ..drivers.contract import (
 @dataclass(frozen=True, kw_only=True)
 class Pace:
     """Seconds: ``interval`` between two looks; ``settle`` for a subject to show what its driver says is done;
-    ``lost_after`` until what is not seen is lost, and for how long a driver may fail to tell how one stands."""
+    ``lost_after`` until what is not seen is lost, and for how long a driver may fail to tell."""
 
     interval: float = 2.0
     settle: float = 120.0
@@ -55,8 +55,8 @@ class Said:
 @dataclass(frozen=True, kw_only=True)
 class Ended:
     """``result`` is Completed, Failed or Skipped; ``reason`` is one of ``_core.values.update_states``, or empty;
-    versions are those of the subject, empty where not known; ``parts_after`` says what parts of the subject were at
-    then, where they were looked at."""
+    versions are those of the subject, empty where not known; ``parts_after`` says what its parts were at then, where
+    they were looked at."""
 
     operation: str
     result: str
@@ -113,7 +113,7 @@ class FailureReason(t.Protocol):
 
 class Goal(t.Protocol):
     """Whether what a subject says of itself is what an operation is for, as ``_core.updates.releases.versions``. Asked
-    right after each look; one may go by what it saw then (``PoolSubject``) instead of ``version`` and ``target``."""
+    right after each look; one may go by what it saw then (``PoolSubject``)."""
 
     def reached(self, version: str, target: str) -> bool:
         """Whether a subject at ``version`` is where it should be; ValueError for what is no version."""
@@ -180,8 +180,8 @@ OperationMaker = t.Callable[[Attempt], Followed]
 
 
 class Teller:
-    """Tells of one attempt at ``operation``; its last events are only made here, for the caller to give back. Of one
-    that was taken up, ``recorded``, it tells no version before, which is in the record."""
+    """Tells of one attempt at ``operation``; its last events are only made here. Of one that was taken up
+    (``recorded``) it tells no version before, which is in the record."""
 
     def __init__(self, operation: str, tell: t.Callable[[Event], None]) -> None:
         self._operation = operation
@@ -258,8 +258,8 @@ class Operation:
         return (self.take_up(only_follow) if resumed else None) or self._start()
 
     def take_up(self, only_follow: bool) -> Ended | Blocked | None:
-        """Looks for one whose intent was recorded, and follows it to its end. None, with nothing done, if its driver
-        says that it was not begun, unless ``only_follow``. ValueError and Closed as of ``run``."""
+        """Looks for one whose intent was recorded, and follows it to its end. None if its driver says that it was not
+        begun, unless ``only_follow``. ValueError and Closed as of ``run``."""
         progress = self._poll()
         if progress.state == NOT_BEGUN and not only_follow:
             return None
@@ -267,8 +267,8 @@ class Operation:
         return self._follow(progress)
 
     def is_seen(self) -> bool:
-        """Whether its driver sees that it was begun; it is not begun here. A driver that fails to tell is asked again
-        for ``lost_after`` seconds, and has not seen it then. Closed as of ``Attempt``."""
+        """Whether its driver sees that it was begun; False where that fails to tell for ``lost_after`` seconds. Closed
+        as of ``Attempt``."""
         return self._poll().state not in (UNKNOWN, NOT_BEGUN)
 
     def _start(self) -> Ended | Blocked:

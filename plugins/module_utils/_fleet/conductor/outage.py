@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records that do not answer for a while, as where their API server is started anew: since when, for how long that is
-borne, and what people are told of it."""
+"""Records that do not answer for a while, as while their API server restarts: since when, for how long that is borne,
+and what people are told of it."""
 
 from __future__ import annotations
 
@@ -52,6 +52,5 @@ class Outage:
         self._since = None
 
     def begin_anew(self) -> None:
-        """Forgets an outage that goes on, so that it is borne for ``most`` from its next failure on; nothing is
-        said."""
+        """Forgets an outage that goes on, so that it is borne for ``most`` from its next failure on."""
         self._since = None

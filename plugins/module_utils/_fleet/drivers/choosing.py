@@ -68,9 +68,8 @@ def definition_problems(given: Options, where: str) -> t.Iterator[Problem]:
 
 
 def setting_problems(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
-    """``bad-option`` for settings that a member of a good definition lacks, and for those that cannot be put on a
-    command line: first one for each of the latter, member by member, then one for each missing setting, with the
-    members that lack it."""
+    """``bad-option`` for settings of a good definition that cannot be put on a command line, member by member, then for
+    each missing setting, with the members that lack it."""
     lacking: dict[str, list[str]] = {}
     for member in members:
         for name, value in _filled(given, member).items():

@@ -251,8 +251,7 @@ def _refuse_paused(cluster: Document) -> None:
 
 
 def why_not_whole(target: str) -> str:
-    """Why a topology cannot have a version that is written so, with two parts; empty if it can. Only its dots are
-    counted."""
+    """Why a topology cannot have a version of fewer than three parts; empty for others. Only the dots are counted."""
     if target.count(".") > 1:
         return ""
     return f"a topology has a whole version, and {target} is none; write kubernetesVersion such as 1.36.3"

@@ -62,9 +62,9 @@ def unclaim(records: Records, member: str, operation: str, lease: Lease | None) 
 
 
 def operations_in_flight(records: Records, members: t.Iterable[Record]) -> dict[str, str]:
-    """The operations in flight on these FleetMembers, by name of the member, left out without one. A mark counts while
-    its update run says that this operation is running; a run that cannot be read stands for any. FleetErrors of the
-    records."""
+    """The operations in flight on these FleetMembers, by name of the member; those without one are left out. A mark
+    counts while its update run says that this operation is running; a run that cannot be read stands for any.
+    FleetErrors of the records."""
     runs: dict[str, t.Container[str]] = {}
     found = {}
     for document in members:
@@ -78,8 +78,8 @@ def operations_in_flight(records: Records, members: t.Iterable[Record]) -> dict[
 
 
 def operation_in_flight(records: Records, document: Record) -> str:
-    """The operation in flight on one FleetMember, given by its record; empty if there is none. FleetErrors are those of
-    the records."""
+    """The operation in flight on one FleetMember, given by its record; empty if there is none. FleetErrors of the
+    records."""
     return next(iter(operations_in_flight(records, (document,)).values()), "")
 
 

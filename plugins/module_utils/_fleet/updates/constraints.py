@@ -74,7 +74,7 @@ class StartConstraints:
     def freezes(self, members: t.Sequence[Record]) -> dict[str, tuple[tuple[str, Span], ...]]:
         """The freezes of each FleetMember, past ones too, by its name, in no order of time: name and reason, and when
         they hold. One that cannot be read is without its own; so is one whose labels are not known while freezes select
-        by label, and they are matched with no labels then. FleetError as of the class."""
+        by label, which is taken to have none. FleetError as of the class."""
         times, _known = self._read()
         labels = self._labels() if times.freezes else {}
         names = [each["metadata"]["name"] for each in members]
@@ -102,8 +102,8 @@ class StartConstraints:
 
     def problems(self, members: t.Sequence[Record], now: datetime) -> list[Problem]:
         """What is wrong with members of which it is not known when they may begin, in their order, given and not
-        raised: ``no-such-maintenance``, or ``record-damaged`` as of the class; labels that are not known are passed
-        over. FleetError as of the class."""
+        raised: ``no-such-maintenance``, or ``record-damaged`` as of the class, but not that labels are not known.
+        FleetError as of the class."""
         times, _known = self._read()
         found: list[Problem] = []
         for each in members:

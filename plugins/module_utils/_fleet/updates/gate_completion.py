@@ -92,8 +92,8 @@ class Completed:
 
 
 def approver(session: Session) -> Approver:
-    """Who we are as one who approves, and since when the hub vouches for names. FleetError as of ``user``, ApiError if
-    the hub does not answer."""
+    """Who we are as one who approves, and since when the hub vouches for names. FleetError as of ``user``, ApiError as
+    of ``vouched_since``."""
     return Approver(name=user(session), since=vouched_since(session.hub))
 
 

@@ -260,9 +260,8 @@ def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
 
 def with_answers(records: Records, run: UpdateRun, since: t.Callable[[], datetime | None], now: datetime) -> UpdateRun:
     """The run as people are to see it, nothing written: open gates whose Gate was approved or refused since it was
-    conducted say so. Approvals are judged by the terms that the run keeps; whoever conducts it may have stricter ones.
-    Approvals that do not count by these are left out, and so are Gates that stand elsewhere, or for which records or
-    ``since`` (as of ``GateKeeper``) raise FleetError."""
+    conducted say so. Approvals are judged by the terms that the run keeps, and left out if they do not count; so are
+    Gates that stand elsewhere, or for which records or ``since`` (as of ``GateKeeper``) raise FleetError."""
     answers: dict[str, Approval | str] = {}
     for placed in gates_of(run_of(run)):
         with contextlib.suppress(FleetError):

@@ -81,10 +81,10 @@ class UpgradeLeases:
     _locks: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     def claim(self, member: str, again: bool = False) -> MemberBlocker | None:
-        """Takes the lease, once another thread that asks the same member is through, however long that takes. None once
-        it is held or the member goes without, which is said; else what stands against it: others who have it, or the
-        FleetError of the member as of ``blocker_of_error``. A lease that is held is not asked for again, nor, without
-        ``again``, a member that goes without."""
+        """Takes the lease, once another thread that asks the same member is through. None once it is held or the member
+        goes without, which is said; else what stands against it: others who have it, or the FleetError of the member as
+        of ``blocker_of_error``. A lease that is held is not asked for again, nor, without ``again``, a member that goes
+        without."""
         with self._locks[member]:
             return self._claimed(member, again)
 
@@ -259,8 +259,8 @@ class LeasedDriver:
 def upgrade_leases(
     clients: Clients, drivers: t.Mapping[str, Driver], task: str, say: t.Callable[[str], None], lost_after: float
 ) -> UpgradeLeases:
-    """The leases of a run on members with these drivers, none taken yet, each for ``lost_after`` seconds, for which an
-    operation out of sight is waited for, and at least ``UPGRADE_SECONDS``."""
+    """The leases of a run on members with these drivers, none taken yet, each for ``lost_after`` seconds, and at least
+    ``UPGRADE_SECONDS``."""
     return UpgradeLeases(
         clients,
         task,

@@ -5,7 +5,7 @@
 busy platform, skewed clock (``ClockSkew``), target never offered), obstacles that are looked at again, and claims on
 those that begin.
 
-A member is looked at when its turn comes, not before: a run over a thousand members begins as soon as one over three.
+A member is looked at when its turn comes: a run over a thousand members begins as soon as one over three.
 """
 
 from __future__ import annotations
@@ -210,8 +210,8 @@ class MemberMonitor:
         return Blocked(operation=work.operation, reason=found.reason, message=words, anew=True)
 
     def renew(self, now: datetime) -> None:
-        """Keeps the leases of claimed members, in the records and on them. A lost one does no harm: the mark on the
-        member stands. Other FleetErrors of the records are raised."""
+        """Keeps the leases of claimed members, in the records and on them; a lost one is passed over, for the mark on
+        the member stands. Other FleetErrors of the records are raised."""
         for member, (operation, lease) in list(self._claims.items()):
             if is_due_again(lease.renewed, RENEW_AFTER, now):
                 try:
@@ -223,7 +223,7 @@ class MemberMonitor:
             self.leases.renew(self._claims, now)
 
     def has_mark(self, member: str, operation: str) -> bool:
-        """Whether the member bears the mark of this operation, as it does before the intent is recorded; False if it
+        """Whether the member bears the mark of this operation, which is set before the intent is recorded; False if it
         has left. FleetErrors of the records."""
         document = self.records.get("FleetMember", member)
         return document is not None and mark_of(document) == operation

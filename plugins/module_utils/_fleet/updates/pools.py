@@ -70,8 +70,8 @@ def upgrades_node_pools(run: UpdateRun) -> bool:
 
 
 def by_steps(run: UpdateRun) -> bool:
-    """Whether members are upgraded step by step, be it by one alone: pools, after control planes or by themselves, or
-    one minor after another."""
+    """Whether members are upgraded step by step: pools, after control planes or by themselves, or one minor after
+    another."""
     return upgrades_node_pools(run) or run.spec.managed_cluster_update.upgrade.chain
 
 
@@ -94,8 +94,8 @@ class WholeJudge:
     def __call__(
         self, view: MemberView, version: str, pools: tuple[NodePoolStatus, ...], now: datetime, /
     ) -> MemberView:
-        """The view with what is to do by ``upgrade_work``: skip, fail, obstacles; it fails for what is no version. As
-        it is for who is no FleetMember. What ``known`` raises comes through."""
+        """The view with what is to do by ``upgrade_work``: skip, fail (also for what is no version), obstacles; as it
+        is for who is no FleetMember. What ``known`` raises comes through."""
         member = self.member(view.name)
         if member is None:
             return view
@@ -156,8 +156,8 @@ def with_chosen(run: UpdateRun, images: NodeImageSelectionStatus | None) -> Upda
 
 
 def cluster_as(member: FleetMember, version: str, pools: tuple[NodePoolStatus, ...]) -> Cluster:
-    """The member as what an upgrade works on, with this ``version`` and these ``pools``, just seen, in place of the
-    recorded ones."""
+    """The member as what an upgrade works on, with this ``version`` and these ``pools`` in place of the recorded
+    ones."""
     return cluster_of(as_seen(member, version, pools))
 
 

@@ -66,7 +66,7 @@ Found = tuple[str, str, bool]
 @dataclass(frozen=True, kw_only=True)
 class PreflightReport:
     """What speaks against a run, member by member; ``seen`` are the members that could be looked at, by name, with
-    version and pools as they are now."""
+    version and pools of now."""
 
     findings: tuple[PreflightFinding, ...]
     seen: SeenMembers

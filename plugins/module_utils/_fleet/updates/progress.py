@@ -41,10 +41,8 @@ Line = t.Mapping[str, t.Any]
 @dataclass
 class RunProgress:
     """Tells of ``run``: ``say`` shows a line to people, ``emit`` takes one event, ``journal`` a type (``Normal``,
-    ``Warning``), a reason and a message to keep. What each raises comes through.
-
-    ``versions`` are those last seen on the members.
-    """
+    ``Warning``), a reason and a message to keep; what they raise comes through. ``versions`` are those last seen on the
+    members."""
 
     run: UpdateRun
     say: t.Callable[[str], None]
@@ -57,8 +55,7 @@ class RunProgress:
     _words: dict[str, str] = field(default_factory=dict)
 
     def begin(self, state: RunState, now: datetime) -> None:
-        """Tells people, and as an event, what the run is for, and how far it is; what comes later is told against
-        this."""
+        """Tells people, and as an event, what the run is for, and how far it is."""
         run = self.run
         goal = f"{run.spec.managed_cluster_update.upgrade.type} to {run.target or 'newer node images'}"
         self._told, self._status, self._reminded = state, derive(state), now

@@ -31,20 +31,18 @@ class RunBook:
         self.name, self.uid = name, uid
 
     def read(self, document: Record) -> RunState:
-        """The state in the document, whose run is remembered; whether it has ``uid`` is not looked at here. FleetError
-        as of ``proven``."""
+        """The state in the document, whose run is remembered. FleetError as of ``proven``."""
         self.run = proven(document)
         return run_of(self.run)
 
     def written(self, document: Record, state: RunState, epoch: int) -> Record:
-        """The document with this state and epoch, its status ``trimmed`` where it is too large. It counts from
-        ``remember`` on. After ``read``."""
+        """The document with this state and epoch, its status ``trimmed`` where it is too large. After ``read``."""
         status, encoded = trimmed(replace(status_of(state, derive(state), self.run.status), epoch=epoch))
         self._written = replace(self.run, status=status)
         return {**document, "status": encoded}
 
     def remember(self) -> None:
-        """From now on ``run`` is what ``written`` gave last, which must have been called."""
+        """From now on ``run`` is what ``written`` gave last."""
         self.run = self._written
 
     def epoch(self) -> int:

@@ -95,12 +95,9 @@ class ApprovalRules:
 
 @dataclass(frozen=True, kw_only=True)
 class RunEnding:
-    """How conducting a run ended; ``state``, ``why``, ``changed`` and ``resume_at`` as of ``conductor.loop.Ending``,
-    where all that is in flight stands still as of ``UpdateSteering.resumes``.
-
-    ``witnessed`` are members that this conductor saw at the target; ``behind`` has, by name, the versions of those that
-    count as done and are not there.
-    """
+    """How conducting a run ended; ``state``, ``why``, ``changed`` and ``resume_at`` as of ``conductor.loop.Ending``, or
+    ``UpdateSteering.resumes`` where all that is in flight stands still. ``witnessed`` are members that this conductor
+    saw at the target; ``behind`` has, by name, the versions of those that count as done and are not there."""
 
     run: UpdateRun
     state: RunState
@@ -127,10 +124,10 @@ def conduct_run(
     rules: ApprovalRules = ApprovalRules(),
     telling: Telling[RunState] | None = None,
 ) -> RunEnding:
-    """Conducts the run as ``conduct`` does, and ends also (``waiting``) when all that is in flight waits for later by
-    itself. ``sight`` looks at members and claims them, ``works`` begins their upgrades and follows them, ``rules``
-    judge approvals. ``here`` says where operations are begun, as in ``drivers.host``. ``telling`` is what tells of it,
-    where that is more than ``progress``. ``behind`` of the ending is empty.
+    """Conducts the run as ``conduct`` does, and ends also (``waiting``) when all that is in flight stands still until
+    later. ``sight`` looks at members and claims them, ``works`` begins their upgrades and follows them, ``rules`` judge
+    approvals. ``here`` says where operations are begun, as in ``drivers.host``. ``telling`` is what tells of it, if
+    more than ``progress``. ``behind`` of the ending is empty.
 
     FleetError ``run-deleted``, also where another than that of ``progress`` has its name by now, and those of
     ``conduct``.
@@ -209,8 +206,8 @@ class UpdateSteering:
         return None if self._sight.claim_or_look(begins, now) else replace(seen, members=dict(self._sight.views))
 
     def before_store(self, decision: Decision[RunState, UpdateAct]) -> RunState:
-        """The state with what each member was at before its upgrade, as far as that is known, and where that is about
-        to be begun. FleetError of ``here``."""
+        """The state with what each member was at before its upgrade, as far as known, and where that is begun.
+        FleetError of ``here``."""
         run = decision.state
         for each in decision.acts:
             if isinstance(each, Begin):
@@ -249,7 +246,7 @@ class UpdateSteering:
 
     def drain_events(self, state: RunState, now: datetime) -> t.Iterator[RunChange]:
         """A change for each operation that ``keep`` has begun again, and for each event of the executor since the last
-        call; what is only said is told, and its change does nothing. To be gone through to the end."""
+        call, which does nothing for what is only said. To be gone through to the end."""
         for operation in self._taken_on:
             yield _held_up(operation, "")
         self._taken_on = []

@@ -188,8 +188,8 @@ def recorded_runs(records: Records, names: t.Sequence[str]) -> tuple[tuple[Updat
 
 
 def known_beside(records: Records, runs: t.Iterable[UpdateRun]) -> tuple[UpdateRun, ...]:
-    """All recorded runs that can be read and proven, if one of ``runs`` has failed or left somebody behind, so that
-    others may stand for it; else none. FleetError where runs cannot be listed."""
+    """All recorded runs that can be read and proven, if one of ``runs`` has failed or left somebody behind; else none.
+    FleetError where runs cannot be listed."""
     behind = any(_has_failed(each) or any(map(is_left_behind, each.status.members)) for each in runs)
     return recorded_runs(records, ())[0] if behind else ()
 

@@ -32,7 +32,7 @@ _NOTHING_TOLD = 4
 
 def settings_of(name: str) -> dict[str, str | None]:
     """All settings of a definition, those of its pace among them, with their defaults; None for one that has to be
-    given. KeyError for a name that is not among ``DEFINITIONS``."""
+    given. KeyError for an unknown name."""
     return {**DEFINITIONS[name].settings, **PACE}
 
 

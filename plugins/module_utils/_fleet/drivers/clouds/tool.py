@@ -27,7 +27,7 @@ _MOST_OUTPUT, _MOST_ERRORS = 50_000_000, 65_536
 
 @dataclass(frozen=True, kw_only=True)
 class Refusals:
-    """How a tool says that the same command is worth another try later, in its error output: the cluster is ``busy``
+    """How the error output of a tool says that the same command is worth another try later: the cluster is ``busy``
     with another operation, or there were too many requests (``throttled``)."""
 
     busy: re.Pattern[str]
@@ -62,8 +62,8 @@ class Tool:
 
     def do(self, *argv: str) -> None:
         """Carries out a command to its end, however long that takes, and again while the cloud refuses it for the
-        moment, as of ``Tool``. FleetError ``tool-failed`` for another refusal, or the last one, ``tool-missing``,
-        ``tool-unreadable`` for more than 50 MB of output."""
+        moment. FleetError ``tool-failed`` for another refusal, or the last one, ``tool-missing``, ``tool-unreadable``
+        for more than 50 MB of output."""
         end = time.monotonic() + self.patience
         while (done := self._run(argv)).returncode != 0:
             if not self.refusals.later(done.stderr) or time.monotonic() + self.interval > end:

@@ -75,7 +75,7 @@ class RoleJobDriver:
     extra_vars: t.Mapping[str, t.Any] = field(default_factory=dict, repr=False)
 
     def observe(self, member: str) -> Observation:
-        """The member's own ``/version``, asked from here. FleetError of reaching it."""
+        """The member's own ``/version``. FleetError of reaching it."""
         return Observation(version=version(self.clients.get(member)))
 
     def begin(self, work: Work) -> str:

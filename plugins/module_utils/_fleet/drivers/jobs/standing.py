@@ -72,7 +72,7 @@ def is_finished(job: Document) -> bool:
 
 
 def has_pods(job: Document) -> bool:
-    """Whether pods of it are counted that have not ended, also while they are being ended."""
+    """Whether pods of it are counted that have not ended, those that are being ended among them."""
     status = job.get("status") or {}
     return bool(status.get("active") or status.get("terminating"))
 

@@ -55,8 +55,8 @@ _FIXED = ("update_strategy_id", "node_image_selection")
 @dataclass(frozen=True, kw_only=True)
 class Evaluated:
     """What came of one profile (``found``: its evaluation): ``made`` and ``started`` say whether its run was so now.
-    ``steps`` are runs that would bring members level which the profile leaves behind (too many minors, or out of
-    support), not made; ``notes`` are the remarks ``run-beside`` and ``no-window``."""
+    ``steps`` are runs, not made, that would bring members level which the profile leaves behind (too many minors, or
+    out of support); ``notes`` are the remarks ``run-beside`` and ``no-window``."""
 
     found: Evaluation
     made: bool = False

@@ -49,17 +49,16 @@ class PoolSubject:
         return Observation(version=words)
 
     def begin(self, work: Work) -> str:
-        """Begins the work by the driver, which gives the reference to find it again; its errors come through."""
+        """Begins the work by the driver; the reference to find it again. Errors of the driver."""
         return self.driver.begin(work)
 
     def poll(self, work: Work) -> OperationProgress:
-        """How the work stands, as the driver tells, and its errors."""
+        """How the work stands, as the driver tells, with its errors."""
         return self.driver.poll(work)
 
     def reached(self, _version: str, _target: str) -> bool:
-        """Whether the pool, as it was seen last, is where the step brings it; so is one that is gone, or was never
-        looked at, and not one whose version or image, if the step brings one, is not known. ValueError if it has a
-        version that is none."""
+        """Whether the pool, as it was seen last, is where the step brings it; so is one that is gone, and not one whose
+        version or image, if the step brings one, is not known. ValueError if it has a version that is none."""
         step, pool = self.step, self.last
         if pool is None:
             return True

@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One node pool of one member upgraded by a rotation of the nodes that are behind, within budgets and windows, by the
-one conductor; rotations that attempts left carried to their ends; which nodes are behind, names of steps;
-``members-unread``.
+"""One node pool of one member upgraded by a rotation of the nodes that are behind, within budgets and windows;
+rotations that attempts left carried to their ends; which nodes are behind, names of steps; ``members-unread``.
 
 The rotation is recorded as long as it goes on, under a name that follows from the attempt: whoever takes the attempt up
 again finds it there, and no node is replaced twice.
@@ -58,9 +57,9 @@ LEFT = UpgradeStep(what="")
 
 @dataclass(frozen=True, kw_only=True)
 class PoolEnd:
-    """How the work on a pool ended. Neither ``failure`` nor ``paused``: the pool is as it should be; ``failure``: nodes
-    or the command failed, in words; ``paused``, in words: it goes on later, at ``until`` if that is known, or nothing
-    was begun and it is held back (``blocked``)."""
+    """How the work on a pool ended. ``failure``: nodes or the command failed, in words; ``paused``, in words: it goes
+    on later, at ``until`` if that is known, or nothing was begun and it is held back (``blocked``). Without both the
+    pool is as it should be."""
 
     failure: str = ""
     paused: str = ""
@@ -267,7 +266,7 @@ def _selector(pool: str, label: str) -> str:
 
 def pool_step_name(operation: str, step: UpgradeStep) -> str:
     """The name of the operation, or rotation, of one step of an attempt, the same whenever it is taken up: operation,
-    pool and eight digits of a digest, joined by dots; without the pool where its name has other characters."""
+    pool (if it can be a part of such a name) and eight digits of a digest, joined by dots."""
     digest = hashlib.sha256(f"{step.pool}\n{step.version}\n{step.image}".encode()).hexdigest()[:8]
     pool = step.pool if _NAME.fullmatch(step.pool) else ""
     return ".".join(filter(None, (operation, pool, digest)))

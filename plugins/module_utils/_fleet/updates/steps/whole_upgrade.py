@@ -41,7 +41,7 @@ PoolUpgrader = t.Callable[[PoolTask], PoolEnd]
 
 
 def nothing_left(_task: PoolTask) -> PoolEnd:
-    """The end at once: where pools are upgraded otherwise than by rotations, none is left."""
+    """The end at once: only rotations leave something."""
     return PoolEnd()
 
 
