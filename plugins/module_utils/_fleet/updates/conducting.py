@@ -176,7 +176,7 @@ def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish:
     """FleetError, before the run is recorded, for what could not be carried out, as of ``members_to_write``,
     ``drivers_from``, ``target_remarks``, ``refuse_pools_without_driver``, ``local_driver_problems``,
     ``refuse_unwritable``, ``make_folder``, ``StartConstraints.problems``. Else remarks on members that will be skipped;
-    missing UIDs of members are recorded then, and, for a run that goes on, the folder for operations is made."""
+    missing UIDs of members are recorded by then, and the folder for operations is made for a run that goes on."""
     members_to_write(session)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
