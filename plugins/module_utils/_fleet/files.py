@@ -37,7 +37,7 @@ MAX_JSON = 1_000_000_000
 def facts_file(path: str, now: datetime, *, for_plan: bool = False) -> FactsSnapshot:
     """The facts snapshot in a JSON file; ``for_plan`` without nodes, and with the digest by which a plan names its
     facts. FleetError ``facts-missing``, ``facts-too-new`` for a newer schema, ``facts-invalid``, also for one captured
-    more than 5 minutes after ``now`` and, for a plan, with halves of surrogate pairs."""
+    more than 5 minutes after ``now``."""
     command = f"ansible-playbook gitops.fleet.facts {path_option('dest', path)}"
     hint = f"{command} reads the facts of all members and writes it"
     document = json_file(path, "facts-missing", "facts-invalid", hint)
@@ -116,7 +116,7 @@ def approved_plan(path: str) -> Approved:
 
 def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
     """FleetError with a problem ``bad-option`` for each of these options (lists of texts, or None) that is an empty
-    list, or one of empty texts, as of a variable that lost its content."""
+    list, or one of empty texts."""
     empty = [name for name in names if options[name] is not None and not any(options[name])]
     if empty:
         hint = "leave the option out if that is meant"
@@ -124,8 +124,8 @@ def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
 
 
 def refuse_blank(given: t.Mapping[str, t.Any], names: t.Iterable[str], hint: str) -> None:
-    """FleetError with a problem ``bad-option`` for each of these options that is an empty text or blanks, as of a
-    variable that lost its content. ``hint`` says what to do. None and absent ones are passed over."""
+    """FleetError with a problem ``bad-option`` for each of these options that is an empty text or blanks; ``hint`` says
+    what to do. None and absent ones are passed over."""
     blank = [name for name in names if given.get(name) is not None and not str(given[name]).strip()]
     if blank:
         raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in blank)

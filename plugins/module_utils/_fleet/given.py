@@ -102,8 +102,8 @@ def _metadata(found: Named) -> dict[str, str]:
 
 
 def run_meant(name: str, runs: t.Collection[str]) -> str:
-    """``name`` as it is, whether it is defined or not; without one the only run that is. FleetError ``which-run`` where
-    none or several are defined."""
+    """``name`` as it is, defined or not; without one the only run that is. FleetError ``which-run`` where none or
+    several are defined."""
     if name:
         return name
     if len(runs) == 1:

@@ -4,8 +4,8 @@
 """Several pieces of work at once, each in a process that is forked from this one and ends with it: their answers and
 errors in order (``worker-lost``, ``no-workers``).
 
-Forked, not started anew: they have what this one has read already, and nothing secret goes through an argument or a
-file.
+They are forked, not started anew, so that they have what this one has read already, and nothing secret goes through an
+argument or a file.
 """
 
 from __future__ import annotations

@@ -51,12 +51,12 @@ def recorded_hosts(records: t.Mapping[str, t.Any], environ: t.Mapping[str, str])
 
 
 def hosts_of_output(value: t.Any, where: str = "") -> tuple[InventoryHost, ...]:
-    """The hub and then the members, as they are listed, of ``fleet_inventory``, as the program in
-    ``pulumi/environments`` gives it: a mapping with ``schema_version`` 1, ``environment``, ``hub``, which has to be
-    there, and ``members``. Each cluster is a mapping with ``name`` and, as far as it has them, texts ``backend``,
-    ``version``, ``region``, ``group``, ``kubeconfig`` and ``context``, and ``labels``; other keys are passed over.
-    FleetError ``bad-inventory`` with all that is wrong, a text that is None too, or with another ``schema_version``
-    alone. ``where`` begins the places in problems."""
+    """The hub and then the members, as they are listed, of ``fleet_inventory``, the output of the program in
+    ``pulumi/environments``: a mapping with ``schema_version`` 1, ``environment``, ``hub``, which has to be there, and
+    ``members``. Each cluster is a mapping with ``name`` and, as far as it has them, texts ``backend``, ``version``,
+    ``region``, ``group``, ``kubeconfig`` and ``context``, and ``labels``. FleetError ``bad-inventory`` with all that is
+    wrong, a text that is None too, or with another ``schema_version`` alone. ``where`` begins the places in
+    problems."""
     if not isinstance(value, dict) or value.get("schema_version") != SCHEMA:
         told = value.get("schema_version") if isinstance(value, dict) else type(value).__name__
         text = f"schema_version is {told!r}, and {SCHEMA} is what is read here"

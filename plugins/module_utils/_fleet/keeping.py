@@ -87,8 +87,7 @@ class Keeper:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Ends the renewals, closes the window and gives the leases back, the last first; one that cannot be given back
-        runs out."""
+        """Ends the renewals, closes the window and gives the leases back, the last first, or leaves them to run out."""
         self._ended.set()
         self._thread.join()
         self._open_until(0.0)
@@ -97,8 +96,8 @@ class Keeper:
                 self._records.release(lease)
 
     def take(self, name: str) -> Lease:
-        """Takes the lease; it is renewed while entered, and given back at the exit. With the first one the window opens
-        for two thirds of its time. FleetError as of ``leases.acquire``: ``lease-held`` if another has it."""
+        """Takes the lease; it is renewed while entered, and given back at the exit. With the first one the window
+        opens. FleetError as of ``leases.acquire``: ``lease-held`` if another has it."""
         with self._lock:
             now = self._clock()
             lease = self._leases[name] = acquire(self._records, name, self._holder, self._seconds)

@@ -26,9 +26,8 @@ _HOLDER = re.compile(r".*:(?P<pid>[0-9]{1,10})#(?P<machine>[0-9a-f]{8})-(?P<star
 
 def holder_name(environ: t.Mapping[str, str]) -> str:
     """``user@host:pid#machine-start``, the name of this process for ``has_ended``: ``user`` is USER of the environment
-    or the word ``user``, ``machine`` 8 hexadecimal digits for this boot of this machine as one namespace of processes
-    sees it, UNKNOWN where that cannot be told, ``start`` when the process began, in clock ticks of the boot, 0 where
-    /proc does not tell."""
+    or the word ``user``, ``machine`` 8 hexadecimal digits for this boot of this machine and its namespace of processes,
+    UNKNOWN where that cannot be told, ``start`` when the process began, in clock ticks of the boot, or 0."""
     user = environ.get("USER") or "user"
     return f"{user}@{platform.node()}:{os.getpid()}#{_machine()}-{_started(os.getpid()) or 0}"
 

@@ -4,8 +4,8 @@
 """Memory that a process which holds leases shares with those that write for it: whether they still may, by a window for
 each set of leases, signs of life, and the word to stop.
 
-A number of eight bytes at a place of its own is written and read in one go. Nothing in here lets anything be written:
-what is not open is asked for, and whoever is asked goes by the leases themselves.
+Nothing in here lets anything be written: what is not open is asked for, and whoever is asked goes by the leases
+themselves.
 """
 
 from __future__ import annotations

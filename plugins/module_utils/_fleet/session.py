@@ -37,9 +37,9 @@ def silent(_line: str) -> None:
 @dataclass(frozen=True, kw_only=True)
 class Session:
     """``hub`` is the API server that keeps the records, None where a file does. ``holder`` is the name under which
-    leases are taken; ``clock`` gives the present as aware UTC; ``say`` tells people a line of what goes on; ``environ``
-    is the environment of the task, which may differ from that of this process. ``reason`` is why people call the verb,
-    for the history; empty where they do not say. ``once`` keeps what is asked or told once only."""
+    leases are taken; ``clock`` gives the present as aware UTC; ``say`` tells people a line; ``environ`` is the
+    environment of the task, not always that of this process. ``reason`` is why people call the verb, for the history,
+    or empty. ``once`` keeps what is asked or told once only."""
 
     records: Records
     hub: KubeClient | None = None
@@ -72,7 +72,7 @@ class Session:
             raise FleetError("no-records", "there are no records", place, hint)
 
     def journal(self, kind: str, name: str, reason: str, message: str, type: str = "Normal") -> None:
-        """Adds a line to the journal of one object. It is for people: a line that cannot be kept stops nothing."""
+        """Adds a line for people to the journal of one object; one that cannot be kept is left out."""
         with contextlib.suppress(FleetError):
             self.records.event(kind, name, type, reason, message, self.clock())
 

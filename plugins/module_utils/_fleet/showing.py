@@ -19,8 +19,7 @@ def hidden(text: str) -> str:
 
 
 def said(text: str) -> str:
-    """What is said while a verb works, without credentials that we know, cut as of ``in_lines``; each line but the
-    first stands behind a mark."""
+    """What is said while a verb works, without credentials that we know, as of ``in_lines``."""
     return in_lines(SHOWN.without_secrets(text))
 
 

@@ -40,13 +40,12 @@ Sleep = t.Callable[[float], None]
 
 class Executor:
     """Carries out work towards ``goal``; ``drivers`` are by ``Work.subject``. Safe to use from one thread; its own
-    threads do not keep the process alive.
+    threads do not keep the process alive. What is in flight when it is closed, or the process ends, is taken up again
+    with ``resumed``.
 
-    ``follow`` makes what follows one operation, where that is more than an ``Operation``. ``pace`` None: that of
-    ``Pace`` by default. ``held_back`` is as of ``Attempt``; it is asked in threads of operations. ``clock`` gives
-    monotonic seconds; ``sleep`` is for tests: without it sleeping ends when this is closed.
-
-    What is in flight when it is closed, or the process ends, is taken up again with ``resumed``.
+    ``follow`` makes what follows one operation, where that is more than an ``Operation``. ``held_back`` is as of
+    ``Attempt``, asked in threads of operations. ``clock`` gives monotonic seconds; ``sleep`` is for tests: without it
+    sleeping ends when this is closed.
     """
 
     def __init__(
@@ -103,7 +102,7 @@ class Executor:
 
     def events(self) -> tuple[Event, ...]:
         """What happened since the last call, oldest first. The last event of an operation is Ended, Blocked or Paused;
-        one that was under way at ``close`` may have none."""
+        after ``close`` it may be missing."""
         with self._news:
             found = tuple(self._events)
             self._events.clear()

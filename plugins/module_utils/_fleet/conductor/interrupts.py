@@ -67,8 +67,8 @@ class Interrupts:
 
 
 def wait_unless(told: t.Callable[[], str], seconds: float) -> None:
-    """Sleeps for so many seconds, up to 0.2 more, or until ``told``, which is asked about every 0.2 s, says why this
-    process is to end."""
+    """Sleeps for about so many seconds, or until ``told``, which is asked about every 0.2 s, says why this process is
+    to end."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and not told():
         time.sleep(min(BLINK, seconds))

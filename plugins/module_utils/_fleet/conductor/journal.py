@@ -30,7 +30,7 @@ class Book(t.Protocol[S]):
 
     def read(self, document: Record) -> S:
         """The state in the document, which is remembered; called before all but ``gone``. FleetError if the record is
-        damaged, or cannot have come of what we wrote."""
+        damaged."""
 
     def written(self, document: Record, state: S, epoch: int) -> Record:
         """A new document: the one that was read or kept last with this state, and with the epoch of the lease where the
@@ -77,7 +77,7 @@ class Journal(t.Generic[S]):
             self.state = change(self.state)
 
     def note(self, change: Change[S]) -> None:
-        """Makes the change now, and again on what is read whenever the record is read before the state is stored."""
+        """Makes the change now, and again whenever the record is read before the state is stored."""
         self._noted.append(change)
         self.state = change(self.state)
 

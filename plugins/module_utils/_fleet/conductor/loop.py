@@ -197,7 +197,7 @@ def conduct(
 
 
 class Conductor(t.Generic[S, X, A]):
-    """One conducting of one machine, by one thread at a time; its steering may have threads of its own."""
+    """One conducting of one machine, by one thread at a time."""
 
     def __init__(
         self, journal: Keeping[S], steering: Steering[S, X, A], clock: Clock, telling: Telling[S], limits: RunLimits

@@ -91,7 +91,7 @@ def one_cluster_problems(
 ) -> t.Iterator[Problem]:
     """``bad-option`` where all settings of a good definition, but for its pace, are the same for one of the members and
     for another of them or of the ``fleet``: upgrading one would upgrade the other, before its turn. One problem for
-    each such cluster, in the order of the first names."""
+    each such cluster."""
 
     def place(member: FleetMember) -> tuple[t.Any, ...]:
         """The name of the cluster, and all other settings, by which it is found."""
@@ -158,8 +158,8 @@ def placeholders_of(member: FleetMember) -> dict[str, str]:
 
 
 def filled_in(text: str, member: FleetMember) -> str:
-    """The text with what the FleetMember says in place of ``{member}``, ``{location}`` and ``{group}``, nothing where
-    it says none; other braces stay."""
+    """The text with what the FleetMember says in place of ``{member}``, ``{location}`` and ``{group}``; other braces
+    stay."""
     known = placeholders_of(member)
     return _PLACEHOLDER.sub(lambda place: known[place[1]], text)
 

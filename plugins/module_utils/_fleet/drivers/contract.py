@@ -47,9 +47,9 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """What is true of a member now. ``version`` is that of its control plane, of a single pool (``PoolSubject``) what
-    it has, in words; ``busy`` names an operation in flight that its platform tells of, empty for none; ``pools`` are
-    its node pools, empty for none, None if its nodes have to be asked."""
+    """What is true of a member now. ``version`` is that of its control plane, or what a single pool has, in words
+    (``PoolSubject``); ``busy`` names an operation in flight that its platform tells of, or is empty; ``pools`` are its
+    node pools, None if its nodes have to be asked."""
 
     version: str
     busy: str = ""
@@ -86,5 +86,5 @@ class Driver(t.Protocol):
         """
 
     def poll(self, work: Work) -> OperationProgress:
-        """Looks for the operation by name and reference, and may clear up after one whose process is gone. Never starts
-        anything. FleetError: how it stands is not known now, and it may well go on."""
+        """Looks for the operation by name and reference, and may clear up after one whose process is gone; starts
+        nothing. FleetError: how it stands is not known now, and it may well go on."""

@@ -63,10 +63,8 @@ _LONGEST_LINE = 1_000_000
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What to run, in ``cwd``, and for which member: no shell, and no environment but ``environ`` and our mark.
-
-    ``files`` are written into the operation's folder first, text by name; those that ``private`` names are removed
-    again when the command has ended.
-    """
+    ``files`` are written into the operation's folder first, text by name; those that ``private`` names are removed when
+    the command has ended."""
 
     member: str
     argv: tuple[str, ...]

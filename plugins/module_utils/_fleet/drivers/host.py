@@ -37,7 +37,7 @@ def machine() -> str:
 
 def is_earlier_boot(place: str) -> bool:
     """Whether that, as of ``machine``, is this machine and namespace of processes before a restart, so that none of its
-    processes is left. False where Linux did not tell a part of it, or does not now."""
+    processes is left. False where a part is not known."""
     then, now = place.split("/"), machine().split("/")
     return all((*then, *now)) and then[::2] == now[::2] and len(then) == len(now) and then != now
 
@@ -58,8 +58,8 @@ def intent_reference(operations: Path) -> str:
 
 
 def folder_number(operations: Path) -> str:
-    """The number of a folder of operations, made once by ``intent_reference``; empty if the folder was not used before,
-    was deleted since, or cannot be read."""
+    """The number of a folder of operations, made once by ``intent_reference``; empty if there is none, or it cannot be
+    read."""
     try:
         return (operations / _ID).read_text(encoding="ascii").strip()
     except (OSError, ValueError):
@@ -73,8 +73,7 @@ def is_intent(reference: str) -> bool:
 
 
 def place_words(reference: str) -> str:
-    """On which machine, and in which folder, that was begun, in words of one line; empty if the reference does not say,
-    as of a Job or of a platform."""
+    """On which machine, and in which folder, that was begun, in words; empty if the reference does not say."""
     place, _colon, _process = reference.removeprefix(PREFIX).partition(":")
     if not reference.startswith(PREFIX) or not place:
         return ""

@@ -133,13 +133,12 @@ def variables(work: Work, member: FleetMember | None, environ: t.Mapping[str, st
 
 
 def inventory(member: str, shared: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The member as the one host; the variables ``shared`` are at the weakest place, so that any inventory can say
-    other."""
+    """The member as the one host; the variables ``shared`` are at the weakest place."""
     return {"all": {"vars": dict(shared), "children": {GROUP: {"hosts": {member: {}}}}}}
 
 
 def playbook(work: Work, role: str) -> list[dict[str, t.Any]]:
-    """The playbook as Ansible reads it: its one play runs the role on the member, the only host of GROUP."""
+    """The playbook as Ansible reads it: its one play runs the role on GROUP, of which the member is the host."""
     play = {
         "name": f"Upgrade {work.member} to {work.target}",
         # Not the member's name: that could also be the name of a group in the user's inventory.

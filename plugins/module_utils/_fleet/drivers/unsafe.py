@@ -20,8 +20,8 @@ _SURROGATES = re.compile(r"\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})")
 
 
 def unsafe(document: t.Any) -> str:
-    """The document as YAML in one line, keys as texts, tuples as lists, NaN and infinities too; TypeError for what JSON
-    has no form for, such as a date, RecursionError for one that is nested too deep."""
+    """The document as YAML in one line, keys as texts, tuples as lists; TypeError for what JSON has no form for, such
+    as a date, RecursionError for one that is nested too deep."""
     return f"!unsafe {_flow(document)}\n"
 
 

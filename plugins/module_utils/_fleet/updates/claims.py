@@ -6,7 +6,7 @@
 of an operation tells.
 
 The lease keeps two conductors from beginning at the same instant. The mark does not expire: it counts for as long as
-its run says that the operation is in flight, however long nobody conducts that run.
+its run says that the operation is in flight.
 """
 
 from __future__ import annotations

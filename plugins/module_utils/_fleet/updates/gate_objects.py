@@ -77,7 +77,7 @@ class UncountedGate:
 
 
 def gates_of(run: RunState) -> t.Iterator[PlacedGate]:
-    """Every gate of the run, with its place, stage by stage, in the order of ``placed_gates``."""
+    """Every gate of the run, with its place, by stage, in the order of ``placed_gates``."""
     for stage in run.stages:
         for group, timing, gates in placed_gates(stage):
             yield from (PlacedGate(stage.name, group, timing, each) for each in gates)

@@ -137,8 +137,7 @@ class UpgradeLeases:
                 kept.release()
 
     def forget_all(self, members: t.Collection[str]) -> None:
-        """As ``forget``, of all at once, in ``DEADLINE`` seconds in all: one that is just asked, and hangs, is
-        forgotten when it answers."""
+        """As ``forget``, of all at once, in ``DEADLINE`` seconds in all."""
         with contextlib.suppress(FleetError):  # where no thread can be started: it is renewed no more, forgotten or not
             in_parallel({each: partial(self.forget, each) for each in members}, len(members), DEADLINE)
 

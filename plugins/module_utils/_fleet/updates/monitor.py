@@ -133,8 +133,8 @@ class MemberMonitor:
 
     def refresh(self, now: datetime) -> None:
         """Brings ``views`` up to date: who is in the fleet, listed every 15 s; obstacles that are due to be looked at
-        again are forgotten. FleetError ``record-damaged``, ``duplicate-location``, others of the records. Members have
-        ``LOOKING`` seconds from now on to answer in this turn."""
+        again are forgotten. Members have ``LOOKING`` seconds from now on to answer in this turn. FleetError
+        ``record-damaged``, ``duplicate-location``, others of the records."""
         self._until = time.monotonic() + LOOKING
         if is_due_again(self._listed, LIST_AFTER, now):
             self._list_members(now)

@@ -71,8 +71,7 @@ class ExecutorLike(t.Protocol):
     """What is wanted of an executor, by the conductor's thread alone; see ``conductor.executor.Executor``."""
 
     def begin(self, work: Work, *, resumed: bool, only_follow: bool = False) -> None:
-        """Begins it, or takes it up, as of ``Executor.begin``; returns at once. What comes of it, errors too, is told
-        by ``events``. Nothing if it is followed already, or after ``close``."""
+        """Begins it, or takes it up, as of ``Executor.begin``. What comes of it, errors too, is told by ``events``."""
 
     def events(self) -> tuple[Event, ...]:
         """What happened since the last call, oldest first; each is told once."""
@@ -193,8 +192,7 @@ class UpdateSteering:
         return found
 
     def acts_in_flight(self, state: RunState) -> tuple[UpdateAct, ...]:
-        """Upgrades that were begun and have not ended; while there is one the conductor stays, unless all of them stand
-        still (``why_resting``)."""
+        """Upgrades that were begun and have not ended."""
         return machine.acts_in_flight(state)
 
     def look_before_beginning(
@@ -307,7 +305,7 @@ class UpdateSteering:
         self._works.close()
 
     def witnessed(self, state: RunState) -> frozenset[str]:
-        """Members whose operation ended as completed under this conductor, which saw them at the target."""
+        """Members whose operation this conductor saw end as completed."""
         return frozenset(row.name for row in state.members if row.operation in self._completed)
 
     def _blocked(self, event: Blocked, state: RunState, now: datetime) -> RunChange:

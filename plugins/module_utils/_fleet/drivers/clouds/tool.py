@@ -128,8 +128,8 @@ def _tail(file: t.IO[bytes], most: int) -> str:
 
 
 def without(environ: t.Mapping[str, str], folder: Path) -> dict[str, str]:
-    """A copy of the environment with that folder, and empty parts, taken out of ``PYTHONPATH``, which goes if nothing
-    is left in it: tools in Python have modules of their own."""
+    """A copy of the environment with that folder, and empty parts, taken out of ``PYTHONPATH``: tools in Python have
+    modules of their own."""
     kept = [each for each in environ.get("PYTHONPATH", "").split(":") if each and Path(each) != folder]
     rest = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
     return {**rest, "PYTHONPATH": ":".join(kept)} if kept else rest

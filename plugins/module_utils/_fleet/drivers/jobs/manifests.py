@@ -37,8 +37,7 @@ class JobSettings:
 
 
 def job_name(operation: str) -> str:
-    """The name of the Job of that operation, and of its Secret: the same for every conductor, and fit to be a label (at
-    most 63 characters)."""
+    """The name of the Job of that operation, and of its Secret: the same for every conductor, and fit to be a label."""
     readable = re.sub(r"[^a-z0-9]+", "-", operation.lower())[:_READABLE].strip("-")
     return "-".join(filter(None, ("fleet", readable, hashlib.sha256(operation.encode()).hexdigest()[:20])))
 

@@ -78,7 +78,7 @@ def has_pods(job: Document) -> bool:
 
 
 def has_begun(job: Document) -> bool:
-    """Whether its pod is known to have begun, ended or not; False does not say that it has not."""
+    """Whether its pod is known to have begun, ended or not; where it is False it may have."""
     status = job.get("status") or {}
     return bool(status.get("ready") or status.get("succeeded") or status.get("failed"))
 

@@ -99,7 +99,7 @@ class ProfilesReport:
 
     @property
     def failures(self) -> tuple[Problem, ...]:
-        """The first thing of each profile that is for people to mend; none of a profile without one."""
+        """The first thing of each profile that is for people to mend, if there is one."""
         found = ((each.found.profile, reason_to_mend(each.found)) for each in self.profiles)
         return tuple(Problem(why.code, why.message, f"{KIND}/{name}") for name, why in found if why is not None)
 

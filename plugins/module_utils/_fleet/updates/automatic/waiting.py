@@ -40,8 +40,7 @@ class UnfinishedPlacement:
     deleting: bool = False
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it: ``name``, ``why``, and ``since`` in RFC 3339, empty where it is not known; without
-        ``src`` and ``deleting``."""
+        """As results have it: ``name``, ``why``, and ``since`` in RFC 3339 or empty."""
         return {"name": self.name, "why": self.why, "since": write_time(self.since, SECONDS) if self.since else ""}
 
 

@@ -69,11 +69,8 @@ class PoolEnd:
 
 @dataclass(frozen=True, kw_only=True)
 class PoolTask:
-    """One pool to upgrade, as ``step`` of the attempt at ``work``.
-
-    ``image`` is the full name of the one it gets, empty where images stay; the rest is as of
-    ``conductor.operation.Attempt``.
-    """
+    """One pool to upgrade, as ``step`` of the attempt at ``work``. ``image`` is the full name of the one it gets, empty
+    where images stay; the rest is as of ``conductor.operation.Attempt``."""
 
     driver: Driver
     work: Work

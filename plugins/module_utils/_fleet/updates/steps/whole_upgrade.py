@@ -48,8 +48,8 @@ def nothing_left(_task: PoolTask) -> PoolEnd:
 @dataclass(frozen=True, kw_only=True)
 class WholeParts:
     """What upgrades of whole members in one run are made of. ``cluster`` tells what a member is by now, after its
-    driver has observed it; ``known`` is what places offer, ``now`` the present, ``here`` as of ``conduct_run``.
-    ``pool`` upgrades a node pool, ``left`` ends what attempts have begun on the member's pools and left."""
+    driver has observed it; ``known`` is what places offer, ``here`` as of ``conduct_run``. ``pool`` upgrades a node
+    pool, ``left`` ends what attempts have begun on the member's pools and left."""
 
     target: UpgradeTarget
     cluster: t.Callable[[str, Observation], Cluster]
@@ -65,8 +65,8 @@ class WholeParts:
 
 
 class WholeUpgrade:
-    """One attempt at a whole member, to be run once; see ``conductor.operation.Followed``. ``begun``: something of it
-    was begun, here or, if it was taken up, before."""
+    """One attempt at a whole member, to be run once (``conductor.operation.Followed``). ``begun``: something of it was
+    begun, here or, if it was taken up, before."""
 
     def __init__(self, parts: WholeParts, attempt: Attempt) -> None:
         self._parts, self._attempt = parts, replace(attempt, held_back=self._held_back)
