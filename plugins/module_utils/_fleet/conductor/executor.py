@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations in flight, a thread each: their drivers are begun and followed, and what happens (begun, said, blocked,
-paused, ended, also by ``no-driver``) comes back as events."""
+"""Upgrades in flight (operations), a thread each: begun and followed by their drivers, and what happens (begun, said,
+blocked, paused, ended, also by ``no-driver``) comes back as events."""
 
 from __future__ import annotations
 

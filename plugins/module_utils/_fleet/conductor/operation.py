@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The life of an operation on a cluster or pool: look, begin, follow, look again until it ends or ``OperationLost``."""
+"""The life of an upgrade of a cluster or pool: look, begin, follow, look again until it ends or ``OperationLost``."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations that are processes of this machine (Linux), and outlive whoever began them: the folder of each, its start
-(``cannot-start``, ``begun-before``, ``operation-in-progress``), how it stands (``operation-unreadable``), the last
-lines that it wrote.
+"""Upgrades as detached processes of this machine (Linux), which outlive whoever began them: the folder of each, its
+start (``cannot-start``, ``begun-before``, ``operation-in-progress``), how it stands (``operation-unreadable``), the
+last lines that it wrote.
 
 Each has a folder: ``request.json`` (what to run), ``process.json`` (who runs it; made by that process, once),
 ``output.log`` (what it writes), ``result.json`` (how it ended), ``told`` (somebody was told that), for the user alone

@@ -1,11 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which environment variables of this process reach an operation or another command of the user: those of a list
-(KEPT), and those that the user adds to it (``environment``).
+"""Which environment variables of the task reach an upgrade or another command of the user: those of a list (KEPT), and
+those that the user adds to it (``environment``).
 
 Whoever runs us may have secrets in the environment, and variables that are meant for the outer Ansible only: the job
-runner of AWX sets callbacks, an inventory and paths that make a second Ansible inside it fail or report as the first.
+runner of AWX sets callbacks, an inventory and paths that make a second Ansible inside it fail or report as the
+first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the process of an operation runs: on which machine, boot and namespace of processes, and below which folder;
-the reference that says so before it is begun (the intent), and its words for people."""
+"""Where the process of an operation (upgrade) runs: on which machine, boot and namespace of processes, and below which
+folder; the reference that says so before it is begun (the intent), and its words for people."""
 
 from __future__ import annotations
 

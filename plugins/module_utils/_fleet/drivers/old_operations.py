@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Removing the folders of operations whose end was told more than 90 days ago, so that not every start looks at all
-that ever were; and private files of such as nobody came to begin."""
+"""Removing the folders of operations (upgrades) whose end was told more than 90 days ago; and private files of such as
+nobody came to begin."""
 
 from __future__ import annotations
 
