@@ -85,11 +85,11 @@ def open_session(
     say: Say = silent,
     clock: Clock = present,
 ) -> Session:
-    """Opens the records that the option ``records`` describes (a mapping, or None for those of this folder); what is
-    None in it, or a false ``durable``, is passed over, and of a hub what Ansible fills in for a file (``path``,
-    ``durable``). Leases are taken as the option ``holder`` says, else as ``holder_name``; the option ``reason`` is
-    kept, if there is one. FleetErrors of ``open_records``; a verb that ``writes`` refuses records that would be lost
-    (``no-durable-records``), and a copy (``records-copy``)."""
+    """Opens the records that the option ``records`` describes (a mapping, or None for those of this folder), without
+    what is None in it, a false ``durable``, and ``path`` and ``durable`` of a hub. Leases are taken as the option
+    ``holder`` says, else as ``holder_name``; the option ``reason`` is kept, if there is one. FleetErrors of
+    ``open_records``; a verb that ``writes`` refuses records that would be lost (``no-durable-records``), and a copy
+    (``records-copy``)."""
     given = {key: value for key, value in (options.get("records") or {}).items() if value is not None}
     if given.get("type") == "hub":
         given = {key: value for key, value in given.items() if key not in ("path", "durable")}

@@ -24,8 +24,8 @@ class Interrupts:
     can be set in the main thread only; elsewhere just the end of the parent is noticed.
 
     ansible-playbook leaves the process that carries a task behind, in a session of its own, when it is killed or ended
-    by SIGHUP: a process of a task notices that, also if it was so before this was made. It is not told of Ctrl-C:
-    ansible-playbook ends it by SIGTERM then, so SIGTERM is told as one of the two.
+    by SIGHUP: a process of a task notices that, also if it was so before this was made. Of Ctrl-C it is told by
+    ansible-playbook's SIGTERM, which is told as one of the two.
     """
 
     def __init__(self) -> None:

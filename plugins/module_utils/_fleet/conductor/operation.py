@@ -112,8 +112,8 @@ class FailureReason(t.Protocol):
 
 
 class Goal(t.Protocol):
-    """Whether what a subject says of itself is what an operation is for, as ``_core.updates.releases.versions``. Asked
-    right after each look; one may go by what it saw then (``PoolSubject``)."""
+    """Whether what a subject says of itself is what an operation is for, as ``_core.updates.releases.versions``. One
+    may go by its last look (``PoolSubject``)."""
 
     def reached(self, version: str, target: str) -> bool:
         """Whether a subject at ``version`` is where it should be; ValueError for what is no version."""
@@ -122,8 +122,8 @@ class Goal(t.Protocol):
         """Why it is skipped, or None. Asked once, before it begins. ValueError for what is no version."""
 
     def step_refused(self, version: str, target: str) -> FailureReason | None:
-        """Why the step from ``version`` to ``target`` must not be made, so that it fails; None if it may. Asked once,
-        before it begins. ValueError for what is no version."""
+        """Why the step from ``version`` to ``target`` must not be made, or None. Asked once, before it begins.
+        ValueError for what is no version."""
 
 
 Event = t.Union[Begun, Said, Ended, Blocked, Paused]  # noqa: UP007  # pylint takes the other form for an error
@@ -144,8 +144,8 @@ class Closed(Exception):
 
 
 class Followed(t.Protocol):
-    """One operation as an executor follows it, in a thread of its own, as ``Operation``. ``begun`` says, also after an
-    error of ``run``, whether it may go on outside."""
+    """One operation as an executor follows it, in a thread of its own. ``begun`` says, also after an error of ``run``,
+    whether it may go on outside."""
 
     begun: bool
 

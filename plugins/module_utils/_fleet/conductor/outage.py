@@ -33,8 +33,8 @@ class Outage:
     _since: tuple[timedelta, datetime] | None = None
 
     def failed(self, error: FleetError, ran: timedelta, now: datetime) -> None:
-        """The records have not answered, ``now`` and after ``ran`` of running; said the first time. FleetError with the
-        same code once that has lasted for ``most`` of running."""
+        """The records have not answered, ``now``, after ``ran`` of running; said the first time. FleetError with the
+        same code once that has lasted for ``most``."""
         if self._since is None:
             self._since = ran, now
             self.say(

@@ -26,7 +26,7 @@ _ID = ".id"
 
 def machine() -> str:
     """``process:<host>/<boot>/<process namespace>``: one boot of one machine, as one namespace of processes sees it; a
-    part that Linux does not tell is empty. Two containers of one name see different processes."""
+    part that Linux does not tell is empty."""
     boot, namespace = "", ""
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -44,8 +44,7 @@ def is_earlier_boot(place: str) -> bool:
 
 def intent_reference(operations: Path) -> str:
     """The machine and the folder of operations, by its path and by its number; what is not there yet is made. The same
-    text as long as the machine is not restarted and the folder stays under this path; another path to it gives another
-    one.
+    text until the machine is restarted or the folder moved; another path to it gives another one.
 
     Record it with the intent: whoever takes the operation up then knows whether it would see what was begun, and begins
     nothing if it would not. FleetError ``unwritable-folder``; ``unsafe-folder`` where others may write to it.

@@ -34,8 +34,8 @@ _NAMED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class LocalDriver:
-    """``root`` holds the local clusters, ``operations`` a folder per operation. ``binaries_dir`` is the one folder that
-    newer binaries are taken from, None to have them downloaded or built; ``timeout`` is seconds to be ready again."""
+    """``root`` holds the local clusters, ``operations`` a folder per operation. ``binaries_dir`` is where newer
+    binaries are taken from, None to have them downloaded or built; ``timeout`` is seconds to be ready again."""
 
     clients: Clients
     root: Path

@@ -34,8 +34,7 @@ _looked: dict[Path, float] = {}  # by the folder of all operations, when this pr
 
 
 def tidy(operations: Path) -> None:
-    """``remove_old`` and ``remove_unbegun_private``, but at most once a minute in this process for this folder: they
-    look at each operation that is kept."""
+    """``remove_old`` and ``remove_unbegun_private``, but at most once a minute in this process for this folder."""
     if time.monotonic() < _looked.get(operations, -math.inf) + _PAUSE:
         return
     _looked[operations] = time.monotonic()

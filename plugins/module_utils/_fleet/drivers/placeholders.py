@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Words in braces in the commands of users, such as ``{operation}``, filled in for one piece of work, and as variables
 (``GITOPS_FLEET_MEMBER``); which nothing stands for; what would become an option or a script is refused
-(``unsafe-argument``). Other braces (JSON, queries) are left as they are."""
+(``unsafe-argument``). Other braces stay as they are."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class RoleDriver:
 
     def begin(self, work: Work) -> str:
         """Runs the play detached, with its files in the folder of the operation; its reference. A pool step is not told
-        apart: node pools of these members are upgraded by rotations. FleetError as of ``detached.start``."""
+        apart. FleetError as of ``detached.start``."""
         folder = detached.folder_of(self.operations, work.operation).absolute()
         environ = self._environ(folder)
         documents = {
@@ -110,8 +110,7 @@ class RoleDriver:
 
 def variables(work: Work, member: FleetMember | None, environ: t.Mapping[str, str]) -> dict[str, t.Any]:
     """What the role is told, by name (``cluster_upgrade_member`` and so on). Paths of kubeconfigs are expanded by
-    ``environ``, which is what the role has: other variables of ours are not for whoever writes FleetMembers. What does
-    not apply is empty."""
+    ``environ``, which is what the role has. What does not apply is empty."""
     told = {
         "member": work.member,
         "target": work.target,

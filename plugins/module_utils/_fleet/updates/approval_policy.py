@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The policies (ValidatingAdmissionPolicy) by which a hub vouches for names: who approved, made and started a run, who
-wrote an audit entry; as they are shipped, whether a live one is the shipped one, and since when the hub vouches."""
+wrote an audit entry; whether a live one is the shipped one, and since when the hub vouches."""
 
 from __future__ import annotations
 

@@ -85,9 +85,9 @@ DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
 @dataclass(frozen=True, kw_only=True)
 class ConductOptions:
     """How to conduct. ``drivers``: options by driver; ``operations``: folder, empty for the usual; ``time_limit`` and
-    ``max_idle`` as of ``RunLimits``; ``timeout``: seconds to connect; ``threads``: members looked at at once, before
-    and afterwards; ``events``: file for lines of JSON, or empty; ``terms``: of approvals; ``pace``: how often
-    operations are looked at, and when one is lost; ``approved`` (digest), ``src``: for the evidence alone."""
+    ``max_idle`` as of ``RunLimits``; ``timeout``: seconds to connect; ``threads``: members looked at at once;
+    ``events``: file for lines of JSON, or empty; ``terms``: of approvals; ``pace``: how often operations are looked at,
+    and when one is lost; ``approved`` (digest), ``src``: for the evidence alone."""
 
     drivers: t.Mapping[str, t.Any] = field(default_factory=dict)
     operations: str = ""
@@ -121,10 +121,10 @@ class Rehearsed(Outcome):
 
 
 def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = "") -> RunEnding:
-    """Starts the run if it never was, as ``who``, not one that was stopped or failed, and conducts it; then looks
-    whether members that count as done are at the target. FleetError of ``keep_terms``, ``started``, ``conduct_run``,
-    ``drivers_from``, ``target_remarks``, ``refuse_pools_without_driver``, ``members_to_write``, ``events_file``,
-    ``vouched_since``, ``intent_reference``, ``observed_versions``; the run may keep terms, and be started, by then."""
+    """Starts the run if it never was, as ``who``, and conducts it; then looks whether members that count as done are at
+    the target. FleetError of ``keep_terms``, ``started``, ``conduct_run``, ``drivers_from``, ``target_remarks``,
+    ``refuse_pools_without_driver``, ``members_to_write``, ``events_file``, ``vouched_since``, ``intent_reference``,
+    ``observed_versions``; the run may keep terms, and be started, by then."""
     records, say = session.records, session.say
     members_to_write(session)
     with _drivers(session, run, wish, strict=True) as (drivers, clients):

@@ -62,7 +62,7 @@ def blocker_of_error(error: FleetError) -> MemberBlocker:
 class UpgradeLeases:
     """Leases of one run on its members' API servers, each for ``seconds``. Safe to use from threads; ``say`` may be
     called in any of them. ``task`` is the same for every conductor of the run, so that the next one has at once what a
-    dead one held. ``clients`` have to be those of a conductor.
+    dead one held. ``clients`` need ``leases``.
 
     Members in ``unseen`` are looked at by other means than their API server: where that cannot be used, they go without
     a lease. So do those in ``revived`` where it is down: their upgrade may be what brings it back.
@@ -116,8 +116,8 @@ class UpgradeLeases:
         self._inherited.add(member)
 
     def release_all(self, members: t.Collection[str]) -> None:
-        """As ``release``, of all at once, in ``DEADLINE`` seconds in all; raises nothing. The lease of a member that
-        hangs is given up when it answers, or runs out."""
+        """As ``release``, of all at once, in ``DEADLINE`` seconds in all. The lease of a member that hangs is given up
+        when it answers, or runs out."""
         try:
             in_parallel({each: partial(self.release, each) for each in members}, len(members), DEADLINE)
         except FleetError as error:
@@ -142,8 +142,8 @@ class UpgradeLeases:
             in_parallel({each: partial(self.forget, each) for each in members}, len(members), DEADLINE)
 
     def forget(self, member: str) -> None:
-        """Renews the member's lease no more, and leaves it to run out: the upgrade goes on there. The member is not
-        contacted, but whoever is just asking it is waited for."""
+        """Renews the member's lease no more, and leaves it to run out: the upgrade goes on there. Whoever is just
+        asking the member is waited for."""
         self._inherited.discard(member)
         self._tried.pop(member, None)
         with self._locks[member]:

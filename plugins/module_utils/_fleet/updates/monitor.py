@@ -167,7 +167,7 @@ class MemberMonitor:
 
     def next_look(self) -> datetime | None:
         """When the first of the members with an obstacle of their own (such as no answer, a busy platform, a lease of
-        others) is looked at again; None if there are none. It may be past, until the next ``refresh``."""
+        others) is looked at again; None if there are none."""
         return min(self._again.values(), default=None)
 
     def claim_or_look(self, begins: t.Sequence[Begin], now: datetime) -> bool:

@@ -94,8 +94,8 @@ class WholeJudge:
     def __call__(
         self, view: MemberView, version: str, pools: tuple[NodePoolStatus, ...], now: datetime, /
     ) -> MemberView:
-        """The view with what is to do by ``upgrade_work``: skip, fail (also for what is no version), obstacles; as it
-        is for who is no FleetMember. What ``known`` raises comes through."""
+        """The view with what is to do by ``upgrade_work``: skip, fail (also for what is no version), obstacles;
+        unchanged for who is no FleetMember. What ``known`` raises comes through."""
         member = self.member(view.name)
         if member is None:
             return view

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The preflight of a run: a look at all its members before anybody approves it, by their drivers too, and nothing
-written; nodes that are not ready, disruption budgets, pods with do-not-disrupt, APIs that go, members that left;
-findings as lines; kubectl's options for a member."""
+"""The preflight of a run: a look at all its members before anybody approves it, by their drivers too; nodes that are
+not ready, disruption budgets, pods with do-not-disrupt, APIs that go, members that left; findings as lines; kubectl's
+options for a member."""
 
 from __future__ import annotations
 

@@ -105,8 +105,7 @@ class RunProgress:
             self.say(f"  {who} {words}" if words.startswith("pool ") else f"    {who}: {words}")
 
     def waiting(self, run: RunState, until: datetime | None, now: datetime) -> None:
-        """Tells people, at most once a minute, the first time a minute after ``begin``, that it still waits; ``until``
-        as of ``Telling``."""
+        """Tells people, at most once a minute, that it still waits; ``until`` as of ``Telling``."""
         if self._reminded is None or is_due_again(self._reminded, REMIND, now):
             self._reminded = now
             till = f" until {write_time(until)}" if until else ""

@@ -50,8 +50,7 @@ class RunBook:
         return self.run.status.epoch
 
     def gone(self) -> FleetError:
-        """The FleetError ``run-deleted``, given back and not raised, for a record that is gone, is being deleted or is
-        of another run."""
+        """The FleetError ``run-deleted``, to be raised where the record is gone, being deleted or of another run."""
         message = "the run was deleted while it was conducted; upgrades in flight go on unobserved"
         return FleetError("run-deleted", message, self.name)
 

@@ -26,7 +26,7 @@ KINDS = tuple(each.__name__ for each in _CLASSES)
 @dataclass(frozen=True, kw_only=True)
 class UpdateManifests:
     """Objects of each kind by name, and remarks on them (``findings``). ``gone`` are names of FleetMaintenances that
-    are supposed not to be recorded any more."""
+    count as not recorded."""
 
     runs: t.Mapping[str, UpdateRun] = field(default_factory=dict)
     strategies: t.Mapping[str, UpdateStrategy] = field(default_factory=dict)

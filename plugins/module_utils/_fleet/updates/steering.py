@@ -186,7 +186,7 @@ class UpdateSteering:
         return UpdateSeen(members=dict(self._sight.views), approvals=approvals, gates=shown)
 
     def decide(self, state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
-        """As ``_core.updates.decide``; keeps when something may begin next, for ``resumes``, and ``now``."""
+        """As ``_core.updates.decide``."""
         found = machine.decide(state, seen, now)
         self._wake, self._now = found.wake_at, now
         return found
@@ -236,8 +236,7 @@ class UpdateSteering:
         return _held_up(act.operation, "") if resumed else None
 
     def release(self, state: RunState) -> None:
-        """Gives up the claims of members that are in flight no more; keeps whether all that is in flight waits for
-        later. FleetErrors of the records."""
+        """Gives up the claims of members that are in flight no more. FleetErrors of the records."""
         flying = {each.member: each.operation for each in machine.acts_in_flight(state)}
         self._resting = self._turns.all_stand_still(flying.values())
         self._sight.keep_only(flying, operation_prefix(state))

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Commands on update runs: started (``minor-skipped``, ``member-busy``), stopped, parts skipped (``bad-target``),
 deleted (``run-in-flight``); terms that are kept; all that are recorded, those that a retry or newer run stands for, and
-a run as results have it. Carrying them on is the conductor's."""
+a run as results have it."""
 
 from __future__ import annotations
 
@@ -224,8 +224,8 @@ class AskedRuns:
 
 
 def asked_runs(records: Records, names: t.Sequence[str], given: UpdateManifests, now: datetime) -> AskedRuns:
-    """As ``recorded_runs``, but those that are ``given`` are as they would be defined ``now``; nothing is recorded.
-    Without names these alone, if there are any.
+    """As ``recorded_runs``, but those that are ``given`` are as they would be defined ``now``; without names these
+    alone, if there are any.
 
     FleetError ``no-such-run``, those of a named run, and of ``define_run``.
     """

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The ready definitions of the driver ``command``, and how one is run: as a program of ours (``observe``, ``begin``,
-``poll``, ``begin_pool``), for each cluster with its own settings, and its exit codes."""
+``poll``, ``begin_pool``) with settings, and its exit codes."""
 
 from __future__ import annotations
 

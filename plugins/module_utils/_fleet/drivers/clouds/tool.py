@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The command line of a cloud, asked and told by a ready definition, again while it is busy or throttled
-(``tool-failed``, ``tool-missing``, ``tool-unreadable``). No shell, and nothing secret in its arguments: it logs in by
-itself, with what it finds in its environment and its own files."""
+(``tool-failed``, ``tool-missing``, ``tool-unreadable``). It logs in by itself, with what it finds in its environment
+and its own files."""
 
 from __future__ import annotations
 
@@ -50,8 +50,7 @@ class Tool:
 
     def json_of(self, *argv: str) -> t.Any:
         """Runs a command that only reads, once, and gives the JSON that it prints. FleetError ``tool-failed``, also
-        after ``patience`` seconds and where the cloud refuses it for the moment, ``tool-missing``,
-        ``tool-unreadable``."""
+        after ``patience`` seconds, ``tool-missing``, ``tool-unreadable``."""
         done = self._run(argv, self.patience)
         if done.returncode != 0:
             raise _failure_of(argv, done)

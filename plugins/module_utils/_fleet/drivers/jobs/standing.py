@@ -46,8 +46,7 @@ def check_pod(pod: Part) -> None:
 
 
 def check_event(event: Part) -> None:
-    """ValueError if ``involvedObject`` is no map or its name no text, by which the driver finds the events of a Job;
-    reason and message may be anything."""
+    """ValueError if ``involvedObject`` is no map or its name no text; reason and message may be anything."""
     text(mapping(event, "involvedObject"), "name")
 
 
@@ -59,8 +58,7 @@ def _check_conditions(status: Part) -> None:
 
 
 def condition(document: Document, kind: str) -> Document:
-    """The condition of that type if its ``status`` is True, else an empty mapping. Of a Job or Pod that was checked, as
-    here."""
+    """The condition of that type if its ``status`` is True, else an empty mapping; of a checked Job or Pod."""
     found = (document.get("status") or {}).get("conditions") or ()
     return next((each for each in found if each.get("type") == kind and each.get("status") == "True"), {})
 
@@ -85,8 +83,7 @@ def has_begun(job: Document) -> bool:
 
 def standing(job: Document, pods: t.Sequence[Document] = (), events: t.Sequence[Document] = ()) -> OperationProgress:
     """IN_PROGRESS with what it waits for, SUCCEEDED, or FAILED with why; ``pods`` are oldest first, ``events`` warnings
-    about the Job and its pods, too. Without these less is said. All must have passed ``check_job``, ``check_pod`` and
-    ``check_event``."""
+    about the Job and its pods. All must have passed ``check_job``, ``check_pod`` and ``check_event``."""
     if condition(job, "Complete"):
         return OperationProgress(state=SUCCEEDED)
     failed = condition(job, "Failed")

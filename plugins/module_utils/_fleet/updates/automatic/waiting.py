@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What besides update runs a schedule carries on: staged update runs and node rotations that were begun and have not
-ended, and rotations by age, which begin again as nodes grow old; and placements that are not through, which need their
-manifests."""
+ended, rotations by age, and placements that are not through, which need their manifests."""
 
 from __future__ import annotations
 

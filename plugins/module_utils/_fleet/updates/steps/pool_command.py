@@ -40,8 +40,8 @@ class PoolSubject:
     last: Pool | None = None
 
     def observe(self, member: str) -> Observation:
-        """Looks at the member, as its driver does, and keeps the pool as ``last``; ``version`` tells what the pool has,
-        in words. FleetError of the driver, and of ``cluster``."""
+        """Looks at the member by its driver, and keeps the pool as ``last``; ``version`` is what the pool has, in
+        words. FleetError of the driver, and of ``cluster``."""
         seen = self.driver.observe(member)
         pools = self.cluster(member, seen).pools
         self.last = next((each for each in pools if each.name == self.step.pool), None)

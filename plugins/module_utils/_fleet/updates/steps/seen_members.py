@@ -1,8 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members of a run as they are seen before it begins, with version and node pools of that moment, so that its plan says
-of each what the run will do there."""
+"""Members of a run as they are seen before it begins, with version and node pools of that moment, for its plan."""
 
 from __future__ import annotations
 
