@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A copy of the records in a file, for reading alone: by what a job without a login plans and looks
+"""A copy of the records as a file that is only read, by which a job without a login plans and looks
 (``write_copy``)."""
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from .session import Session
 
 
 def write_copy(session: Session, path: str, *, write: bool = True) -> None:
-    """Writes a copy of the records to the file, for this user only, in place of an empty file or an earlier copy there,
-    a link replaced and not followed; without ``write`` it only looks whether the file could be written. FleetError
-    ``no-records`` as of ``Session.refuse_no_records`` (a hub without any is copied as a fleet of nothing);
-    ``unwritable-file``, also where anything else than a copy stands, the records themselves among it, and a copy that
-    is damaged, locked or of a newer schema; and as of ``copy_of``, which leaves what stood there."""
+    """Writes a copy of the records to the file (mode 0600), in place of an empty file or an earlier copy; a link is
+    replaced, not followed. Without ``write`` it only looks whether the file could be written. FleetError as of
+    ``Session.refuse_no_records``; ``unwritable-file``, also where anything but a copy that can be read stands there;
+    and as of ``copy_of``, which leaves what stood there."""
     session.refuse_no_records("name those to be copied by records")
     refuse_unwritable(path)
     if os.path.exists(path) and os.path.getsize(path) and not _is_copy(session, path):

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that verbs are given to read (facts, looks for drift, prices, plans, other JSON; ``facts-missing``,
-``prices-invalid``) and to write (``unwritable-file``); a path as an option in a printed command, its ``~`` replaced by
-the home; options, lists too, with no text in them, refused (``bad-option``)."""
+"""Files that verbs read (facts, looks for drift, prices, plans, other JSON; ``facts-missing``, ``prices-invalid``) and
+write (``unwritable-file``); a path as an option of a printed command; ``~`` in paths; options with no text in them
+refused (``bad-option``)."""
 
 from __future__ import annotations
 
@@ -35,10 +35,9 @@ MAX_JSON = 1_000_000_000
 
 
 def facts_file(path: str, now: datetime, *, for_plan: bool = False) -> FactsSnapshot:
-    """The facts snapshot in a JSON file. ``for_plan``: without nodes, of which no plan asks, and with the digest of
-    what stands there, by which a plan names its facts. FleetError ``facts-missing``, ``facts-too-new`` for a newer
-    schema, and ``facts-invalid``, also for one captured after ``now``, but for clocks that differ a little, and, for a
-    plan, for halves of surrogate pairs."""
+    """The facts snapshot in a JSON file; ``for_plan`` without nodes, and with the digest by which a plan names its
+    facts. FleetError ``facts-missing``, ``facts-too-new`` for a newer schema, ``facts-invalid``, also for one captured
+    more than 5 minutes after ``now``."""
     command = f"ansible-playbook gitops.fleet.facts {path_option('dest', path)}"
     hint = f"{command} reads the facts of all members and writes it"
     document = json_file(path, "facts-missing", "facts-invalid", hint)
@@ -59,17 +58,17 @@ def drift_file(path: str, now: datetime) -> DriftLook:
 
 
 def path_option(name: str, path: str) -> str:
-    """``-e`` with what gives a playbook the path under that name, quoted for a shell and for Ansible behind it; the
-    word PATH in place of one that Ansible would take for a template, which others may have named."""
+    """The option ``-e`` that gives a playbook the path under that name, quoted for a shell and for Ansible; the word
+    PATH stands for a path that Ansible would take for a template."""
     path = "PATH" if is_template(path) else path
     plain = shlex.quote(path) == path
     return f"-e {name}={path}" if plain else f"-e {shlex.quote(json.dumps({name: path}))}"
 
 
 def json_file(path: str, missing: str, invalid: str, hint: str = "") -> t.Any:
-    """A JSON file's content. FleetError with the code ``missing`` where it cannot be read, as where it has more than
-    MAX_JSON bytes; with ``invalid`` where it is no JSON, is nested too deep, or has NaN, an infinite number or a key
-    twice. ``hint`` is how to get one that is missing."""
+    """A JSON file's content. FleetError with the code ``missing`` where it cannot be read or has more than MAX_JSON
+    bytes; with ``invalid`` where it is no JSON, is nested too deep, or has NaN, an infinite number or a key twice.
+    ``hint`` is how to get one that is missing."""
     try:
         return strict_json(read_file(path, MAX_JSON), _unrepeated)
     except OSError as error:
@@ -80,8 +79,7 @@ def json_file(path: str, missing: str, invalid: str, hint: str = "") -> t.Any:
 
 
 def from_home(path: str) -> str:
-    """The path with a ``~`` that it begins with replaced, as of ``with_home`` by the environment of this process. What
-    no file can be called stays as it is."""
+    """The path with a leading ``~`` replaced, as of ``with_home``, by the environment of this process."""
     return with_home(path, os.environ)
 
 
@@ -104,22 +102,21 @@ def prices_file(path: str) -> PriceList:
 
 
 def prices_files(paths: t.Sequence[str]) -> PriceList:
-    """The lists as one, of which a later one counts before an earlier; ``NO_PRICES`` without any. Empty paths are
-    passed over. FleetError as of ``prices_file``."""
+    """The lists as one, a later one counting before an earlier; ``NO_PRICES`` without any. Empty paths are passed over.
+    FleetError as of ``prices_file``."""
     found = [prices_file(each) for each in paths if each]
     return merged_prices(found) if len(found) > 1 else found[0] if found else NO_PRICES
 
 
 def approved_plan(path: str) -> Approved:
-    """A plan that was written to a file for approval, checked against its own digests. FleetError ``plan-missing`` if
-    it cannot be read, ``plan-invalid`` if it is no JSON, and as of ``read_approved``."""
+    """A plan that was written to a file for approval. FleetError ``plan-missing`` if it cannot be read,
+    ``plan-invalid`` if it is no JSON, and as of ``read_approved``, which checks its digests."""
     return read_approved(json_file(path, "plan-missing", "plan-invalid"), path)
 
 
 def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
-    """Raises FleetError with a problem ``bad-option`` for each of these options (lists of texts, or None) that is an
-    empty list, or one of empty texts: that is not the same as None, for it comes from a variable that lost its
-    content."""
+    """FleetError with a problem ``bad-option`` for each of these options (lists of texts, or None) that is an empty
+    list, or one of empty texts."""
     empty = [name for name in names if options[name] is not None and not any(options[name])]
     if empty:
         hint = "leave the option out if that is meant"
@@ -127,8 +124,8 @@ def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
 
 
 def refuse_blank(given: t.Mapping[str, t.Any], names: t.Iterable[str], hint: str) -> None:
-    """FleetError with a problem ``bad-option`` for each of these options that is an empty text or blanks, as of a
-    variable that lost its content; ``hint`` says what to do instead. Those that are None or absent are passed over."""
+    """FleetError with a problem ``bad-option`` for each of these options that is an empty text or blanks; ``hint`` says
+    what to do. None and absent ones are passed over."""
     blank = [name for name in names if given.get(name) is not None and not str(given[name]).strip()]
     if blank:
         raise FleetError.of(Problem("bad-option", f"{name} is empty", name, hint) for name in blank)
@@ -140,9 +137,9 @@ def refuse_blank_snapshot(given: t.Mapping[str, t.Any]) -> None:
 
 
 def refuse_unwritable(*paths: str | None) -> None:
-    """FleetError ``unwritable-file`` before anything is done, for the first path that could not be written in the end:
-    what is there is no regular file, in the folder, or the nearest one above that exists, nothing may be written, or a
-    path before it names the same file. Empty paths and None are passed over; nothing is made."""
+    """FleetError ``unwritable-file`` for the first path that could not be written: something else than a regular file
+    stands there, its folder, or the nearest one above that exists, is not writable, or an earlier path names the same
+    file. Empty paths and None are passed over; nothing is made."""
     before: set[str] = set()
     for path in filter(None, paths):
         folder, name = os.path.split(os.path.abspath(path))
@@ -162,9 +159,8 @@ def refuse_unwritable(*paths: str | None) -> None:
 
 
 def write_file(path: str, content: str | bytes, mode: int = 0o644) -> None:
-    """Writes a file whole or not at all, text in UTF-8 with ``?`` for what that lacks, and makes the folders that it
-    needs; what stood there before is left if it cannot be. ``mode`` as of ``_kube.files.write_file``. FleetError
-    ``unwritable-file``."""
+    """Writes a file whole or not at all, text in UTF-8 with ``?`` for what that lacks, with the folders that it needs.
+    ``mode`` as of ``_kube.files.write_file``. FleetError ``unwritable-file``."""
     try:
         files.make_folder_of(path)
         files.write_file(path, content if isinstance(content, bytes) else content.encode(errors="replace"), mode)

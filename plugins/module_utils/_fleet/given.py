@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Objects that people give in files or outright, by kind and name (``duplicate-object``); which run is meant
-(``which-run``); how the specs that they wrote come into the records."""
+"""Objects that people give in files or in a task, by kind and name (``duplicate-object``); which run is meant
+(``which-run``); their specs recorded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .._store.records import Records
 
 
 class Named(t.Protocol):
-    """An object that people have written, as its class has it; nothing of it is changed here."""
+    """An object of any kind that people have written; nothing of it is changed here."""
 
     @property
     def api_version(self) -> str:
@@ -46,8 +46,8 @@ class Named(t.Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """``objects`` by kind, then by name (``namespace/name`` where there is a namespace); a kind of which none is given
-    has an empty row. ``findings`` are repairs and warnings."""
+    """``objects`` by kind, then by name (``namespace/name`` where there is a namespace), with an empty row for a kind
+    of which none is given. ``findings`` are repairs and warnings."""
 
     objects: t.Mapping[str, t.Mapping[str, t.Any]]
     findings: tuple[Problem, ...]
@@ -60,9 +60,9 @@ def given_objects(
     strict: bool,
     other_kind: str,
 ) -> Given:
-    """Every object of these kinds in the manifests, where others are passed over, and all definitions; ``strict`` as of
-    ``read``. FleetError with all problems at once: those of ``read``, the code ``other_kind`` for a definition of
-    another kind, and ``duplicate-object`` for an object that is given twice."""
+    """All objects of these kinds in the manifests, and all definitions; ``strict`` as of ``read``. FleetError with all
+    problems at once: those of ``read``, the code ``other_kind`` for a definition of another kind, and
+    ``duplicate-object`` for an object that is given twice."""
     documents: list[tuple[dict[str, t.Any], str, Text]] = [
         (each.document, each.where, each.written) for each in manifests if each.document.get("kind") in kinds
     ]
@@ -102,8 +102,8 @@ def _metadata(found: Named) -> dict[str, str]:
 
 
 def run_meant(name: str, runs: t.Collection[str]) -> str:
-    """``name`` as it is, whether it is defined or not; without one the only run that is. FleetError ``which-run`` where
-    none or several are defined."""
+    """``name`` as it is, defined or not; without one the only run that is. FleetError ``which-run`` where none or
+    several are defined."""
     if name:
         return name
     if len(runs) == 1:
@@ -114,10 +114,9 @@ def run_meant(name: str, runs: t.Collection[str]) -> str:
 
 
 def record_specs(records: Records, given: t.Iterable[Named], write: bool) -> bool:
-    """Records the specs that are new, or differ from what is recorded, if it is to ``write``; whether there are any.
-    Nothing but the spec is compared and recorded, no labels and annotations. FleetError ``conflict`` or
-    ``already-exists`` where somebody else has just written one, and others of the records; those before it stay
-    recorded."""
+    """Records, if it is to ``write``, the specs that are new or differ from what is recorded; whether there are any.
+    Labels and annotations are neither compared nor recorded. FleetError ``conflict`` or ``already-exists`` where
+    somebody else has just written one, and others of the records; those before it stay recorded."""
     changed = False
     for each in given:
         body = {"apiVersion": each.api_version, "kind": each.kind, "spec": encode(each.spec)}

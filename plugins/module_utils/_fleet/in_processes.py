@@ -4,8 +4,8 @@
 """Several pieces of work at once, each in a process that is forked from this one and ends with it: their answers and
 errors in order (``worker-lost``, ``no-workers``).
 
-Forked, not started anew: they have what this one has read already, and nothing secret goes through an argument or a
-file. An answer comes back through a pipe that nobody else can open.
+They are forked, not started anew, so that they have what this one has read already, and nothing secret goes through an
+argument or a file.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def in_processes(shares: t.Sequence[t.Callable[[], T]]) -> list[T | FleetError]:
-    """What each share gives, in their order; there is at least one. The first is done here, every other one in a
+    """What each share gives, in their order; there must be one at least. The first is done here, every other one in a
     process of its own.
 
     Answers must be made of what ``pickle`` knows. In place of a later share that raises stands a FleetError,
-    ``worker-lost`` if its process ended without an answer; what the first raises is raised. Then, or if this process
-    ends in whatever way, the others end at once. FleetError ``no-workers`` if not all can be started; those that were
-    end at once then, too.
+    ``worker-lost`` if its process ended without an answer; what the first raises is raised. Then, and when this process
+    ends in whatever way, the others end too. FleetError ``no-workers`` if not all can be started; those that were end
+    then.
     """
     alive = keeps_alive = -1
     workers: list[tuple[int, int]] = []
@@ -84,8 +84,8 @@ def _end_with(alive: int) -> None:
 
 
 def fork() -> int:
-    """As ``os.fork``, OSError too, but without the DeprecationWarning of Python where other threads run: they are not
-    there in the new process, which is to use nothing that they could hold."""
+    """As ``os.fork``, OSError too, without Python's DeprecationWarning where other threads run: the new process must
+    use nothing that these could hold."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()

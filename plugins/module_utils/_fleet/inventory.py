@@ -2,10 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The fleet as hosts of an Ansible inventory: hub and members, each with what is known of it and how it is reached
-(``fleet_role`` and so on), from records or the output of a stack (``bad-inventory``).
-
-From records, or from the output of a Pulumi stack. No credential is among it: a path, a context, the name of a Secret.
-"""
+(``fleet_role`` and so on), from records or the output of a stack (``bad-inventory``); no credentials."""
 
 from __future__ import annotations
 
@@ -41,28 +38,25 @@ class InventoryHost:
     labels: t.Mapping[str, str] = field(default_factory=dict)
 
     def variables(self) -> dict[str, t.Any]:
-        """A host variable for each field but the name, empty ones too: ``fleet_role``, ``fleet_group`` and so on."""
+        """A host variable for each field but the name, empty ones too: ``fleet_role`` and so on."""
         return {f"fleet_{key}": value for key, value in asdict(self).items() if key != "name"}
 
 
 def recorded_hosts(records: t.Mapping[str, t.Any], environ: t.Mapping[str, str]) -> tuple[InventoryHost, ...]:
-    """The members that are recorded, by name; records do not say how their hub is reached. ``records`` is the option of
-    verbs of that name.
-
-    FleetError as of ``Session.refuse_no_records``, ``open_session`` and ``recorded_members``.
-    """
+    """The recorded members, by name; not the hub. ``records`` is the option of verbs of that name. FleetError as of
+    ``Session.refuse_no_records``, ``open_session`` and ``recorded_members``."""
     with open_session({"records": records}, environ, writes=False) as session:
         session.refuse_no_records("name them by records; members are recorded when they join")
         return tuple(_member(name, each) for name, each in recorded_members(session.records).items())
 
 
 def hosts_of_output(value: t.Any, where: str = "") -> tuple[InventoryHost, ...]:
-    """The hub and then the members, as they are listed, of ``fleet_inventory``, as the program in
-    ``pulumi/environments`` gives it: a mapping with ``schema_version``, ``environment``, ``hub`` and ``members``;
-    without the last the hub alone, which has to be there. Each cluster is a mapping with ``name`` and, as far as it has
-    them, texts ``backend``, ``version``, ``region``, ``group``, ``kubeconfig`` and ``context``, and ``labels``; other
-    keys are passed over. FleetError ``bad-inventory`` with all that is wrong, a text that is None too; any other
-    ``schema_version`` than 1 is refused outright. ``where`` begins the places in problems."""
+    """The hub and then the members, as they are listed, of ``fleet_inventory``, the output of the program in
+    ``pulumi/environments``: a mapping with ``schema_version`` 1, ``environment``, ``hub``, which has to be there, and
+    ``members``. Each cluster is a mapping with ``name`` and, as far as it has them, texts ``backend``, ``version``,
+    ``region``, ``group``, ``kubeconfig`` and ``context``, and ``labels``. FleetError ``bad-inventory`` with all that is
+    wrong, a text that is None too, or with another ``schema_version`` alone. ``where`` begins the places in
+    problems."""
     if not isinstance(value, dict) or value.get("schema_version") != SCHEMA:
         told = value.get("schema_version") if isinstance(value, dict) else type(value).__name__
         text = f"schema_version is {told!r}, and {SCHEMA} is what is read here"

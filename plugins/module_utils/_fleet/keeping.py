@@ -29,12 +29,12 @@ _START = (time.clock_gettime(BOOTTIME), time.time())
 
 
 class RunningTime:
-    """Seconds since it was made, which never stand still: those of the clock that counts on while a machine sleeps, and
-    all that the wall clock has gained on that at once, for it is set right when a machine was paused from outside. What
-    it falls back again takes nothing away.
+    """Seconds since this module was loaded, by a clock that counts on while a machine sleeps, and what the wall clock
+    has gained on that, for it is set right when a machine was paused from outside. What it falls back again takes
+    nothing away.
 
-    Processes that are forked from the one that made it have the same time. One gain that several of them, or several
-    threads, notice may count more than once: leases are renewed too early then, never too late.
+    Processes that are forked from the one that made it share it. A gain that several of them, or several threads,
+    notice may count more than once: leases are renewed too early then.
     """
 
     def __init__(self) -> None:
@@ -56,13 +56,10 @@ running_time = RunningTime()
 
 
 class Keeper:
-    """Takes leases, renews them from a thread of its own while entered, and gives them back.
-
-    ``check`` is to be called before each write. It raises once a lease is lost, or ``told`` says why this run is to end
-    (an empty text: it is not); and it asks the records itself when no renewal came for two thirds of the leases' time,
-    so that what is begun then still ends in time. ``seconds`` is how long a lease lasts, ``clock`` gives seconds.
-    ``window`` is what other processes go by that work under these leases.
-    """
+    """Takes leases, renews them from a thread of its own while entered, and gives them back. ``check`` is to be called
+    before each write; it raises once a lease is lost, or ``told`` says why this run is to end (an empty text: it is
+    not). ``seconds`` is how long a lease lasts, ``clock`` gives seconds. ``window`` is what other processes go by that
+    work under these leases."""
 
     def __init__(
         self,
@@ -85,13 +82,12 @@ class Keeper:
         self._thread = threading.Thread(target=self._keep, daemon=True)
 
     def __enter__(self) -> t.Self:
-        """Starts the thread that renews; once only, so that a keeper is entered once."""
+        """Starts the thread that renews; a keeper can be entered once only."""
         self._thread.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Ends the renewals, closes the window and gives the leases back, the last first; one that cannot be given back
-        runs out."""
+        """Ends the renewals, closes the window and gives the leases back, the last first, or leaves them to run out."""
         self._ended.set()
         self._thread.join()
         self._open_until(0.0)
@@ -100,8 +96,8 @@ class Keeper:
                 self._records.release(lease)
 
     def take(self, name: str) -> Lease:
-        """Takes the lease; it is renewed while entered, and given back at the exit. With the first one the window opens
-        for two thirds of its time. FleetError as of ``leases.acquire``: ``lease-held`` if another has it."""
+        """Takes the lease; it is renewed while entered, and given back at the exit. With the first one the window
+        opens. FleetError as of ``leases.acquire``: ``lease-held`` if another has it."""
         with self._lock:
             now = self._clock()
             lease = self._leases[name] = acquire(self._records, name, self._holder, self._seconds)
@@ -119,8 +115,8 @@ class Keeper:
             raise FleetError(INTERRUPTED, f"{came}; nothing new is begun", hint="run again: it goes on from here")
 
     def check_leases(self) -> None:
-        """FleetError ``lease-lost`` once a lease is lost. Where no renewal came for two thirds of the time it renews
-        all leases itself, and takes them for lost if that fails."""
+        """FleetError ``lease-lost`` once a lease is lost. Where no renewal came for two thirds of their time it renews
+        all leases itself, and they are lost if that fails."""
         if self._lost is None and self._clock() - self._renewed >= self._seconds * 2 / 3:
             self._renew(last=True)
         if self._lost is not None:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The terms of approvals that a run keeps, an UpdateRun or a staged one, written into its annotations (``keep_terms``),
-and the line that tells where they are stricter than those given."""
+"""The terms of approvals that a run, an UpdateRun or a staged one, keeps in its annotations (``keep_terms``), and the
+line that tells where they are stricter than those given."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def keep_terms(
     read: t.Callable[[Record], R],
     may_keep: t.Callable[[R], bool],
 ) -> R:
-    """The run, which from now on keeps the ``given`` terms, too, for whoever carries it on; told by its ``name`` in a
-    line where those that it keeps are stricter. One that has no more to keep, or of which ``may_keep`` says no, is
+    """The run, which from now on keeps the ``given`` terms, too, for whoever carries it on; a line with its ``name`` is
+    said where those that it keeps are stricter. One that has no more to keep, or of which ``may_keep`` says no, is
     given back as it was read last.
 
-    ``document`` is its record as it is now, which ``read`` makes a run of. FleetError of these and ``may_keep``, of the
-    records, and ``conflict`` if others write the record at every attempt.
+    ``document`` gives its record as it is now, of which ``read`` makes a run. FleetError of these and ``may_keep``, of
+    the records, and ``conflict`` if others write the record at every attempt.
     """
     words = kept_words(run.metadata.annotations, given)
     if words:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Leases under a name (``holder``) that tells whether its holder's process is still there, taken over from the dead;
-the lease under which a member's records are written, leases of members that are let go (``member-leaving``)."""
+"""Leases whose holder's name (``holder``) tells whether its process is still there, taken over from the dead; the lease
+under which a member's records are written, leases of members that are let go (``member-leaving``)."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ _HOLDER = re.compile(r".*:(?P<pid>[0-9]{1,10})#(?P<machine>[0-9a-f]{8})-(?P<star
 
 
 def holder_name(environ: t.Mapping[str, str]) -> str:
-    """``user@host:pid#machine-start``, unique to this process: ``user`` is USER of the environment or the word
-    ``user``, ``machine`` 8 hexadecimal digits for this boot of this machine as one namespace of processes sees it,
-    UNKNOWN where that cannot be told, ``start`` when the process began, in clock ticks of the boot, 0 where /proc does
-    not tell."""
+    """``user@host:pid#machine-start``, the name of this process for ``has_ended``: ``user`` is USER of the environment
+    or the word ``user``, ``machine`` 8 hexadecimal digits for this boot of this machine and its namespace of processes,
+    UNKNOWN where that cannot be told, ``start`` when the process began, in clock ticks of the boot, or 0."""
     user = environ.get("USER") or "user"
     return f"{user}@{platform.node()}:{os.getpid()}#{_machine()}-{_started(os.getpid()) or 0}"
 
 
 def acquire(records: Records, name: str, holder: str, seconds: int) -> Lease:
-    """As ``Records.acquire``, also FleetError ``lease-held`` where another has it, and others of the records; but the
-    lease of a holder that was a process of this machine, and has ended, is released and taken."""
+    """As ``Records.acquire``, but the lease of a holder that was a process of this machine, and has ended, is released
+    and taken. FleetError ``lease-held`` where another has it, and others of the records."""
     try:
         return records.acquire(name, holder, seconds)
     except FleetError as error:
@@ -55,7 +54,7 @@ def acquire(records: Records, name: str, holder: str, seconds: int) -> Lease:
 @contextlib.contextmanager
 def changing_member(records: Records, member: str, holder: str) -> t.Iterator[Lease]:
     """The records' lease on the member for ``MEMBER_SECONDS``, while its own records are written; given back at the
-    end, and one that cannot be given back runs out. FleetError as of ``acquire``."""
+    end, or left to run out. FleetError as of ``acquire``."""
     lease = acquire(records, f"member/{member}", holder, MEMBER_SECONDS)
     try:
         yield lease
@@ -70,8 +69,8 @@ def leaving_lease(member: str) -> str:
 
 
 def leaving_members(records: Records) -> dict[str, str]:
-    """Who lets which member go: holders by member. One whose lease ended more than ``SKEW`` ago, as clocks may differ,
-    or who has died on this machine, does not count. FleetErrors of the records."""
+    """Who lets which member go: holders by member. A lease that ended more than ``SKEW`` ago, or whose holder has died
+    on this machine, does not count. FleetErrors of the records."""
     past = datetime.now(UTC) - SKEW
     return {
         each.name.partition("/")[2]: each.holder
@@ -81,7 +80,7 @@ def leaving_members(records: Records) -> dict[str, str]:
 
 
 def leaving_problem(member: str, holder: str) -> Problem:
-    """The problem ``member-leaving``, why nothing is written to a member that ``holder`` lets go. Nothing is asked."""
+    """The problem ``member-leaving``: nothing is written to a member that ``holder`` lets go."""
     message = f"{holder} is letting it go; nothing is written to it"
     return Problem("member-leaving", message, member, "run again when it is gone")
 
@@ -98,8 +97,8 @@ def has_ended(holder: str) -> bool:
 
 
 def is_alive(lease: Lease, now: datetime) -> bool:
-    """Whether somebody seems to work under the lease at ``now``, aware: its seconds are not over, and its holder is no
-    process of this machine that has ended."""
+    """Whether the lease has not expired at ``now``, aware, and its holder is no process of this machine that has
+    ended."""
     return not lease.expired(now) and not has_ended(lease.holder)
 
 

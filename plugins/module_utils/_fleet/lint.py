@@ -38,7 +38,7 @@ NO_YAML = "bad-yaml"
 
 @dataclass(frozen=True, kw_only=True)
 class Mended:
-    """A document with the mended forms in it; ``where`` is file and line of the one that was read."""
+    """A document with the mended forms in it; ``where`` is ``file:line`` of the one that was read."""
 
     where: str
     object: str
@@ -51,9 +51,10 @@ class Mended:
 
 @dataclass(frozen=True, kw_only=True)
 class Linted:
-    """Remarks in the order of files and lines. ``checked`` of the ``documents`` are of kinds that have rules here.
+    """Remarks in the order of files and lines, then those on how many more there are. ``checked`` of the ``documents``
+    are of kinds that have rules here.
 
-    ``passed_over`` files hold no manifest and nobody named them; ``silenced`` remarks are so by a comment.
+    ``passed_over`` files, which nobody named, seem to hold no manifest; ``silenced`` remarks are so by a comment.
     """
 
     remarks: tuple[LintProblem, ...]
@@ -64,24 +65,23 @@ class Linted:
     silenced: int = 0
 
     def count(self, level: str) -> int:
-        """How many remarks of that level there are, with the one that says how many more are not told."""
+        """How many remarks have that level, with the one that says how many more are not told."""
         return sum(1 for each in self.remarks if each.level == level)
 
     def fails(self, strict: bool) -> bool:
-        """Whether there are errors, or, with ``strict``, warnings, which is enough to stop a pipeline."""
+        """Whether there are errors, or, with ``strict``, warnings."""
         return bool(self.count(ERROR) or (strict and self.count(WARNING)))
 
 
 def lint(
     paths: t.Sequence[str], now: datetime, exclude: t.Sequence[str] = (), *, consent: bool = False, holes: bool = False
 ) -> Linted:
-    """Everything about the documents below ``paths``; budgets are proved over the year after an aware instant. Repairs
-    that themselves disrupt nodes are in the mended documents only with ``consent``. With ``holes`` a literal ``...`` is
-    worth a note and no error. What is wrong with a file is a remark too: nothing is raised; what a comment silences is
-    only counted. Of a level MOST_TOLD are told, and at the end how many more there are; more errors than that end it,
-    and of these it is told only that there are more.
-    ``exclude`` are patterns of files and folders in the folders that are given, besides those in a folder's own
-    ``.fleetlintignore``; of the other files in them those without a manifest are passed over."""
+    """Everything about the documents below ``paths``; budgets are proved over the year after ``now``, an aware instant.
+    Repairs that themselves disrupt nodes are in the mended documents only with ``consent``. With ``holes`` a literal
+    ``...`` is a note and no error. ``exclude`` are patterns of files and folders in the folders that are given, besides
+    those of ``.fleetlintignore``. What is wrong with a file is a remark, and not raised; what a comment silences is
+    only counted. MOST_TOLD remarks of a level are told, and at the end how many more there are; more errors than that
+    end it."""
     told, order = _ToldRemarks(), dict[str, int]()
     mended: list[Mended] = []
     related: list[tuple[Document, Judged]] = []

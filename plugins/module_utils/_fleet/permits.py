@@ -4,8 +4,8 @@
 """Memory that a process which holds leases shares with those that write for it: whether they still may, by a window for
 each set of leases, signs of life, and the word to stop.
 
-A number of eight bytes at a place of its own is written and read in one go. Nothing in here lets anything be written:
-what is not open is asked for, and whoever is asked goes by the leases themselves.
+Nothing in here lets anything be written: what is not open is asked for, and whoever is asked goes by the leases
+themselves.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _STOPPED, _ALIVE_UNTIL, _FIRST = 0, 1, 2
 
 
 class PermitPage:
-    """Made by the holder of the leases before the others are forked from it. ``clock`` gives seconds of the machine,
-    the same in all its processes; there are as many ``windows`` as there will be sets of leases."""
+    """Made by the holder of the leases before the others are forked from it. ``clock`` gives seconds, the same in all
+    processes of the machine; ``windows`` is for how many sets of leases."""
 
     def __init__(self, windows: int, clock: t.Callable[[], float]) -> None:
         self._cells = memoryview(mmap.mmap(-1, 8 * (_FIRST + windows))).cast("d")
@@ -44,8 +44,7 @@ class PermitPage:
             return PermitWindow(page=self, number=self._given - 1)
 
     def stop(self) -> None:
-        """From now on ``permits`` is False for all windows, for good; the ends and the sign of life noted here stay,
-        and so does what ``holds`` says."""
+        """From now on ``permits`` is False for all windows, for good; ``holds`` is not changed."""
         self._cells[_STOPPED] = 1.0
 
     def beat(self) -> None:
@@ -57,14 +56,13 @@ class PermitPage:
         self._cells[_FIRST + window] = end
 
     def holds(self, window: int) -> bool:
-        """Whether the leases behind the window are good by the end that is noted here, whether or not all was stopped;
-        True for ``NO_WINDOW``, of which nothing is."""
+        """Whether the leases behind the window are good by the end that is noted here, stopped or not; True for
+        ``NO_WINDOW``."""
         return window == NO_WINDOW or self._clock() < self._cells[_FIRST + window]
 
     def permits(self, window: int) -> bool:
-        """Whether a process of the holder may write without asking it: it lives, nobody has told it to end, and the
-        leases behind the window are good by what is noted. False for ``NO_WINDOW``. Only for processes forked from the
-        holder."""
+        """Whether a process that was forked from the holder may write without asking it: the holder lives, nobody has
+        told it to end, and the leases behind the window are good by what is noted. False for ``NO_WINDOW``."""
         cells, now = self._cells, self._clock()
         if window == NO_WINDOW or cells[_STOPPED] or now >= cells[_ALIVE_UNTIL]:
             return False
@@ -72,8 +70,7 @@ class PermitPage:
 
     @property
     def holder_lives(self) -> bool:
-        """Whether the process that made the page is still the parent of the one that asks. Only for those that were
-        forked from it."""
+        """Whether the process that made the page is still the parent of this one, which was forked from it."""
         return os.getppid() == self._holder
 
 

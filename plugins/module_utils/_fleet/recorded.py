@@ -51,7 +51,7 @@ def recorded(cls: type[T], document: Record) -> T:
 
 def decoded(cls: type[T], document: Record) -> T:
     """The object as it is recorded, not judged by the rules for manifests. FleetError ``record-damaged`` as of
-    ``recorded`` for a document of another structure, which a hub with other definitions than ours lets in."""
+    ``recorded`` for a document of another structure."""
     try:
         return decode(cls, document)
     except (ValueError, TypeError, AttributeError, RecursionError):
@@ -76,8 +76,8 @@ def all_decoded(cls: type[T], documents: t.Iterable[Record]) -> dict[str, T]:
 
 def delete_as_read(records: Records, kind: str, document: Record, force: bool) -> None:
     """Deletes the record of something that is carried on. With ``force`` whatever it is by now; else only as it was
-    looked at, for a conductor may have begun something since: FleetError ``conflict``. One that is gone already is
-    fine. Others of the records."""
+    read, for a conductor may have begun something since: FleetError ``conflict``. One that is gone is fine. Others of
+    the records."""
     name = record_name(document)
     try:
         records.delete(kind, name, "" if force else document["metadata"]["resourceVersion"])

@@ -37,11 +37,9 @@ def silent(_line: str) -> None:
 @dataclass(frozen=True, kw_only=True)
 class Session:
     """``hub`` is the API server that keeps the records, None where a file does. ``holder`` is the name under which
-    leases are taken; ``clock`` gives the present as aware UTC; ``say`` tells people a line of what goes on; ``environ``
-    is the environment of the task, which may say other things than that of this process. ``reason`` is why people call
-    the verb, in their words, for the history; empty where they do not say. ``once`` keeps what is asked or told once
-    only.
-    """
+    leases are taken; ``clock`` gives the present as aware UTC; ``say`` tells people a line; ``environ`` is the
+    environment of the task, not always that of this process. ``reason`` is why people call the verb, for the history,
+    or empty. ``once`` keeps what is asked or told once only."""
 
     records: Records
     hub: KubeClient | None = None
@@ -67,14 +65,14 @@ class Session:
         return origin.place if origin else self.records.place
 
     def refuse_no_records(self, hint: str) -> None:
-        """FleetError ``no-records``, with the hint, where there is no file of the records, or an empty one, as a first
-        write leaves that was interrupted: nobody has joined, or another file is meant. Never for a hub."""
+        """FleetError ``no-records``, with the hint, where there is no file of the records, or an empty one. Never for a
+        hub."""
         place = self.records.place
         if self.hub is None and not (os.path.exists(place) and os.path.getsize(place)):
             raise FleetError("no-records", "there are no records", place, hint)
 
     def journal(self, kind: str, name: str, reason: str, message: str, type: str = "Normal") -> None:
-        """Adds a line to the journal of one object. It is for people: a line that cannot be kept stops nothing."""
+        """Adds a line for people to the journal of one object; one that cannot be kept is left out."""
         with contextlib.suppress(FleetError):
             self.records.event(kind, name, type, reason, message, self.clock())
 
@@ -87,11 +85,11 @@ def open_session(
     say: Say = silent,
     clock: Clock = present,
 ) -> Session:
-    """Opens the records that the option ``records`` describes (a mapping, or None for those of this folder); parts of
-    it that are None are passed over, and of a hub those that Ansible fills in for a file (``path``, ``durable``).
-    Leases are taken as the option ``holder`` says, else as ``holder_name``; the option ``reason`` is kept, if the verb
-    has one. FleetErrors of ``open_records``; a verb that ``writes`` refuses records that would be lost
-    (``no-durable-records``), and a copy (``records-copy``)."""
+    """Opens the records that the option ``records`` describes (a mapping, or None for those of this folder), without
+    what is None in it, a false ``durable``, and ``path`` and ``durable`` of a hub. Leases are taken as the option
+    ``holder`` says, else as ``holder_name``; the option ``reason`` is kept, if there is one. FleetErrors of
+    ``open_records``; a verb that ``writes`` refuses records that would be lost (``no-durable-records``), and a copy
+    (``records-copy``)."""
     given = {key: value for key, value in (options.get("records") or {}).items() if value is not None}
     if given.get("type") == "hub":
         given = {key: value for key, value in given.items() if key not in ("path", "durable")}
@@ -116,7 +114,7 @@ def open_session(
 
 def copied_words(records: Records, now: datetime) -> str:
     """Of which records this is a copy, made when and how many hours before ``now``, aware, to go on after a noun; empty
-    for records themselves, and for what cannot be read, which is told to whoever uses it."""
+    for records themselves, and for what cannot be read."""
     try:
         origin = records.origin
     except FleetError:

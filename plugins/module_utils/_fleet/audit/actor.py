@@ -14,8 +14,7 @@ from ..session import Session
 
 def user(session: Session) -> str:
     """The name of who we are, as the hub sees us, asked at each call; without a hub USER or LOGNAME of the environment,
-    or else the account of this process; never empty. FleetError as of ``who_am_i`` if a hub does not answer, or does
-    not say."""
+    else the account of this process. FleetError as of ``who_am_i`` if a hub does not answer, or does not say."""
     if session.hub is not None:
         return who_am_i(session.hub).name
     return session.environ.get("USER") or session.environ.get("LOGNAME") or _account()

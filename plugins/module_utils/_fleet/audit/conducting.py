@@ -19,11 +19,10 @@ S = t.TypeVar("S")
 
 @dataclass
 class AttestedTelling(t.Generic[S]):
-    """A telling that testifies, too: that it begins, as soon as the stored state has acts in flight, which are begun
-    only then; and when the conductor ends, to what it came. ``acts`` gives those in flight, ``members`` those it is
-    done on, ``outcome`` what a settled state came to and a sentence about it, ``versions`` what to tell of members that
-    were upgraded, by name; ``done_on`` gives, by the first state and the last, those that something was done on;
-    without it that is not told apart."""
+    """A telling that testifies, too: that it begins, as soon as the stored state has acts in flight, and, when the
+    conductor ends, to what it came. ``acts`` gives those in flight, ``members`` those it is done on, ``outcome`` what a
+    settled state came to and a sentence about it, ``versions`` what to tell of upgraded members, by name; ``done_on``
+    gives, by the first state and the last, those that something was done on, where that is told apart."""
 
     telling: Telling[S]
     testimony: Testimony
@@ -35,11 +34,11 @@ class AttestedTelling(t.Generic[S]):
     _first: S | None = field(default=None, init=False)
 
     def say(self, text: str, /) -> None:
-        """As of ``Telling``; there is no evidence of it."""
+        """As of ``Telling``; not evidence."""
         self.telling.say(text)
 
     def begin(self, state: S, now: datetime) -> None:
-        """As of ``Telling``; no evidence yet, for it may come to nothing but waiting."""
+        """As of ``Telling``; no evidence yet."""
         self._first = state
         self.telling.begin(state, now)
 
@@ -50,13 +49,13 @@ class AttestedTelling(t.Generic[S]):
         self.telling.stored(state, now)
 
     def waiting(self, state: S, until: datetime | None, now: datetime) -> None:
-        """As of ``Telling``; there is no evidence of it."""
+        """As of ``Telling``; not evidence."""
         self.telling.waiting(state, until, now)
 
     def end(self, state: S, why: str, now: datetime) -> None:
-        """As of ``Telling``; then the entry of the end, if one of the beginning was written: what a settled state came
-        to, or WAITING and ``why``; and the versions of members that it was begun on. One that settled without acts, and
-        changed, has both entries written now."""
+        """As of ``Telling``; then, if it has begun, the entry of the end: what a settled state came to, or WAITING and
+        ``why``, with the versions of members that it was begun on. One that settled without acts, and changed, has both
+        entries written now."""
         self.telling.end(state, why, now)
         outcome, message = self.outcome(state) if why == "settled" else (WAITING, why)
         done_on = self.done_on(self._first, state) if self.done_on and self._first is not None else None

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Lasting evidence of what is done: one AuditEntry before an act begins and one when it has ended, or one for an act of
-a single write; its fields (who, members, digests, ``reason``, ``revision``), hidden and cut. It is for people; nothing
-is decided by it, and what cannot be written stops nothing, but is told."""
+a single write; its fields (who, members, digests, ``reason``, ``revision``), hidden and cut. It is for people: nothing
+is decided by it, and what cannot be written is told, and stops nothing."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _DIGEST, _REVISION = re.compile(DIGEST), re.compile(REVISION)
 
 @dataclass(frozen=True, kw_only=True)
 class Deed:
-    """What is done (``action``, a word of the history), to what: an object of ``kind``. ``name`` is the object's as
-    records have it, ``namespace/name`` for one in a namespace; empty where ``members`` name several. ``digest`` is that
-    of the plan or run which is carried out, ``approved`` the digest that had been approved, ``reason`` what people said
-    (that of the session where it is empty), ``revision`` the commit that it came from, ``message`` a sentence for
-    people, ``versions`` a text for each member that was upgraded; each is empty where there is none."""
+    """What is done (``action``, a word of the history), to what: an object of ``kind``, with its ``name`` as records
+    have it (``namespace/name`` in a namespace), empty where ``members`` name several. ``digest`` is that of the plan or
+    run which is carried out, ``approved`` the digest that had been approved, ``reason`` what people said (empty: that
+    of the session), ``revision`` the commit that it came from, ``message`` a sentence for people, ``versions`` a text
+    for each upgraded member."""
 
     action: str
     kind: str = ""
@@ -63,15 +63,14 @@ class Deed:
 
 def testify(session: Session, deed: Deed) -> None:
     """Writes the entry of an act of a single write, which has been done. Texts are cut and secrets hidden. An entry
-    that cannot be written is told once in a session, and raises nothing."""
+    that cannot be written is told once in a session, and not raised."""
     _write_entry(session, deed, outcome=DONE)
 
 
 @dataclass
 class Testimony:
     """The evidence of one act by steps: ``begin`` before it begins, ``end`` when it has ended. Each is written once, if
-    it can be, as of ``testify``; without ``begin`` there is no end, and where its entry could not be written the end
-    stands alone. ``deed`` may be made more exact meanwhile: each entry is written of it as it is by then."""
+    it can be, as of ``testify``; without ``begin`` there is no end. ``deed`` may be made more exact in between."""
 
     session: Session
     deed: Deed
@@ -93,7 +92,7 @@ class Testimony:
         versions: t.Sequence[str] = (),
     ) -> None:
         """Writes the entry that it has ended, and what it came to; nothing if it has not begun, or has ended.
-        ``members`` are those that it was done on in the end; None: those of the deed. ``versions`` as of ``Deed``."""
+        ``members`` are those that it was done on in the end (None: those of the deed). ``versions`` as of ``Deed``."""
         if self.begun and not self._ended:
             self._ended = True
             names = self.deed.members if members is None else members
@@ -103,9 +102,9 @@ class Testimony:
 
 @contextlib.contextmanager
 def attested(session: Session, deed: Deed, *, write: bool = True) -> t.Iterator[Testimony]:
-    """The testimony of an act that begins now, if anything is to ``write``; without, no entry is written. A FleetError
-    ends it as failed, and is raised on; after any other exception its end is not written. What has ended without a word
-    of its own is done."""
+    """The testimony of an act that begins now, if anything is to ``write``; else no entry is written. It ends as done,
+    unless its end was told before; a FleetError ends it as failed, and is raised on; after any other exception its end
+    is not written."""
     testimony = Testimony(session, deed)
     if write:
         testimony.begin()

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The history of a fleet out of its records: entries, what older records tell, and the journal, as far as they are
-asked for (``since``, ``until``, ``about``, ``member``, ``by``, ``action``). Nothing is written."""
+asked for (``since``, ``until``, ``about``, ``member``, ``by``, ``action``)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .told import told_by_records
 @dataclass(frozen=True, kw_only=True)
 class HistoryRequest:
     """What is asked for; ``since`` and ``until`` are texts as of ``instant_of``, the others as of ``HistoryFilter``.
-    With ``journal`` lines of the journal are wanted, too, of the objects that the rows are about by name, and of the
-    one that ``about`` names with its kind; of what is asked for only ``since`` and ``until`` hold for these."""
+    ``journal`` adds lines of the journal, as far as ``since`` and ``until`` want them, of the objects that the rows
+    name, and of the one that ``about`` names with its kind."""
 
     since: str = ""
     until: str = ""
@@ -46,7 +46,7 @@ class FleetHistory:
 def fleet_history(session: Session, asked: HistoryRequest) -> FleetHistory:
     """Who did what, when and why, by entries and older records, as far as it is asked for; what is damaged is left out
     and told in ``problems``. Leases that are alive tell which acts without an end still go on. FleetError
-    ``bad-option``, also where ``until`` is before ``since``, and where entries or leases cannot be read."""
+    ``bad-option``, also where ``until`` is before ``since``, and where entries or leases cannot be listed."""
     records, now = session.records, session.clock()
     wanted = HistoryFilter(
         since=instant_of(asked.since, "since", now),

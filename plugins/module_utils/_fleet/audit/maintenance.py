@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evidence of windows, freezes and budgets of the fleet (FleetMaintenance) that come, go, or become other ones, which
-are recorded with it; the spec in a record, damaged or not."""
+"""Evidence of windows, freezes and budgets of the fleet (FleetMaintenance) that are recorded, changed or deleted; the
+spec in a record, damaged or not."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def record_with_evidence(
     session: Session, wanted: t.Iterable[FleetMaintenance], write: bool, src: t.Sequence[str] | None = None
 ) -> bool:
     """Records, with ``write``, those that are new or other, with evidence of each; whether there are any. ``src`` are
-    the paths that they were read from, for the commit; None for none. FleetError of the records, as of
-    ``given.record_specs``; what was written before that stays."""
+    the paths that they were read from, for the commit. FleetError as of ``given.record_specs``; what was written before
+    that stays."""
     changed = False
     for each in wanted:
         stored = session.records.get(KIND, each.name)
@@ -56,8 +56,8 @@ def testify_change(
 
 
 def maintenance_spec_of(document: Record | None, problems: list[Problem]) -> FleetMaintenanceSpec | None:
-    """The spec in the document, None without a document. One that cannot be read counts as an empty spec, and what is
-    wrong with it is added to ``problems``."""
+    """The spec in the document, None without a document; an empty spec, with problems added to ``problems``, where it
+    cannot be read."""
     if document is None:
         return None
     try:

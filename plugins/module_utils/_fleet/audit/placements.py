@@ -32,8 +32,8 @@ ROOM = 750  # characters, of those that a message may have
 
 
 class ApplyCourse(t.Protocol):
-    """What became of placements so far, by name, filled while they are carried out; ``waits`` has those alone that did
-    not come to their end. ``leases`` are closed when nothing more is done: all is filled in by then."""
+    """What became of placements so far, by name, filled while they are carried out; ``waits`` has those that did not
+    come to their end. ``leases`` are closed when all is filled in."""
 
     leases: contextlib.ExitStack
     outcomes: dict[str, Outcomes]
@@ -43,8 +43,7 @@ class ApplyCourse(t.Protocol):
 
 def attest_placement(session: Session, writer: Writer, looked: Outcomes, course: ApplyCourse) -> None:
     """Testifies that the placement is carried out now, by whom and under which digest; to what it came is written once
-    the leases of its course are given back. ``looked`` is what the look before found, by cluster: something may be to
-    be done where the plan keeps a cluster as it is."""
+    the leases of its course are given back. ``looked`` is what the look before found, by cluster."""
     plan, back = writer.plan, writer.plan.rolled_back
     counts = f"{plan_counts(plan)}; content {plan.resource_snapshot}{f', as of index {back.index}' if back else ''}"
     deed = Deed(

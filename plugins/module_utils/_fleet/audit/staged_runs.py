@@ -35,8 +35,8 @@ _TOLD = {RUN: RUN_STARTED, STOP: RUN_STOPPED}
 
 
 def deed_of_command(run: ClusterStagedUpdateRun, new: bool, approved: str) -> Deed:
-    """The deed of recording the run, for the caller to testify: RUN_DEFINED if it is ``new`` or told neither to run nor
-    to stop, else RUN_STARTED or RUN_STOPPED. ``approved`` is the digest that had been approved, empty for none."""
+    """The deed of recording the run, to be testified: RUN_DEFINED if it is ``new`` or told neither to run nor to stop,
+    else RUN_STARTED or RUN_STOPPED. ``approved`` as of ``Deed``."""
     return Deed(
         action=RUN_DEFINED if new else _TOLD.get(run.spec.state, RUN_DEFINED),
         kind=run.key.kinds.run,
@@ -73,8 +73,8 @@ def attested_telling(
     session: Session, telling: StagedTelling, run: ClusterStagedUpdateRun, digest: str, approved: str, revision: str
 ) -> AttestedTelling[StagedState]:
     """What the conductor of the run tells, with evidence of it as soon as a cluster begins, or once the run has
-    settled, if that has changed anything: with the snapshot that the run takes and the Git ``revision`` of that, and at
-    its end with the clusters whose turn it was. ``digest`` and ``approved`` are as of ``Deed``."""
+    settled, if that has changed anything; at its end with the clusters whose turn it was. ``digest``, ``approved`` and
+    ``revision`` as of ``Deed``."""
     deed = Deed(
         action=RUN_CONDUCTED,
         kind=run.key.kinds.run,

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What records tell of acts of which there is no AuditEntry: approvals and refusals of gates, approved stages, starts
-of runs, snapshots."""
+"""What records besides AuditEntries tell of acts: approvals and refusals of gates, approved stages, starts of runs,
+snapshots."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ Told = tuple[HistoryRow, ...]
 
 
 def told_by_records(session: Session) -> tuple[Told, tuple[Problem, ...]]:
-    """Rows of what is recorded besides entries, in no order, and what is wrong with records that are left out; so are
-    kinds that cannot be listed, as those that the account may not read, which is told."""
+    """Rows of what is recorded besides entries, in no order, and what is wrong with records that are left out, and with
+    kinds that cannot be listed."""
     rows: list[HistoryRow] = []
     problems: list[Problem] = []
     for part in (_runs, _gates, _staged, _snapshots):

@@ -58,7 +58,7 @@ def testify_command(
     write: bool,
 ) -> Outcome:
     """Gives the outcome of a command back; where it changed the run, and this was to ``write``, writes the entry of
-    ``action``, with ``message``, ``members`` and ``reason`` as of ``Deed``."""
+    ``action``; the rest as of ``Deed``."""
     if write and outcome.changed:
         run = outcome.run
         deed = Deed(action=action, kind=KIND, name=run.name, digest=run.status.digest, message=message, members=members,
@@ -70,9 +70,8 @@ def testify_command(
 def testify_definition(
     session: Session, outcome: Outcome, src: t.Sequence[str] | None = None, approved: str = "", *, write: bool
 ) -> Outcome:
-    """Gives the outcome of a definition back; where it made the run, or made it another one, and this was to ``write``,
-    writes the entry RUN_DEFINED with all members of the run; ``src`` as of ``revision_of``, ``approved`` as of
-    ``Deed``."""
+    """Gives the outcome of a definition back; where it changed the run, and this was to ``write``, writes the entry
+    RUN_DEFINED with all members of the run; ``src`` as of ``revision_of``, ``approved`` as of ``Deed``."""
     if write and outcome.changed:
         run = outcome.run
         names = [row.name for row in run_of(run).members]
@@ -99,7 +98,7 @@ def testify_deletion(session: Session, name: str, *, gone: bool, write: bool) ->
 
 def testify_answer(session: Session, done: Completed, reason: str, *, write: bool) -> Completed:
     """Gives back what became of a gate; where this call approved or refused it, and was to ``write``, writes the entry
-    of that, which says where nobody vouches for the name, or it was who made or started the run."""
+    of that, which says so where nobody vouches for the name, or it is that of a maker of the run."""
     if write and done.changed:
         gate = done.gate
         doubt = "" if done.verified else "; nobody vouches for the name"

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations in flight, a thread each: their drivers are begun and followed, and what happens (begun, said, blocked,
-paused, ended, also by ``no-driver``) comes back as events."""
+"""Upgrades in flight (operations), a thread each: begun and followed by their drivers, and what happens (begun, said,
+blocked, paused, ended, also by ``no-driver``) comes back as events."""
 
 from __future__ import annotations
 
@@ -39,15 +39,13 @@ Sleep = t.Callable[[float], None]
 
 
 class Executor:
-    """Carries out work towards ``goal``, by the driver of what it is done on; ``drivers`` are by ``Work.subject``.
+    """Carries out work towards ``goal``; ``drivers`` are by ``Work.subject``. Safe to use from one thread; its own
+    threads do not keep the process alive. What is in flight when it is closed, or the process ends, is taken up again
+    with ``resumed``.
 
-    Safe to use from one thread; its own threads never keep the process alive.
-
-    ``follow`` makes what follows one operation, where that is more than an ``Operation``. ``pace`` None: that of
-    ``Pace`` by default. ``held_back`` is as of ``Attempt``; it is asked in threads of operations.
-
-    What was begun goes on when this object, or the whole process, ends: take it up again with ``resumed``. ``clock``
-    gives monotonic seconds; ``sleep`` is for tests, by default sleeping ends at once when it is closed.
+    ``follow`` makes what follows one operation, where that is more than an ``Operation``. ``held_back`` is as of
+    ``Attempt``, asked in threads of operations. ``clock`` gives monotonic seconds; ``sleep`` is for tests: without it
+    sleeping ends when this is closed.
     """
 
     def __init__(
@@ -80,13 +78,11 @@ class Executor:
             return tuple(self._threads)
 
     def begin(self, work: Work, *, resumed: bool = False, only_follow: bool = False) -> None:
-        """Begins ``work``, or takes it up if its intent was recorded earlier (``resumed``); returns at once.
+        """Begins ``work``, or takes it up if its intent was recorded earlier (``resumed``); returns at once. Nothing
+        happens if this very operation is being followed already, or after ``close``.
 
-        With ``only_follow`` it is taken up and never begun, even if nothing but the intent is there. It is Blocked
-        where this machine starts no thread more. Whatever goes wrong later is an event, too: without a driver for its
-        subject, or by an error that ``Followed.run`` raises, it is Ended as failed.
-
-        Nothing happens if this very operation is being followed already, or after ``close``.
+        With ``only_follow`` it is taken up and not begun. It is Blocked where this machine starts no thread more, and
+        Ended as failed without a driver for its subject, or by an error that ``Followed.run`` raises.
         """
         if self._closing.is_set() or work.operation in self.in_flight:
             return
@@ -106,7 +102,7 @@ class Executor:
 
     def events(self) -> tuple[Event, ...]:
         """What happened since the last call, oldest first. The last event of an operation is Ended, Blocked or Paused;
-        one that was under way at ``close`` may have none."""
+        after ``close`` it may be missing."""
         with self._news:
             found = tuple(self._events)
             self._events.clear()
@@ -118,8 +114,8 @@ class Executor:
             return self._news.wait_for(lambda: bool(self._events), timeout=max(0.0, seconds))
 
     def close(self, timeout: float = 2.0) -> None:
-        """Begins nothing new and follows nothing any more; what was begun goes on. Waits at most ``timeout`` seconds in
-        all for calls under way."""
+        """Begins and follows nothing any more; what goes on outside is not stopped. Waits at most ``timeout`` seconds
+        in all for calls under way."""
         self._closing.set()
         end = time.monotonic() + timeout
         with self._news:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Being told to end: signals to this process (SIGTERM, SIGINT, SIGHUP), and the end of the process that started it;
-waiting unless that comes."""
+"""Being told to end: by signals to this process (SIGTERM, SIGINT, SIGHUP), or by the end of the process that started
+it; waiting unless that comes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ BLINK = 0.2
 
 
 class Interrupts:
-    """While entered, SIGTERM, SIGINT and SIGHUP end nothing by themselves; calling it says what came, else "".
+    """While entered, SIGTERM, SIGINT and SIGHUP end nothing by themselves; calling it says what came, else "". Handlers
+    can be set in the main thread only; elsewhere just the end of the parent is noticed.
 
     ansible-playbook leaves the process that carries a task behind, in a session of its own, when it is killed or ended
-    by SIGHUP: that is noticed too, also if it was so before this was made. Handlers can be set in the main thread only;
-    elsewhere just the end of the parent is noticed.
-
-    The process of a task is not told of Ctrl-C: ansible-playbook ends it by SIGTERM then, as it does for a SIGTERM of
-    its own. There SIGTERM is told as one of the two.
+    by SIGHUP: a process of a task notices that, also if it was so before this was made. Of Ctrl-C it is told by
+    ansible-playbook's SIGTERM, which is told as one of the two.
     """
 
     def __init__(self) -> None:
@@ -39,19 +37,19 @@ class Interrupts:
         self._also: list[t.Callable[[], None]] = []
 
     def __enter__(self) -> Interrupts:
-        """Sets the handlers, in the main thread; elsewhere nothing is set."""
+        """Sets the handlers, in the main thread."""
         if threading.current_thread() is threading.main_thread():
             for each in SIGNALS:
                 self._before[each] = signal.signal(each, self._note)
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Puts the handlers back that were there before; in the thread that has entered it."""
+        """Puts the handlers back that were there before; to be called in the thread that has entered it."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def __call__(self) -> str:
-        """What came, in words, the latest signal of several; empty as long as nothing did."""
+        """What came, in words, the latest signal of several; empty if nothing did."""
         if not self._came and os.getppid() != self._parent:
             self._came = "the process that started this one has ended"
         return self._came
@@ -69,8 +67,8 @@ class Interrupts:
 
 
 def wait_unless(told: t.Callable[[], str], seconds: float) -> None:
-    """Sleeps for so many seconds, or less than 0.2 more, or until ``told``, which is asked every 0.2 s at least, says
-    why this process is to end."""
+    """Sleeps for about so many seconds, or until ``told``, which is asked about every 0.2 s, says why this process is
+    to end."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and not told():
         time.sleep(min(BLINK, seconds))

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The state of one machine in the records: read, changed by compare-and-swap under a lease and its epoch, never
-guessed; changes that are noted, and made again on what others wrote."""
+"""The state of a run or rotation in its record: read, changed by compare-and-swap under a lease and its epoch; changes
+that are noted, and made again on what others wrote."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Change = t.Callable[[S], S]
 
 
 class Book(t.Protocol[S]):
-    """How states of one kind stand in a record, for one ``Journal``, which reads and writes that, by ``name`` as of
-    ``Records``. What was read or kept last may be remembered, for parts of the record that are no state."""
+    """How states of one kind stand in a record, for one ``Journal``. What was read or kept last may be remembered, for
+    parts of the record that are no state. ``name`` is as of ``Records``."""
 
     @property
     def kind(self) -> str:
@@ -30,28 +30,28 @@ class Book(t.Protocol[S]):
 
     def read(self, document: Record) -> S:
         """The state in the document, which is remembered; called before all but ``gone``. FleetError if the record is
-        damaged, or cannot have come of what we wrote."""
+        damaged."""
 
     def written(self, document: Record, state: S, epoch: int) -> Record:
-        """The document that was read or kept last with this state, and with the epoch of the lease where the record
-        has one; a new one. ``remember`` is called once it is stored, and not at all if it is not."""
+        """A new document: the one that was read or kept last with this state, and with the epoch of the lease where the
+        record has one. ``remember`` is called once it is stored, and not if it is not."""
 
     def remember(self) -> None:
         """Remembers what ``written`` gave last as what is stored."""
 
     def epoch(self) -> int:
-        """The epoch of the lease under which the record was written last, by what was read or kept; that of the lease
-        itself for a record that has none."""
+        """The epoch of the lease under which the record was written last; that of the lease itself for a record that
+        has none."""
 
     def gone(self) -> FleetError:
         """The error, for the caller to raise, if the record was deleted, is being deleted, or another has its name."""
 
 
 class Journal(t.Generic[S]):
-    """What a conductor knows of its machine. ``state`` is what is stored, with what was noted since.
+    """What a conductor knows of its run or rotation. ``state`` is what is stored, with what was noted since.
 
-    Noted changes are kept until they are stored: after a conflict the record is read again, as somebody else left it,
-    and they are applied to that. Each must change nothing where it is applied twice.
+    Noted changes are kept until they are stored: where the record is read again, they are made again on that, so each
+    must change nothing where it is made twice.
     """
 
     def __init__(self, records: Records, book: Book[S], lease: Lease) -> None:
@@ -64,8 +64,8 @@ class Journal(t.Generic[S]):
         self.load()
 
     def load(self) -> None:
-        """Reads the record again, and makes what was noted anew on it. FleetError of ``gone`` if it was deleted or is
-        being deleted, also where another has its name by now, as of ``Book.read``, and others of the records."""
+        """Reads the record again, and makes what was noted anew on it. FleetError of ``gone`` if it is gone, being
+        deleted or another, as of ``Book.read``, and others of the records."""
         document = self._records.get(self._book.kind, self._book.name)
         if document is None or document["metadata"].get("deletionTimestamp") or self._is_another(document):
             raise self._book.gone()
@@ -77,7 +77,7 @@ class Journal(t.Generic[S]):
             self.state = change(self.state)
 
     def note(self, change: Change[S]) -> None:
-        """Makes the change now, and again on what is read whenever the record is read before the state is stored."""
+        """Makes the change now, and again whenever the record is read before the state is stored."""
         self._noted.append(change)
         self.state = change(self.state)
 
@@ -87,12 +87,11 @@ class Journal(t.Generic[S]):
 
     def store(self, state: S, in_flight: bool) -> bool:
         """Stores the state, which holds what was noted, under the lease. False if somebody else wrote in between: the
-        record was read again, and the caller decides anew on the ``state`` of the journal. Nothing is written if it
-        stands there already, but our epoch before anything ``in_flight`` is followed: from then on an older conductor's
-        write conflicts.
+        record was read again, and the caller decides anew on the ``state`` of the journal. What stands there already is
+        not written, unless our epoch is to be before anything ``in_flight`` is followed: from then on an older
+        conductor's write conflicts.
 
-        FleetError ``lease-lost`` if another conductor has taken the machine over, as of ``load``, and others of the
-        records.
+        FleetError ``lease-lost`` if another conductor has taken over, as of ``load``, and others of the records.
         """
         if state == self._stored and (self._book.epoch() == self.lease.epoch or not in_flight):
             self._noted, self.state = [], state

@@ -1,11 +1,11 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The loop that carries a machine on: see, decide, store the intents, begin acts, record, until it ends or waits
-(``time_limit``, ``max_idle``, ``resume_at``); for how long records that do not answer are borne.
+"""The loop that carries a run, rollout or rotation on: see, decide, store the intents, begin acts, record, until it
+ends or waits (``time_limit``, ``max_idle``, ``resume_at``); for how long records that do not answer are borne.
 
-It knows machines by the shape of ``_core.machine`` only, and what is special to one by its ``Steering``. Killed at any
-instant it can be started again: what is in flight is recorded before it is begun, and looked for before it is repeated.
+It knows these machines by the shape of ``_core.machine``, and what is special to one by its ``Steering``. It may be
+killed at any instant: what begins is recorded before, and looked for before it is repeated.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Told_contra = t.TypeVar("Told_contra", contravariant=True)
 
 
 class Steering(t.Protocol[S, X, A]):
-    """One machine with what it needs of the world. One thread at a time calls it, not always the same. A turn calls
+    """One machine with what it needs of the world, called by one thread at a time, not always the same. A turn calls
     ``drain_events``, ``keep``, ``see``, ``decide`` and ``look_before_beginning``, ``stored``, ``carry_out`` for each
     act, ``release``; then comes ``wait``. A FleetError ends the turn: one of PASSING is borne, any other ends all."""
 
@@ -50,18 +50,18 @@ class Steering(t.Protocol[S, X, A]):
 
     def acts_in_flight(self, state: S) -> tuple[A, ...]:
         """The acts for which the conductor stays, but for its ``time_limit`` and interrupts: those that were begun by
-        the state and have not ended, without those that nobody waits for any more, and others that keep it here."""
+        the state and have not ended, without those that nobody waits for, and others that keep it here."""
 
     def look_before_beginning(self, decision: Decision[S, A], seen: X, now: datetime) -> X | None:
         """Looks closely at what is about to be begun, if anything is, and takes hold of it. None if all of it may
-        begin, else what is seen by now: then it is decided anew, and looked at again."""
+        begin, else what is seen by now, by which it is decided anew."""
 
     def before_store(self, decision: Decision[S, A]) -> S:
         """The decided state, with parts of the intent that nobody can find out later on; asked once it may begin."""
 
     def stored(self, state: S, lease: Lease) -> None:
-        """What has to follow a state that is stored, under the lease, before anything of it is begun: Gates that people
-        answer are written, or others get their turn. In each turn that decides, news or not."""
+        """What has to follow a stored state, under the lease, before anything of it is begun: Gates that people answer
+        are written, or others get their turn. In each turn that stores a decision, news or not."""
 
     def carry_out(self, act: A, state: S, resumed: bool) -> Change[S] | None:
         """Begins the act; one that is ``resumed`` was meant before, by somebody else or in a turn that failed, and is
@@ -69,11 +69,11 @@ class Steering(t.Protocol[S, X, A]):
 
     def release(self, state: S) -> None:
         """After the acts of a turn, or without any: lets go of what no act in flight needs, or stores what they
-        changed elsewhere."""
+        changed."""
 
     def drain_events(self, state: S, now: datetime) -> t.Iterable[Change[S]]:
-        """Changes by what happened to acts since the last call, if it is not just seen: told once, and to be gone
-        through to the end. Each counts as something that changed, and does nothing where it is applied twice."""
+        """Changes by what happened to acts since the last call, told once, and to be gone through to the end. Each
+        counts as something that changed, and does nothing where it is made twice."""
 
     def keep(self, state: S, now: datetime) -> None:
         """Keeps what acts in flight need, and begins, or looks at, again what is due for that."""
@@ -82,7 +82,7 @@ class Steering(t.Protocol[S, X, A]):
         """Whether it has ended, or stands until somebody starts it again; asked where nothing is in flight."""
 
     def next_look(self) -> datetime | None:
-        """When something that stands in the way is looked at again, which the conductor stays for; None for nothing."""
+        """When what stands in the way is looked at again; the conductor stays for it, up to ``max_idle``; or None."""
 
     def wait(self, seconds: float) -> object:
         """Blocks until there is something to record, at most so many seconds, or does queued work, as long as that
@@ -101,8 +101,8 @@ class RecordSteering(Steering[S, X, A], t.Protocol[S, X, A]):
 
 
 class Keeping(t.Protocol[S]):
-    """How a machine stands in the records, as ``conductor.journal.Journal``: there in one record, elsewhere in many.
-    ``state`` is what is stored, with what was noted since."""
+    """How a machine stands in one record (``conductor.journal.Journal``) or many. ``state`` is what is stored, with
+    what was noted since."""
 
     state: S
     lease: Lease
@@ -132,7 +132,7 @@ class Telling(t.Protocol[Told_contra]):
         """A conductor begins, or takes the machine up; once, before its first turn."""
 
     def stored(self, state: Told_contra, now: datetime) -> None:
-        """The state that is recorded by now, in each turn that decides; its acts are begun after that."""
+        """The state that is recorded by now, in each turn that stores a decision; its acts are begun after that."""
 
     def waiting(self, state: Told_contra, until: datetime | None, now: datetime) -> None:
         """Nothing is in flight, and the conductor stays; in each such turn. ``until``: None if no instant is known."""
@@ -145,7 +145,7 @@ class Telling(t.Protocol[Told_contra]):
 class RunLimits:
     """For how long a machine is conducted, by which ``holder`` of its lease. ``time_limit``: start nothing and end
     after that (None: never); ``max_idle``: end when nothing is in flight and nothing can start within that long.
-    ``interrupted`` is asked often and says why to end at once; empty: go on."""
+    ``interrupted``, asked often, says why to end at once; empty: go on."""
 
     holder: str
     time_limit: timedelta | None = None
@@ -154,7 +154,7 @@ class RunLimits:
 
     @property
     def stays(self) -> str:
-        """What people are told once where nothing is in flight, and the conductor stays."""
+        """The words for people where nothing is in flight, and the conductor stays."""
         seconds = int(self.max_idle.total_seconds())
         return f"stays up to {seconds} s (max_idle); ended before, it goes on when started again"
 
@@ -162,8 +162,8 @@ class RunLimits:
 @dataclass(frozen=True, kw_only=True)
 class Ending(t.Generic[S]):
     """How conducting ended. ``why``: settled, waiting, time-limit, or what ``interrupted`` said. ``changed``: whether
-    anything was begun or has happened. ``resume_at`` is when it is worth being started again, as far as the clock or
-    the next look tells; the present if it was cut off, None if it is settled or only people can help."""
+    anything was begun or has happened. ``resume_at``: when it is worth being started again, as far as that is known;
+    the present if it was cut off."""
 
     state: S
     why: str
@@ -180,11 +180,11 @@ def conduct(
     limits: RunLimits,
 ) -> Ending[S]:
     """Takes the lease of that name and conducts the machine until it is settled, waits for longer than allowed, is out
-    of time or told to end; then closes the steering, not if the lease was not had, and gives the lease back.
+    of time or told to end; then closes the steering, and gives the lease back. What is in flight is not stopped.
 
-    FleetError ``lease-held`` (another conductor is at it), ``lease-lost`` (it was taken over), those of its book, and
-    any other of the records or the steering. One of PASSING is borne for LEASE_SECONDS, once the lease is held and the
-    state read; all others are raised at once. What is in flight goes on in every case.
+    FleetError ``lease-held`` (another conductor is at it; the steering is not closed), ``lease-lost`` (it was taken
+    over), those of its book, and any other of the records or the steering. One of PASSING is borne for LEASE_SECONDS,
+    once the lease is held and the state read; all others are raised at once.
     """
     held = acquire(records, lease, limits.holder, LEASE_SECONDS)
     conductor = None
@@ -197,7 +197,7 @@ def conduct(
 
 
 class Conductor(t.Generic[S, X, A]):
-    """One conducting of one machine, by one thread at a time; its steering may have threads of its own."""
+    """One conducting of one machine, by one thread at a time."""
 
     def __init__(
         self, journal: Keeping[S], steering: Steering[S, X, A], clock: Clock, telling: Telling[S], limits: RunLimits
@@ -242,8 +242,8 @@ class Conductor(t.Generic[S, X, A]):
         return ending
 
     def wait(self, seconds: float) -> None:
-        """Waits as the steering does. Records that cannot be reached meanwhile are borne as in a turn, after which the
-        steering tries again. FleetError as of ``conduct``."""
+        """Waits as the steering does. Records that cannot be reached meanwhile are borne as in a turn. FleetError as of
+        ``conduct``."""
         try:
             self._steering.wait(seconds)
             self._wait_failed = False
@@ -253,8 +253,8 @@ class Conductor(t.Generic[S, X, A]):
             wait_unless(self._limits.interrupted, POLL)
 
     def again_while_unreachable(self, step: t.Callable[[bool], T]) -> T:
-        """What ``step`` gives, which is done again while records cannot be reached, as a turn is; once only if the
-        conductor is to end. It is told whether it was tried before. FleetError as of ``conduct``."""
+        """What ``step`` gives, done again while records cannot be reached, unless the conductor is to end. It is told
+        whether it was tried before. FleetError as of ``conduct``."""
         self._outage.begin_anew()
         again = False
         while True:

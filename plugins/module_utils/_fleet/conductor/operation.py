@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The life of one operation: look at its subject, begin, follow, look again before it is done or ``OperationLost``."""
+"""The life of an upgrade of a cluster or pool: look, begin, follow, look again until it ends or ``OperationLost``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..drivers.contract import (
 @dataclass(frozen=True, kw_only=True)
 class Pace:
     """Seconds: ``interval`` between two looks; ``settle`` for a subject to show what its driver says is done;
-    ``lost_after`` until what is not seen is lost, and for how long a driver may fail to tell how one stands."""
+    ``lost_after`` until what is not seen is lost, and for how long a driver may fail to tell."""
 
     interval: float = 2.0
     settle: float = 120.0
@@ -36,7 +36,7 @@ class Pace:
 
 @dataclass(frozen=True, kw_only=True)
 class Begun:
-    """The operation goes on outside. Record ``reference`` (it may come again, with another); it finds it again.
+    """The operation goes on outside. Record ``reference``, by which it is found again; it may come again with another.
     ``version_before`` is the subject's; empty for one that was taken up."""
 
     operation: str
@@ -55,8 +55,8 @@ class Said:
 @dataclass(frozen=True, kw_only=True)
 class Ended:
     """``result`` is Completed, Failed or Skipped; ``reason`` is one of ``_core.values.update_states``, or empty;
-    versions are those of the subject, empty where not known; ``parts_after`` says what parts of the subject were at
-    then, where they were looked at."""
+    versions are those of the subject, empty where not known; ``parts_after`` says what its parts were at then, where
+    they were looked at."""
 
     operation: str
     result: str
@@ -68,7 +68,7 @@ class Ended:
 
     @classmethod
     def failed(cls, operation: str, message: str, *, begun: bool, version_before: str = "") -> Ended:
-        """The end by an error: of the upgrade if it was begun, of what has to be true before it otherwise."""
+        """The end by an error, with reason UpgradeFailed if it was ``begun``, else PreconditionFailed."""
         reason = states.UPGRADE_FAILED if begun else states.PRECONDITION_FAILED
         return cls(
             operation=operation,
@@ -81,8 +81,8 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True)
 class Blocked:
-    """Nothing was begun now, and nothing is wrong with it: try later. Reason Unreachable or OperationInProgress; with
-    ``anew`` any, and rather than be tried again it waits for its turn anew."""
+    """Nothing was begun now: try later, because of Unreachable or OperationInProgress; with ``anew`` for any reason,
+    and it waits for its turn anew."""
 
     operation: str
     reason: str
@@ -112,8 +112,8 @@ class FailureReason(t.Protocol):
 
 
 class Goal(t.Protocol):
-    """Whether what a subject says of itself is what an operation is for, as ``_core.updates.releases.versions``. Asked
-    right after each look; one may go by what it saw then (``PoolSubject``) instead of ``version`` and ``target``."""
+    """Whether what a subject says of itself is what an operation is for, as ``_core.updates.releases.versions``. One
+    may go by its last look (``PoolSubject``)."""
 
     def reached(self, version: str, target: str) -> bool:
         """Whether a subject at ``version`` is where it should be; ValueError for what is no version."""
@@ -122,8 +122,8 @@ class Goal(t.Protocol):
         """Why it is skipped, or None. Asked once, before it begins. ValueError for what is no version."""
 
     def step_refused(self, version: str, target: str) -> FailureReason | None:
-        """Why the step from ``version`` to ``target`` must not be made, so that it fails; None if it may. Asked once,
-        before it begins. ValueError for what is no version."""
+        """Why the step from ``version`` to ``target`` must not be made, or None. Asked once, before it begins.
+        ValueError for what is no version."""
 
 
 Event = t.Union[Begun, Said, Ended, Blocked, Paused]  # noqa: UP007  # pylint takes the other form for an error
@@ -144,8 +144,8 @@ class Closed(Exception):
 
 
 class Followed(t.Protocol):
-    """One operation as an executor follows it, in a thread of its own, as ``Operation``. ``begun`` says, also after an
-    error of ``run``, whether it may go on outside."""
+    """One operation as an executor follows it, in a thread of its own. ``begun`` says, also after an error of ``run``,
+    whether it may go on outside."""
 
     begun: bool
 
@@ -155,18 +155,15 @@ class Followed(t.Protocol):
 
     def run(self, resumed: bool, only_follow: bool = False) -> Last:
         """Carries it on to its last event, and gives that, which it does not tell; called once. The arguments are as of
-        ``Executor.begin``. Any error, such as a FleetError of the driver or ValueError for what is no version, is its
-        end as failed, but for Closed, when nobody follows any more."""
+        ``Executor.begin``. Any error that it raises is its end as failed, but for Closed, when nobody follows any
+        more."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """One attempt at ``work``, and who follows it.
-
-    ``tell`` takes Begun and Said; ``clock`` gives monotonic seconds; ``pause`` sleeps so many seconds, and raises
-    Closed when nobody follows any more. ``held_back`` is asked right before it begins, for it may have been meant long
-    ago: why it is to wait instead, None if it is not.
-    """
+    """One attempt at ``work``, and who follows it. ``tell`` takes Begun and Said; ``clock`` gives monotonic seconds;
+    ``pause`` sleeps so many seconds, and raises Closed when nobody follows any more. ``held_back`` is asked right
+    before it begins: why it is to wait instead, None if it is not."""
 
     driver: Driver
     work: Work
@@ -183,8 +180,8 @@ OperationMaker = t.Callable[[Attempt], Followed]
 
 
 class Teller:
-    """Tells of one attempt at ``operation``; its last events are only made here, for the caller to give back. Of one
-    that was taken up, ``recorded``, it tells no version before, which is in the record."""
+    """Tells of one attempt at ``operation``; its last events are only made here. Of one that was taken up
+    (``recorded``) it tells no version before, which is in the record."""
 
     def __init__(self, operation: str, tell: t.Callable[[Event], None]) -> None:
         self._operation = operation
@@ -230,7 +227,7 @@ class Teller:
 
 
 class Operation:
-    """One operation, as it is followed. ``teller`` is that of the attempt which it is a part of, if there is more."""
+    """One operation, as it is followed. ``teller`` is that of the attempt which it is a part of, if any."""
 
     def __init__(self, attempt: Attempt, teller: Teller | None = None) -> None:
         self._driver = attempt.driver
@@ -249,20 +246,20 @@ class Operation:
         return self.teller.version_before
 
     def run(self, resumed: bool, only_follow: bool = False) -> Ended | Blocked:
-        """Begins it and follows it to its end. FleetError of ``Driver.begin``, but for those that say it is busy, or
-        that there was no answer: after no answer its driver is asked whether it was begun. ValueError as of ``Goal``,
-        where the subject tells what is no version; Closed as of ``Attempt``.
+        """Begins it and follows it to its end. A subject that cannot be looked at, is busy or held back gives Blocked;
+        one with nothing to do is Skipped, one that must not make this step Failed. ``resumed``: its intent was recorded
+        earlier; it is begun then only where its driver says that it was not, and not with ``only_follow``.
 
-        A subject that cannot be looked at, for whatever FleetError, is busy or held back gives Blocked; one with
-        nothing to do is Skipped, one that must not make this step Failed. ``resumed``: its intent was recorded earlier.
-        It is begun then only where it would be seen if it had been, and never with ``only_follow``.
+        FleetError of ``Driver.begin``, but for those that say it is busy, or that there was no answer, after which its
+        driver is asked whether it was begun. ValueError as of ``Goal``, where the subject tells what is no version;
+        Closed as of ``Attempt``.
         """
         self._pause(0)
         return (self.take_up(only_follow) if resumed else None) or self._start()
 
     def take_up(self, only_follow: bool) -> Ended | Blocked | None:
-        """Looks for one whose intent was recorded, and follows it to its end. None, with nothing done, if it surely was
-        not begun and, without ``only_follow``, may be. ValueError and Closed as of ``run``."""
+        """Looks for one whose intent was recorded, and follows it to its end. None if its driver says that it was not
+        begun, unless ``only_follow``. ValueError and Closed as of ``run``."""
         progress = self._poll()
         if progress.state == NOT_BEGUN and not only_follow:
             return None
@@ -270,8 +267,8 @@ class Operation:
         return self._follow(progress)
 
     def is_seen(self) -> bool:
-        """Whether its driver sees that it was begun; it is not begun here. A driver that fails to tell is asked again
-        for ``lost_after`` seconds, and has not seen it then. Closed as of ``Attempt``."""
+        """Whether its driver sees that it was begun; False where that fails to tell for ``lost_after`` seconds. Closed
+        as of ``Attempt``."""
         return self._poll().state not in (UNKNOWN, NOT_BEGUN)
 
     def _start(self) -> Ended | Blocked:

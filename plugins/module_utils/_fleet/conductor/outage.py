@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records that do not answer for a while, as where their API server is started anew: since when, for how long that is
-borne, and what people are told of it."""
+"""Records that do not answer for a while, as while their API server restarts: since when, for how long that is borne,
+and what people are told of it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ GOES_ON = "nothing is lost: what was begun is on record, and goes on from there 
 
 
 def out_of_reach(error: FleetError, code: str, since: str) -> FleetError:
-    """The error of that ``code`` with which one ends as the records have not answered for so long, given back, not
-    raised; ``since`` in words, ``error`` is the last that they gave. It says that nothing is lost, and what comes next.
-    """
+    """The error of that ``code``, given back and not raised, that the records have not answered for so long (``since``,
+    in words), with what comes next; ``error`` is the last that they gave."""
     hint = "; ".join(filter(None, (error.hint, GOES_ON)))
     return FleetError(code, f"the records have not answered {since}: {error.message}", error.where, hint)
 
@@ -34,8 +33,8 @@ class Outage:
     _since: tuple[timedelta, datetime] | None = None
 
     def failed(self, error: FleetError, ran: timedelta, now: datetime) -> None:
-        """The records have not answered, ``now`` and after ``ran`` of running; said the first time. FleetError with the
-        same code once that has lasted for ``most`` of running."""
+        """The records have not answered, ``now``, after ``ran`` of running; said the first time. FleetError with the
+        same code once that has lasted for ``most``."""
         if self._since is None:
             self._since = ran, now
             self.say(
@@ -53,6 +52,5 @@ class Outage:
         self._since = None
 
     def begin_anew(self) -> None:
-        """Forgets an outage that goes on, so that it is borne for ``most`` from its next failure on; nothing is
-        said."""
+        """Forgets an outage that goes on, so that it is borne for ``most`` from its next failure on."""
         self._since = None

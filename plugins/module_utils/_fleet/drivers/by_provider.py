@@ -23,7 +23,7 @@ Options = t.Mapping[str, t.Any]
 
 def options_of(given: Options, member: FleetMember) -> Options:
     """The options of a driver that hold for the member: all of them, or with ``providers`` those of its
-    ``spec.provider``. KeyError without any for the provider, which ``command_problems`` tells before."""
+    ``spec.provider``. KeyError without any for the provider."""
     by_provider = given.get(PROVIDERS)
     return by_provider[member.spec.provider] if by_provider else given
 
@@ -46,9 +46,8 @@ def split_problems(given: Options, where: str) -> t.Iterator[Problem]:
 def command_problems(
     given: Options, members: t.Sequence[FleetMember], fleet: t.Sequence[FleetMember], where: str
 ) -> t.Iterator[Problem]:
-    """Members that no options are for, ``driver-without-options``, and settings that are missing, as of
-    ``setting_problems``, or the same for others of the ``fleet``, as of ``one_cluster_problems``; of options that are
-    good by themselves."""
+    """Problems of members with options that are good by themselves: ``driver-without-options`` where there are none for
+    their provider, and as of ``setting_problems`` and ``one_cluster_problems``, the latter over the ``fleet``, too."""
     by_provider = given.get(PROVIDERS)
     if not by_provider:
         if given.get("definition"):
@@ -69,19 +68,17 @@ def command_problems(
 
 
 def not_offered(options: Options, members: t.Iterable[FleetMember], target: str) -> dict[str, str]:
-    """Why the platforms of members never have a version that is written in this way, by name of the member; in their
-    order; those that take it are left out, and those whose driver does not tell. ``options`` are by driver, and good
-    for these members. No ``target``: all take it; any other text has to be a version, or ValueError may be raised."""
+    """Why the platforms of members never have a version that is written like ``target``, by name of the member, in
+    their order; members whose platform takes it, or whose driver does not tell, are left out. ``options`` are by
+    driver, without problems. None for an empty ``target``; ValueError may be raised for what is no version."""
     found = {each.name: _refused(options.get(each.spec.driver) or {}, each, target) for each in members if target}
     return {name: words for name, words in found.items() if words}
 
 
 def target_remarks(refused: t.Mapping[str, str], asked: t.Collection[str], where: str) -> tuple[Problem, ...]:
-    """A remark ``target-not-offered`` at ``where`` for each reason, in ``refused`` by member, why some of the members
-    ``asked`` are left out of a run; none for members that were not asked for. In the order of the first names.
-
-    FleetError with these if that leaves out all of them.
-    """
+    """A remark ``target-not-offered`` at ``where`` for each reason (``refused``, by member) why some of the members
+    ``asked`` are left out of a run, in the order of the first names. FleetError with these if that leaves out all of
+    them."""
     whose: dict[str, list[str]] = {}
     for name in sorted(set(refused).intersection(asked)):
         whose.setdefault(refused[name], []).append(name)

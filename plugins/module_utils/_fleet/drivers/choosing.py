@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which drivers can be carried out (``driver-not-supported``); settings of a ready definition for a member, what a
-FleetMember says in place of ``{location}``, names filled in that no object can have, and members that would all be one
+"""Which drivers can be carried out (``driver-not-supported``); settings of a ready definition for a member, with
+``{member}``, ``{location}`` and ``{group}`` filled in; names that no object can have, and members that would all be one
 cluster."""
 
 from __future__ import annotations
@@ -35,16 +35,14 @@ Options = t.Mapping[str, t.Any]
 
 
 def unsupported(driver: str, where: str) -> Problem:
-    """``driver-not-supported``: the problem of a driver that FleetMembers may name, and that is not among SUPPORTED,
-    which is not checked here."""
+    """The problem ``driver-not-supported``, of a driver that FleetMembers may name and that is not among SUPPORTED."""
     hint = f"use one of {', '.join(SUPPORTED)}"
     return Problem("driver-not-supported", f"the driver {driver} cannot be used yet", where, hint)
 
 
 def definition_problems(given: Options, where: str) -> t.Iterator[Problem]:
     """``bad-option`` for what is wrong with a ``definition``, its ``settings`` and those by member, for commands beside
-    it, and for settings without one; a definition that is no text is for others to tell, and whether there are members
-    of these names is not asked."""
+    it, and for settings without one. A definition that is no text is passed over."""
     own = [name for name in ("begin", "observe", "poll", "begin_pool") if given.get(name)]
     name = given.get("definition")
     if not name:
@@ -70,9 +68,8 @@ def definition_problems(given: Options, where: str) -> t.Iterator[Problem]:
 
 
 def setting_problems(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
-    """``bad-option`` for settings that a member of a good definition would need, and for those that cannot be put on a
-    command line: first one for each of these, member by member, then one for each missing setting, with the members
-    that lack it."""
+    """``bad-option`` for settings of a good definition that cannot be put on a command line, member by member, then for
+    each missing setting, with the members that lack it."""
     lacking: dict[str, list[str]] = {}
     for member in members:
         for name, value in _filled(given, member).items():
@@ -93,8 +90,8 @@ def one_cluster_problems(
     given: Options, members: t.Sequence[FleetMember], fleet: t.Sequence[FleetMember], where: str
 ) -> t.Iterator[Problem]:
     """``bad-option`` where all settings of a good definition, but for its pace, are the same for one of the members and
-    for others, of them or of the ``fleet``: to upgrade that one would upgrade the cluster of another, before its turn.
-    One problem for each such cluster, in the order of the first names."""
+    for another of them or of the ``fleet``: upgrading one would upgrade the other, before its turn. One problem for
+    each such cluster."""
 
     def place(member: FleetMember) -> tuple[t.Any, ...]:
         """The name of the cluster, and all other settings, by which it is found."""
@@ -140,8 +137,8 @@ def _one_cluster(place: str, names: t.Sequence[str], where: str, hint: str) -> P
 
 
 def unfit_name_problems(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
-    """``bad-option`` for options ``namespace`` and ``name`` that, filled in for a member, are no name that a namespace,
-    or an object, can have; one that is not given is fine. One problem for each member and option."""
+    """``bad-option``, for each member and option, where ``namespace`` or ``name``, filled in, is no name that a
+    namespace, or an object, can have; one that is not given is fine."""
     for member in members:
         for name, fits, what in (("namespace", is_label, "a namespace"), ("name", is_name, "an object")):
             found = filled_in(given.get(name) or "x", member)
@@ -151,8 +148,7 @@ def unfit_name_problems(given: Options, members: t.Iterable[FleetMember], where:
 
 
 def member_settings(given: Options, member: FleetMember) -> dict[str, str]:
-    """All settings of the definition for that member, by name and with their defaults, for options without problems; a
-    text is empty where nothing is said."""
+    """All settings of the definition for that member, by name and with their defaults, for options without problems."""
     return {name: value or "" for name, value in _filled(given, member).items()}
 
 
@@ -162,8 +158,8 @@ def placeholders_of(member: FleetMember) -> dict[str, str]:
 
 
 def filled_in(text: str, member: FleetMember) -> str:
-    """The text with what the FleetMember says in place of ``{member}``, ``{location}`` and ``{group}``, nothing where
-    it says none; other braces stay."""
+    """The text with what the FleetMember says in place of ``{member}``, ``{location}`` and ``{group}``; other braces
+    stay."""
     known = placeholders_of(member)
     return _PLACEHOLDER.sub(lambda place: known[place[1]], text)
 

@@ -5,10 +5,10 @@
 put off and let go one by one (``no-topology``, ``cluster-paused``, ``no-such-pool``); why a topology cannot have a
 version.
 
-The version of the topology is what they bring everything to: the control plane at once, and then each MachineDeployment
-and MachinePool. Pools are put off by the annotation that Cluster API has for it, in the same write as the version, and
-let go one after another by the steps of a whole upgrade. All there is to know of an operation stands in the Cluster, so
-that it is followed from anywhere, and begun again without harm.
+The controllers bring everything to the version of the topology: the control plane, then each MachineDeployment and
+MachinePool. Pools are put off by Cluster API's annotation, in the same write as the version, and let go one after
+another by the steps of a whole upgrade. All there is to know of an operation stands in the Cluster, so that it is
+followed from anywhere.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ class ClusterApiDriver:
     timeout: float = 10.0
 
     def observe(self, member: str) -> Observation:
-        """The member's own ``/version``; pools as the topology lists them, MachineDeployments first, each at the
-        version of its oldest Machine. FleetError ``no-topology``, ``cluster-paused``, ``pool-ambiguous``, and of both
-        clusters."""
+        """The member's own ``/version``; pools as the topology lists them, MachineDeployments first, each at the oldest
+        version of its Machines and its template. FleetError ``no-topology``, ``cluster-paused``, ``pool-ambiguous``,
+        and of both clusters."""
         with self._management() as client:
             cluster = self._cluster(client)
             _refuse_paused(cluster)
@@ -89,10 +89,9 @@ class ClusterApiDriver:
 
     def begin(self, work: Work) -> str:
         """Writes the version into the topology with all pools put off, unless it is at or above it; for a pool step,
-        lets that pool go; a reference to the Cluster. A paused Cluster is written to as well. ValueError for a target
-        that is no version; FleetError ``target-not-offered`` for a version of two parts, or a pool that is to stay at
-        its version or go above the topology's, ``no-such-pool``, ``no-topology``, ``conflict``, and of the management
-        cluster."""
+        lets that pool go. Gives a reference to the Cluster, which may be paused. ValueError for a target that is no
+        version; FleetError ``target-not-offered`` for a version of two parts, or a pool that is to stay at its version
+        or go above the topology's, ``no-such-pool``, ``no-topology``, ``conflict``, and of the management cluster."""
         with self._management() as client:
             for _attempt in range(_ATTEMPTS):
                 cluster = self._cluster(client)
@@ -111,8 +110,8 @@ class ClusterApiDriver:
     def poll(self, work: Work) -> OperationProgress:
         """How the topology, or the pool of a pool step, comes on: NOT_BEGUN while it is below the target or put off,
         SUCCEEDED once all but pools that are put off are there, never FAILED. ValueError for a target that is no
-        version. FleetError ``cluster-paused``: nobody carries on what was begun, and how long for is not known;
-        ``no-topology``, ``no-such-pool``, ``pool-ambiguous``, and of the management cluster."""
+        version. FleetError ``cluster-paused``, ``no-topology``, ``no-such-pool``, ``pool-ambiguous``, and of the
+        management cluster."""
         with self._management() as client:
             cluster = self._cluster(client)
             _refuse_paused(cluster)
@@ -252,8 +251,7 @@ def _refuse_paused(cluster: Document) -> None:
 
 
 def why_not_whole(target: str) -> str:
-    """Why a topology cannot have a version that is written so, as one of two parts; empty if it can. Only its dots are
-    counted, and nobody is asked."""
+    """Why a topology cannot have a version of fewer than three parts; empty for others. Only the dots are counted."""
     if target.count(".") > 1:
         return ""
     return f"a topology has a whole version, and {target} is none; write kubernetesVersion such as 1.36.3"

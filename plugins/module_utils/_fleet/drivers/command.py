@@ -63,10 +63,10 @@ _LONGEST_VERSION = 100
 
 @dataclass(frozen=True, kw_only=True)
 class CommandDriver:
-    """The commands are lists of arguments, empty where there is none. ``environ`` is ours; of it ``environment.KEPT``
-    and the names in ``environment`` are passed on; ``timeout`` (seconds) is for ``observe`` and ``poll``;
-    ``operations`` has a folder for each operation. Relative paths are below ``cwd``. Without ``by_exit_code`` a
-    ``poll`` that prints no state tells nothing."""
+    """The commands are lists of arguments, empty where there is none. ``environ`` is that of the task; of it
+    ``environment.KEPT`` and the names in ``environment`` are passed on; ``timeout`` (seconds) is for ``observe`` and
+    ``poll``; ``operations`` has a folder for each operation. Relative paths are below ``cwd``. Without ``by_exit_code``
+    a ``poll`` that prints no state tells nothing."""
 
     clients: Clients
     operations: Path
@@ -96,8 +96,8 @@ class CommandDriver:
         return Observation(version=found, busy=busy, pools=_pools((told or {}).get("pools"), member))
 
     def begin(self, work: Work) -> str:
-        """Runs the command ``begin`` detached, for a pool step ``begin_pool``; the reference of its process, which is
-        the earlier one if it was begun before. FleetError ``no-command`` where there is none for pools,
+        """Runs the command ``begin`` detached, for a pool step ``begin_pool``; the reference of its process, the
+        earlier one if it was begun before. FleetError ``no-command`` where there is none for pools,
         ``unsafe-argument``, and as of ``detached.start``."""
         known = values(work, "")
         argv = self.pool_argv if work.pool_step else self.begin_argv

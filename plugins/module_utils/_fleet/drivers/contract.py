@@ -19,13 +19,13 @@ NOT_BEGUN = "not begun"
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """One attempt at one member, in the update run ``run`` of type ``upgrade_type``. ``operation``, its name, is the
-    same however often the attempt is taken up again.
+    """One attempt at one member, in the update run ``run`` of type ``upgrade_type``. ``operation``, its name, stays the
+    same when the attempt is taken up again.
 
     ``target`` is a Kubernetes version as it was written, ``x.y.z`` or ``x.y``, also with ``v``. ``reference`` is what
-    ``begin`` or a later ``poll`` gave; before that it is empty, or the intent (``host.intent_reference``) that was
-    recorded where it was to be begun. With ``pool_step`` one node pool is upgraded, ``pool``; ``target`` is empty then
-    if its kubelets keep their version, and ``image`` if its nodes keep their image.
+    ``begin`` or a later ``poll`` gave; before that it is empty, or the intent (``host.intent_reference``). With
+    ``pool_step`` the node pool ``pool`` is upgraded; ``target`` is empty then if its kubelets keep their version, and
+    ``image`` if its nodes keep their image.
     """
 
     operation: str
@@ -47,9 +47,9 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """What is true of a member now. ``version`` is that of its control plane, of a single pool (``PoolSubject``) what
-    it has, in words; ``busy`` names an operation in flight that its platform tells of, empty for none; ``pools`` are
-    its node pools, empty for none, None if its nodes have to be asked."""
+    """What is true of a member now. ``version`` is that of its control plane, or what a single pool has, in words
+    (``PoolSubject``); ``busy`` names an operation in flight that its platform tells of, or is empty; ``pools`` are its
+    node pools, None if its nodes have to be asked."""
 
     version: str
     busy: str = ""
@@ -58,13 +58,10 @@ class Observation:
 
 @dataclass(frozen=True, kw_only=True)
 class OperationProgress:
-    """How an operation stands: IN_PROGRESS, SUCCEEDED, FAILED, or UNKNOWN if nothing is known of it here; ``message``
-    is for people, of one line or more, or empty.
-
-    NOT_BEGUN is for whoever would have to know of it, and sees that it was not begun: it may be begun then. SUCCEEDED
-    says that the driver is done; whether the member is at its target is observed on the member. ``reference``, where
-    there is one, replaces the operation's: its platform has given it a name of its own.
-    """
+    """How an operation stands: IN_PROGRESS, SUCCEEDED, FAILED, UNKNOWN if nothing is known of it here, or NOT_BEGUN if
+    the driver would know of it and sees that it was not begun: it may be begun then. ``message`` is for people, of one
+    line or more, or empty. SUCCEEDED says that the driver is done, not that the member is at its target. A
+    ``reference`` replaces the operation's: its platform has given it a name of its own."""
 
     state: str
     message: str = ""
@@ -72,22 +69,22 @@ class OperationProgress:
 
 
 class Driver(t.Protocol):
-    """How members of one kind are upgraded. Failures are FleetErrors, but for ValueError of ``begin`` where a driver
-    meets what is no version. Called from several threads, for one member at the same time too; it may take seconds."""
+    """How members of one kind are upgraded. Failures are FleetErrors, but for ValueError where a driver meets what is
+    no version. Called from several threads, for one member at the same time too; it may take seconds."""
 
     def observe(self, member: str) -> Observation:
         """Looks at the member; changes nothing. FleetError ``unreachable`` and the like if it does not answer, others
-        by the driver for what it tells that is of no use, or where nobody would carry its upgrade on."""
+        by the driver."""
 
     def begin(self, work: Work) -> str:
-        """Starts the operation unless it was started already; gives a reference to find it again.
+        """Starts the operation unless it was started already; gives a reference to find it again. Returns soon: the
+        operation goes on without this process, and outlives it.
 
-        Returns soon: the operation goes on without this process, and outlives it. FleetError ``busy`` or
-        ``operation-in-progress``: nothing was begun, and it is worth trying again later. After ``unreachable``,
-        ``timeout``, ``bad-answer``, ``server-error``, ``too-many-requests`` it may have been begun; any other ends the
-        attempt as failed.
+        FleetError ``busy`` or ``operation-in-progress``: nothing was begun, and it is worth trying again later. After
+        ``unreachable``, ``timeout``, ``bad-answer``, ``server-error``, ``too-many-requests`` it may have been begun;
+        any other ends the attempt as failed.
         """
 
     def poll(self, work: Work) -> OperationProgress:
-        """Looks for the operation by name and reference, and may clear up after one whose process is gone. Never starts
-        anything. FleetError: how it stands is not known now, and it may well go on."""
+        """Looks for the operation by name and reference, and may clear up after one whose process is gone; starts
+        nothing. FleetError: how it stands is not known now, and it may well go on."""

@@ -1,14 +1,14 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations that are processes of this machine, and outlive whoever began them: the folder of each, its start
-(``cannot-start``, ``begun-before``, ``operation-in-progress``), how it stands (``operation-unreadable``), the last
-lines that it wrote. Linux.
+"""Upgrades as detached processes of this machine (Linux), which outlive whoever began them: the folder of each, its
+start (``cannot-start``, ``begun-before``, ``operation-in-progress``), how it stands (``operation-unreadable``), the
+last lines that it wrote.
 
 Each has a folder: ``request.json`` (what to run), ``process.json`` (who runs it; made by that process, once),
-``output.log`` (what it writes), ``result.json`` (how it ended), ``told`` (somebody was told that). All are for the user
-alone (mode 0600). Beside these folders ``.begun`` keeps the names of all operations, for the case that somebody deletes
-one. Those that ended long ago, and were told, are removed here, and private files of such as nobody came to begin;
+``output.log`` (what it writes), ``result.json`` (how it ended), ``told`` (somebody was told that), for the user alone
+(mode 0600). Beside these folders ``.begun`` keeps the names of all operations, for the case that somebody deletes one.
+Folders of those that ended long ago, and were told, are removed, and private files of such as nobody came to begin;
 their names stay.
 """
 
@@ -63,10 +63,8 @@ _LONGEST_LINE = 1_000_000
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What to run, in ``cwd``, and for which member: no shell, and no environment but ``environ`` and our mark.
-
-    ``files`` are written into the operation's folder first, text by name; those that ``private`` names are removed
-    again when the command has ended.
-    """
+    ``files`` are written into the operation's folder first, text by name; those that ``private`` names are removed when
+    the command has ended."""
 
     member: str
     argv: tuple[str, ...]
@@ -77,23 +75,21 @@ class Request:
 
 
 def folder_of(operations: Path, operation: str) -> Path:
-    """The folder of an operation below that of all; names above 200 characters are cut, and told apart by a digest.
-    Nothing is made."""
+    """The folder of an operation below that of all, not made; names above 200 characters are cut, and end with a
+    digest."""
     if len(operation) <= _LONGEST_NAME:
         return operations / operation
     return operations / f"{operation[:_LONGEST_NAME]}-{hashlib.sha256(operation.encode()).hexdigest()[:16]}"
 
 
 def start(folder: Path, request: Request) -> str:
-    """Runs the request detached, unless that was done before, and waits until its process has taken it up; the
-    reference that finds it again. Folders of old operations, and private files of such as were never begun, are removed
-    before, now and then.
+    """Runs the request detached, in a session of its own, unless that was done before, and waits until its process has
+    taken it up; the reference that finds it again. Now and then ``tidy`` is called before.
 
-    It is in a session of its own, so signals to us and to our group do not reach it. FleetError ``linux-only``,
-    ``cannot-start``, ``unwritable-folder``, ``unsafe-folder``; ``operation-in-progress`` if another one of this machine
-    is at work on the member, ``operation-unreadable`` or ``cannot-stop`` if one may be; ``begun-before`` if this one
-    was, and its folder was deleted. Where it did not start, its folder stays, without private files as far as they can
-    be removed, and it may be begun again.
+    FleetError ``linux-only``, ``cannot-start``, ``unwritable-folder``, ``unsafe-folder``; ``operation-in-progress`` if
+    another one of this machine is at work on the member, ``operation-unreadable`` or ``cannot-stop`` if one may be;
+    ``begun-before`` if this one was, and its folder was deleted. Where it did not start, it may be begun again, and
+    private files are removed as far as they can be.
     """
     if not sys.platform.startswith("linux"):
         raise FleetError("linux-only", "operations that outlive their beginner run on Linux only")
@@ -137,13 +133,12 @@ def _begun_by(folder: Path, started: ProcessId) -> _Process | None:
 
 
 def look(folder: Path, reference: str = "") -> OperationProgress:
-    """How it stands: NOT_BEGUN where the ``reference`` is the intent of this machine and folder, which would show it;
-    UNKNOWN where its folder was deleted, where, by another reference or none, it may have been begun elsewhere, or was
-    and no result is here, another process than the one of the reference has it, its process cannot be read, or its end
-    was not written whole. Starts nothing; but if its process is gone without a result, what that left behind is ended,
-    and it has FAILED; private files are removed, after a restart of this machine too. From now on an end counts as
-    told, if that can be written. FleetError ``operation-unreadable`` where its result, or which files are private,
-    cannot be read, ``cannot-stop``, and ``unwritable-folder`` where a private file of it cannot be removed."""
+    """How it stands. NOT_BEGUN where the ``reference`` is the intent of this machine and folder, which would show it.
+    UNKNOWN where its folder was deleted, it may have been begun elsewhere, its process is another than that of the
+    reference or cannot be read, or its end was not written whole. If its process is gone without a result, what that
+    left behind is ended, private files are removed, and it has FAILED. From now on an end counts as told, if that can
+    be written. FleetError ``operation-unreadable`` where its result, or which files are private, cannot be read,
+    ``cannot-stop``, and ``unwritable-folder`` where a private file cannot be removed."""
     found = _look(folder.absolute(), reference)
     if found.state in (SUCCEEDED, FAILED) and not (folder / TOLD).exists():
         with contextlib.suppress(OSError):  # it is kept for longer then

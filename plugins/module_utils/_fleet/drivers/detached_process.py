@@ -5,8 +5,8 @@
 in a folder, ends what is left of it unless it succeeded, and records its end.
 
 Two processes of this file stand over the command, so that either notices the SIGKILL of the other: the outer one waits
-for the inner, which the kernel sends SIGTERM when the outer dies. Whoever is left ends all processes of the operation
-(they carry its mark in their environment, also those in sessions of their own) and writes the result.
+for the inner, which the kernel sends SIGTERM when the outer dies. Whoever is left ends all processes that carry the
+mark of the operation in their environment, and writes the result.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which environment variables of this process reach an operation or another command of the user: those of a list
-(KEPT), and those that the user adds to it (``environment``).
+"""Which environment variables of the task reach an upgrade or another command of the user: those of a list (KEPT), and
+those that the user adds to it (``environment``).
 
 Whoever runs us may have secrets in the environment, and variables that are meant for the outer Ansible only: the job
-runner of AWX sets callbacks, an inventory and paths that make a second Ansible inside it fail or report as the first.
+runner of AWX sets callbacks, an inventory and paths that make a second Ansible inside it fail or report as the
+first.
 """
 
 from __future__ import annotations
@@ -55,6 +56,6 @@ KEPT = (
 
 def environment_passed_on(environ: t.Mapping[str, str], added: t.Sequence[str] = ()) -> dict[str, str]:
     """The variables of ``environ`` whose names are in KEPT or in ``added``: names, or patterns such as ``AWS_*``, in
-    which case counts. Nothing takes away what KEPT lets through; a name that is not set is passed over."""
+    which case counts; a name that is not set is passed over."""
     patterns = (*KEPT, *added)
     return {name: value for name, value in environ.items() if any(fnmatchcase(name, each) for each in patterns)}

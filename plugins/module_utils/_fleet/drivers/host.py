@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the process of an operation runs: on which machine, boot and namespace of processes, and below which folder;
-the reference that says so before it is begun (the intent), and its words for people."""
+"""Where the process of an operation (upgrade) runs: on which machine, boot and namespace of processes, and below which
+folder; the reference that says so before it is begun (the intent), and its words for people."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ _ID = ".id"
 
 def machine() -> str:
     """``process:<host>/<boot>/<process namespace>``: one boot of one machine, as one namespace of processes sees it; a
-    part that Linux does not tell is empty. Two containers of one name see different processes, and none outlives a
-    restart of the machine."""
+    part that Linux does not tell is empty."""
     boot, namespace = "", ""
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -38,15 +37,14 @@ def machine() -> str:
 
 def is_earlier_boot(place: str) -> bool:
     """Whether that, as of ``machine``, is this machine and namespace of processes before a restart, so that none of its
-    processes is left. False where Linux did not tell a part of it, or does not now."""
+    processes is left. False where a part is not known."""
     then, now = place.split("/"), machine().split("/")
     return all((*then, *now)) and then[::2] == now[::2] and len(then) == len(now) and then != now
 
 
 def intent_reference(operations: Path) -> str:
     """The machine and the folder of operations, by its path and by its number; what is not there yet is made. The same
-    text as long as the machine is not restarted and the folder stays under this path; another path to it, as through a
-    link, gives another one.
+    text until the machine is restarted or the folder moved; another path to it gives another one.
 
     Record it with the intent: whoever takes the operation up then knows whether it would see what was begun, and begins
     nothing if it would not. FleetError ``unwritable-folder``; ``unsafe-folder`` where others may write to it.
@@ -59,8 +57,8 @@ def intent_reference(operations: Path) -> str:
 
 
 def folder_number(operations: Path) -> str:
-    """The number of a folder of operations, made once by ``intent_reference``; empty if the folder was not used before,
-    was deleted since, or cannot be read."""
+    """The number of a folder of operations, made once by ``intent_reference``; empty if there is none, or it cannot be
+    read."""
     try:
         return (operations / _ID).read_text(encoding="ascii").strip()
     except (OSError, ValueError):
@@ -68,14 +66,13 @@ def folder_number(operations: Path) -> str:
 
 
 def is_intent(reference: str) -> bool:
-    """Whether the reference says only where an operation is about to be begun, so that nothing is known of its
-    beginning; False for an empty one, and for those of other drivers."""
+    """Whether the reference says only where an operation is about to be begun; False for an empty one, and for those of
+    other drivers."""
     return reference.startswith(PREFIX) and ":" not in reference.removeprefix(PREFIX)
 
 
 def place_words(reference: str) -> str:
-    """On which machine, and in which folder, that was begun, in words of one line; empty if the reference does not say,
-    as of a Job or of a platform."""
+    """On which machine, and in which folder, that was begun, in words; empty if the reference does not say."""
     place, _colon, _process = reference.removeprefix(PREFIX).partition(":")
     if not reference.startswith(PREFIX) or not place:
         return ""

@@ -34,8 +34,8 @@ _NAMED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class LocalDriver:
-    """``root`` holds the local clusters, ``operations`` a folder per operation. ``binaries_dir`` is the one folder that
-    newer binaries are taken from, None to have them downloaded or built; ``timeout`` is seconds to be ready again."""
+    """``root`` holds the local clusters, ``operations`` a folder per operation. ``binaries_dir`` is where newer
+    binaries are taken from, None to have them downloaded or built; ``timeout`` is seconds to be ready again."""
 
     clients: Clients
     root: Path
@@ -45,10 +45,9 @@ class LocalDriver:
     timeout: float = TIMEOUT
 
     def observe(self, member: str) -> Observation:
-        """The member's own ``/version``; while an upgrade to that was begun and is not finished, the version it comes
-        from, for not all of the control plane may run. If it does not answer meanwhile, with its pools as they were
-        read last: nodes cannot be asked. Else FleetError as of asking it, and of
-        ``state.load``."""
+        """The member's own ``/version``; while an upgrade to that is not finished, the version it comes from, for not
+        all of the control plane may run. If it does not answer during an upgrade, that version with its pools as they
+        were read last. Else FleetError as of asking it, and of ``state.load``."""
         name = self._cluster(member)
         cut_off = upgrades.pending(self.root / name) if name else None
         try:
@@ -77,8 +76,8 @@ class LocalDriver:
     def cluster_of(self, member: str) -> str:
         """The local cluster that the member is: the one whose API server its connection leads to. Where it leads
         elsewhere, as through a proxy, or cannot be read, the one of the member's own name, unless the server is checked
-        by another CA than that one has: it is one of another fleet then. FleetError ``no-such-cluster`` with those that
-        there are, or as of ``state.load``."""
+        by another CA than that one has. FleetError ``no-such-cluster`` with those that there are, or as of
+        ``state.load``."""
         found = self._cluster(member)
         if found:
             return found
@@ -136,10 +135,9 @@ class LocalDriver:
 
 
 def local_driver_problems(drivers: t.Mapping[str, Driver], target: str) -> tuple[Problem, ...]:
-    """The problems, as of ``cluster_of``, of members of driver ``local`` that are no local cluster, or of which that
-    cannot be told; and as of ``version_for`` of those for which no API server of ``target`` can be had, which is empty
-    where it stays. ``drivers`` by member. Given and not raised, in the order of ``drivers``; ValueError for a
-    ``target`` that is no version. No member is asked."""
+    """The problems of members of driver ``local``, in the order of ``drivers`` (by member), given and not raised: as of
+    ``cluster_of`` of those that are no local cluster, and as of ``version_for`` of those for which no API server of
+    ``target`` (empty: it stays) can be had. ValueError for a ``target`` that is no version. No member is asked."""
     found: list[Problem] = []
     for name, driver in drivers.items():
         if not isinstance(driver, LocalDriver):

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Removing the folders of operations whose end was told more than 90 days ago, so that not every start looks at all
-that ever were; and private files of such as nobody came to begin."""
+"""Removing the folders of operations (upgrades) whose end was told more than 90 days ago; and private files of such as
+nobody came to begin."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ _looked: dict[Path, float] = {}  # by the folder of all operations, when this pr
 
 
 def tidy(operations: Path) -> None:
-    """``remove_old`` and ``remove_unbegun_private``, but not within a minute after this process did so last for this
-    folder: they look at each operation that is kept, and who conducts a thousand members begins thousands."""
+    """``remove_old`` and ``remove_unbegun_private``, but at most once a minute in this process for this folder."""
     if time.monotonic() < _looked.get(operations, -math.inf) + _PAUSE:
         return
     _looked[operations] = time.monotonic()
@@ -45,8 +44,8 @@ def tidy(operations: Path) -> None:
 
 def remove_old(operations: Path) -> None:
     """Removes the folders of operations that ended, and of which somebody was told so more than KEPT seconds ago; at
-    most 100 at once, each renamed first, so that nobody sees a part of it, and what was left renamed before. What
-    cannot be removed, or looked at, is left, and keeps no other."""
+    most 100 at once, each renamed first, so that nobody sees a part of it. What cannot be removed, or looked at, is
+    left."""
     before = time.time() - KEPT
     old = (each for each in _listed(operations) if _told_before(each, before))
     for each in itertools.islice(old, _MOST_REMOVED):
@@ -78,8 +77,7 @@ def _told_before(folder: Path, instant: float) -> bool:
 
 def remove_unbegun_private(operations: Path) -> None:
     """Removes the private files of operations that were to be begun more than BEGINS seconds ago and that no process
-    has taken up, for who was to begin them was killed before. They can be begun still, which writes the files anew.
-    What cannot be looked at or removed is left."""
+    has taken up. They can be begun still, which writes the files anew. What cannot be looked at or removed is left."""
     before = time.time() - BEGINS
     for path in (folder / name for folder in _listed(operations) for name in _unbegun_private(folder, before)):
         with contextlib.suppress(OSError):

@@ -19,9 +19,8 @@ WANTED_SECONDS = f"a number of seconds above 0 is wanted, {MOST_SECONDS} at most
 
 def why_wrong(kind: str, value: t.Any) -> str:
     """Why ``value`` is not of that kind; empty if it is. Kinds: settings (anything), path, name, seconds, flag, mapping
-    (of what JSON knows), argv (a program and its arguments), texts (a list, which may be empty); any other is taken for
-    texts. An empty text is no path, name or program, and None is of no kind but settings. Whether a path is there is
-    not asked."""
+    (of what JSON knows), argv (a program and its arguments), texts (a list, which may be empty). An empty text is no
+    path, name or program, and None is of no kind but settings."""
     if kind == "settings":
         return ""
     if kind in ("path", "name"):

@@ -97,9 +97,7 @@ _NAMED = 10
 @dataclass(frozen=True, kw_only=True)
 class OptionPlace:
     """Where drivers work: ``operations`` has a folder for each operation, and has to be kept from run to run.
-
-    ``environ`` is the environment of this process; ``cwd`` is where relative paths begin.
-    """
+    ``environ`` is the environment of the task; ``cwd`` is where relative paths begin."""
 
     operations: Path
     environ: t.Mapping[str, str] = field(repr=False)
@@ -159,8 +157,8 @@ def drivers_from(
 
 def stops_unattended_updates(options: Options, member: FleetMember) -> bool:
     """Whether the member's driver declares that its nodes do not update the operating system by themselves any more;
-    False where nothing is said, as for drivers without that option. FleetError ``bad-option`` for options of its driver
-    that are no mapping; nothing else needs to be good."""
+    False where nothing is said. FleetError ``bad-option`` for options of its driver that are no mapping; nothing else
+    is checked."""
     where = f"drivers.{member.spec.driver}"
     given = _mapping(options.get(member.spec.driver), where)
     if given.get(PROVIDERS):

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Words in braces in the commands of users, such as ``{operation}``, filled in for one piece of work, and as variables
 (``GITOPS_FLEET_MEMBER``); which nothing stands for; what would become an option or a script is refused
-(``unsafe-argument``). Other braces (JSON, queries) are left as they are."""
+(``unsafe-argument``). Other braces stay as they are."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.:/@+=,%-]*")
 
 def values(work: Work, reference: str) -> dict[str, str]:
     """What stands for each of ``NAMES``, by name; ``reference`` is the platform's name of the operation, empty if it
-    has none. FleetError ``unsafe-argument`` for a control character: programs end lines, and the kernel ends arguments,
-    at some of them."""
+    has none. FleetError ``unsafe-argument`` for a control character."""
     found = {
         "member": work.member,
         "target": work.target,
@@ -42,8 +41,8 @@ def values(work: Work, reference: str) -> dict[str, str]:
 
 
 def filled(argv: t.Iterable[str], known: t.Mapping[str, str]) -> tuple[str, ...]:
-    """The arguments, in their order, each placeholder replaced once: what is put in is not looked at again, and one
-    that nothing stands for stays as it is, braces and all.
+    """The arguments, in their order, each placeholder replaced once; one that nothing stands for stays as it is, braces
+    and all.
 
     FleetError ``unsafe-argument`` if what is put in would become an option, or, in an argument with spaces or
     characters such as ``;`` and ``$``, words of a script; as of ``values`` for anything that is ``known``, put in or
@@ -54,8 +53,7 @@ def filled(argv: t.Iterable[str], known: t.Mapping[str, str]) -> tuple[str, ...]
 
 
 def environment_of(known: t.Mapping[str, str]) -> dict[str, str]:
-    """The same values as variables, such as ``GITOPS_FLEET_MEMBER``, empty ones too and unchecked: in a script that
-    has them in quotes they do not become words of it."""
+    """The same values as variables, such as ``GITOPS_FLEET_MEMBER``, empty ones too."""
     return {f"GITOPS_FLEET_{name.upper()}": value for name, value in known.items()}
 
 

@@ -6,11 +6,11 @@ play, inventory, variables and environment.
 
 The role runs once per attempt on the host ``<member>``, with connection local and without facts. It is told
 ``cluster_upgrade_member``, ``_target``, ``_operation``, ``_attempt``, ``_run``, ``_type``, and how the member is
-reached, by reference and never by content: ``_kubeconfig`` and ``_context``, or ``_secret`` (name, namespace and key of
-a Secret on the hub). When it ends well the member shall be at the target, or get there within the time to settle.
+reached, by reference: ``_kubeconfig`` and ``_context``, or ``_secret`` (name, namespace and key of a Secret on the
+hub). When it ends well the member shall be at the target, or get there within the time to settle.
 
 Nothing that is handed over is a template there: objects of the fleet are written by many, and what users give has been
-templated once, with whatever it holds of others' words.
+templated once.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _PLAYBOOK, _INVENTORY, _VARS, _EXTRA = "playbook.yml", "inventory.yml", "vars.ym
 @dataclass(frozen=True, kw_only=True)
 class RoleDriver:
     """``role`` is a name, or the path of a folder. ``operations`` has a folder for each operation; ``environment``
-    names variables of ``environ``, ours, that are passed on besides those of ``environment.KEPT``. ``inventories`` and
-    the user's own ``extra_vars`` (which cannot change ours) are passed on; what is in ``extra_vars`` is taken off the
-    disk when the role has ended. ``cwd`` is where an ``ansible.cfg`` is looked for; ``roles_path`` and
+    names variables of ``environ``, that of the task, that are passed on besides those of ``environment.KEPT``.
+    ``inventories`` and the user's own ``extra_vars`` (which cannot change ours, and are taken off the disk when the
+    role has ended) are passed on. ``cwd`` is where an ``ansible.cfg`` is looked for; ``roles_path`` and
     ``collections_path`` go before what the environment says."""
 
     clients: Clients
@@ -60,7 +60,7 @@ class RoleDriver:
 
     def begin(self, work: Work) -> str:
         """Runs the play detached, with its files in the folder of the operation; its reference. A pool step is not told
-        apart: node pools of these members are upgraded by rotations. FleetError as of ``detached.start``."""
+        apart. FleetError as of ``detached.start``."""
         folder = detached.folder_of(self.operations, work.operation).absolute()
         environ = self._environ(folder)
         documents = {
@@ -110,8 +110,7 @@ class RoleDriver:
 
 def variables(work: Work, member: FleetMember | None, environ: t.Mapping[str, str]) -> dict[str, t.Any]:
     """What the role is told, by name (``cluster_upgrade_member`` and so on). Paths of kubeconfigs are expanded by
-    ``environ``, which the role has anyway: what else is in ours is no business of whoever writes FleetMembers. What
-    does not apply is empty: ``_kubeconfig``, ``_context`` and ``_secret`` all are without ``member``."""
+    ``environ``, which is what the role has. What does not apply is empty."""
     told = {
         "member": work.member,
         "target": work.target,
@@ -133,13 +132,12 @@ def variables(work: Work, member: FleetMember | None, environ: t.Mapping[str, st
 
 
 def inventory(member: str, shared: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The member as the one host; the variables ``shared`` are at the weakest place, so that any inventory can say
-    other."""
+    """The member as the one host; the variables ``shared`` are at the weakest place."""
     return {"all": {"vars": dict(shared), "children": {GROUP: {"hosts": {member: {}}}}}}
 
 
 def playbook(work: Work, role: str) -> list[dict[str, t.Any]]:
-    """The playbook as Ansible reads it: its one play runs the role on the member, the only host of GROUP."""
+    """The playbook as Ansible reads it: its one play runs the role on GROUP, of which the member is the host."""
     play = {
         "name": f"Upgrade {work.member} to {work.target}",
         # Not the member's name: that could also be the name of a group in the user's inventory.

@@ -27,8 +27,8 @@ _PATIENCE = 10.0
 
 class Started:
     """Starts a command in a session of its own, without input, with ``environ`` and nothing else, in ``cwd`` (None:
-    ours). FleetError with ``code`` at ``where`` if it cannot be started; with ``merged`` its error output comes with
-    the other. It goes on until it ends or is killed: whoever has started it calls one of both methods."""
+    ours); with ``merged`` its error output comes with the other. It goes on until it ends or is killed: whoever has
+    started it calls one of both methods."""
 
     def __init__(
         self,
@@ -63,8 +63,8 @@ class Started:
 
     def wait_for_end(self, timeout: float) -> subprocess.CompletedProcess[str] | None:
         """Waits for its end, and gives the last 4 MB of each output; a code below 0 is the signal that ended it. None
-        if it has not ended within ``timeout`` seconds, or somebody it began holds its output open: it goes on then, and
-        may be waited for again."""
+        if it, or somebody it began who holds its output open, has not ended within ``timeout`` seconds: it may be
+        waited for again."""
         end = time.monotonic() + timeout
         while self._open.get_map():
             left = end - time.monotonic()
@@ -80,8 +80,8 @@ class Started:
         return subprocess.CompletedProcess(self._child.args, code, self._text("out"), self._text("err"))
 
     def kill(self) -> None:
-        """Kills its process group with SIGKILL, and hears nothing any more: what has left the group is not waited for,
-        the command itself for 10 seconds."""
+        """Kills its process group with SIGKILL, and hears nothing any more; the command itself is waited for, up to 10
+        seconds."""
         with contextlib.suppress(OSError):  # it has ended, or belongs to somebody else
             os.killpg(self._child.pid, signal.SIGKILL)
         self._open.close()

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Files for Ansible in which no text is a template, however deep it lies: YAML below the tag ``!unsafe``.
 
-The JSON form of this (``{"__ansible_unsafe": ...}``) does not do: a file whose JSON is refused is read as YAML once
-more, and then all of its texts are templates.
+The JSON form (``{"__ansible_unsafe": ...}``) does not do: a file whose JSON is refused is read as YAML once more, and
+then all of its texts are templates.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _SURROGATES = re.compile(r"\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})")
 
 
 def unsafe(document: t.Any) -> str:
-    """The document as YAML in one line, keys as texts, tuples as lists, NaN and infinities too; TypeError for what JSON
-    has no form for, such as a date, RecursionError for one that is nested too deep."""
+    """The document as YAML in one line, keys as texts, tuples as lists; TypeError for what JSON has no form for, such
+    as a date, RecursionError for one that is nested too deep."""
     return f"!unsafe {_flow(document)}\n"
 
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The policies (ValidatingAdmissionPolicy) by which a hub vouches for names: who approved, made and started a run, who
-wrote an audit entry; as they are shipped, whether a live one is the shipped one, and since when the hub vouches."""
+wrote an audit entry; whether a live one is the shipped one, and since when the hub vouches."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Policy = dict[str, t.Any]
 
 
 def shipped() -> tuple[Policy, ...]:
-    """The shipped policies and their bindings, new copies each time, in the order of their files' names, as they are on
-    a hub of ours: what a server fills in stands in them."""
+    """The shipped policies and their bindings as new copies, in the order of their files' names, with what a server
+    fills in."""
     return tuple(json.loads(text) for text in _texts())
 
 
@@ -45,20 +45,15 @@ def path_of(policy: Policy) -> str:
 
 
 def is_shipped(policy: Policy, live: t.Mapping[str, t.Any] | None) -> bool:
-    """Whether ``live``, the policy on the hub (None: there is none), has just this spec and is not being deleted: a
-    condition or an exception more would let others through."""
+    """Whether ``live``, the policy on the hub (None: there is none), has just this spec and is not being deleted."""
     return live is not None and live.get("spec") == policy["spec"] and not live["metadata"].get("deletionTimestamp")
 
 
 def vouched_since(hub: KubeClient | None, names: t.Container[str] = OF_UPDATES) -> datetime | None:
-    """From when on the hub has refused what names somebody else: the latest creation of these policies and bindings,
-    which ``hub.install`` makes anew where it finds others. None without a hub, if it lacks one of them or has another,
-    or if that cannot be read. ``names`` are the policies and bindings that this hangs on; None if no shipped one is
-    among them.
-
-    Objects on the hub that were made later bear true names for as long as they live. ApiErrors other than
-    ``not-found``, ``forbidden`` and ``unauthorized`` come through.
-    """
+    """From when on the hub has refused what names somebody else: the latest creation of the shipped policies and
+    bindings with these ``names``, which ``hub.install`` makes anew where it finds others. None without a hub, where
+    none of the shipped ones has such a name, or if the hub lacks one of them, has it with another spec, or does not
+    show it to us. ApiErrors other than ``not-found``, ``forbidden`` and ``unauthorized`` come through."""
     if hub is None:
         return None
     made: list[datetime] = []

@@ -5,8 +5,8 @@
 (``status.operation``) on the FleetMember until it has ended; which operations are in flight, and the run that the name
 of an operation tells.
 
-The lease keeps two conductors from beginning at the same instant. The mark (``status.operation``) has no end of its
-own: it stands for as long as its run says that the operation is in flight, however long nobody conducts that run.
+The lease keeps two conductors from beginning at the same instant. The mark does not expire: it counts for as long as
+its run says that the operation is in flight.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _ATTEMPTS = 5
 
 def claim(records: Records, member: str, operation: str, holder: str) -> Lease | MemberBlocker:
     """Takes the records' lease on the member, for ``LEASE_SECONDS``, and marks its FleetMember as worked on by this
-    operation. The lease; or, with nothing held, the obstacle (OperationInProgress): another one has it, it is leaving
-    the fleet, or others keep writing it. A mark of an operation that is over is replaced. Repeating is harmless, as the
-    same ``holder``. FleetErrors of the records, after which the lease may be held."""
+    operation. The lease; or, with nothing held, the obstacle (OperationInProgress): another holder or operation has it,
+    it is leaving the fleet, or others keep writing it. A mark of an operation that is over is replaced. Repeated by the
+    same ``holder`` it gives another lease, and the first is lost. FleetErrors of the records, after which the lease may
+    be held."""
     try:
         lease = records.acquire(lease_name(member), holder, LEASE_SECONDS)
     except FleetError as error:
@@ -45,11 +46,9 @@ def claim(records: Records, member: str, operation: str, holder: str) -> Lease |
 
 def unclaim(records: Records, member: str, operation: str, lease: Lease | None) -> None:
     """Undoes ``claim``: takes the mark of this operation off the member, if it still bears it, and gives the lease up,
-    if there is one and it was not lost.
-
-    A mark that others' writing keeps there is stale once the operation is over. An empty ``operation`` takes no mark,
-    and the record is not looked at. FleetErrors of the records, after which the lease may be held.
-    """
+    if there is one and it was not lost. Where others keep writing the record the mark stays; it is stale once the
+    operation is over. With an empty ``operation`` the record is not looked at. FleetErrors of the records, after which
+    the lease may be held."""
     for _attempt in range(_ATTEMPTS if operation else 0):
         document = records.get("FleetMember", member)
         if document is None or mark_of(document) != operation or _write_mark(records, document, ""):
@@ -63,9 +62,9 @@ def unclaim(records: Records, member: str, operation: str, lease: Lease | None) 
 
 
 def operations_in_flight(records: Records, members: t.Iterable[Record]) -> dict[str, str]:
-    """The operations in flight on these FleetMembers, by the member's name; members without one are left out. A mark
-    counts only while its update run says that this operation is running; a run that cannot be read stands for any. Each
-    run is read once. FleetErrors of the records."""
+    """The operations in flight on these FleetMembers, by name of the member; those without one are left out. A mark
+    counts while its update run says that this operation is running; a run that cannot be read stands for any.
+    FleetErrors of the records."""
     runs: dict[str, t.Container[str]] = {}
     found = {}
     for document in members:
@@ -79,8 +78,8 @@ def operations_in_flight(records: Records, members: t.Iterable[Record]) -> dict[
 
 
 def operation_in_flight(records: Records, document: Record) -> str:
-    """The operation in flight on one FleetMember, given by its record; empty if there is none. FleetErrors are those of
-    the records."""
+    """The operation in flight on one FleetMember, given by its record; empty if there is none. FleetErrors of the
+    records."""
     return next(iter(operations_in_flight(records, (document,)).values()), "")
 
 
@@ -115,8 +114,7 @@ def lease_name(member: str) -> str:
 
 
 def mark_of(document: Record) -> str:
-    """The operation that a FleetMember's record is marked with; empty if it bears no mark, or its status is no map.
-    Whether it is in flight is not looked at."""
+    """The operation that a FleetMember's record is marked with, in flight or not; empty if it bears no mark."""
     status = document.get("status")
     return str(status.get("operation", "")) if isinstance(status, dict) else ""
 

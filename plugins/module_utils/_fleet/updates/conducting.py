@@ -85,9 +85,9 @@ DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
 @dataclass(frozen=True, kw_only=True)
 class ConductOptions:
     """How to conduct. ``drivers``: options by driver; ``operations``: folder, empty for the usual; ``time_limit`` and
-    ``max_idle`` as of ``RunLimits``; ``timeout``: seconds to connect; ``threads``: members looked at at once, before
-    and afterwards; ``events``: file for lines of JSON, or empty; ``terms``: of approvals; ``pace``: how often
-    operations are looked at, and when one is lost; ``approved`` (digest), ``src``: for the evidence alone."""
+    ``max_idle`` as of ``RunLimits``; ``timeout``: seconds to connect; ``threads``: members looked at at once;
+    ``events``: file for lines of JSON, or empty; ``terms``: of approvals; ``pace``: how often operations are looked at,
+    and when one is lost; ``approved`` (digest), ``src``: for the evidence alone."""
 
     drivers: t.Mapping[str, t.Any] = field(default_factory=dict)
     operations: str = ""
@@ -105,7 +105,7 @@ class ConductOptions:
 @dataclass(frozen=True, kw_only=True)
 class RunVerdict:
     """What conducting came to: ``outcome`` is done, waiting, partial or failed, ``code`` as of ``verdict``. ``brief``
-    names members that failed without their reasons, which the tree of the run shows; empty: ``message`` is brief."""
+    names members that were not upgraded, without reasons; empty: ``message`` is brief."""
 
     outcome: str
     code: str = ""
@@ -121,10 +121,10 @@ class Rehearsed(Outcome):
 
 
 def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = "") -> RunEnding:
-    """Starts the run if it never was, as ``who``, not one that was stopped or failed, and conducts it; then looks
-    whether members that count as done are at the target. FleetError of ``keep_terms``, ``started``, ``conduct_run``,
-    ``drivers_from``, ``target_remarks``, ``refuse_pools_without_driver``, ``members_to_write``, ``events_file``,
-    ``vouched_since``, ``intent_reference``, ``observed_versions``; the run may keep terms, and be started, by then."""
+    """Starts the run if it never was, as ``who``, and conducts it; then looks whether members that count as done are at
+    the target. FleetError of ``keep_terms``, ``started``, ``conduct_run``, ``drivers_from``, ``target_remarks``,
+    ``refuse_pools_without_driver``, ``members_to_write``, ``events_file``, ``vouched_since``, ``intent_reference``,
+    ``observed_versions``; the run may keep terms, and be started, by then."""
     records, say = session.records, session.say
     members_to_write(session)
     with _drivers(session, run, wish, strict=True) as (drivers, clients):
@@ -176,7 +176,7 @@ def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish:
     """FleetError, before the run is recorded, for what could not be carried out, as of ``members_to_write``,
     ``drivers_from``, ``target_remarks``, ``refuse_pools_without_driver``, ``local_driver_problems``,
     ``refuse_unwritable``, ``make_folder``, ``StartConstraints.problems``. Else remarks on members that will be skipped;
-    UIDs of new members are recorded by then, and, unless the run is over or stopped, the folder for operations."""
+    missing UIDs of members are recorded by then, and the folder for operations is made for a run that goes on."""
     members_to_write(session)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
@@ -190,10 +190,10 @@ def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish:
 
 
 def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> Rehearsed:
-    """The run as ``carry_on`` would begin with it: all is checked, nothing written, members (``seen``) only read.
-    ``notes`` say which members may begin now, and what holds others, unless it is over or stopped; one that was begun
-    and is neither comes back as ``changed``, whatever it waits for. FleetError as of ``refuse_unfit``, but for
-    ``members_to_write`` and ``make_folder``, of ``seen_members``, and of ``started`` for a run that never was."""
+    """The run as ``carry_on`` would begin with it: nothing is written, and members (``seen``) are only read. ``notes``
+    say which members may begin now, and what holds others, unless it is over or stopped; one that was begun and is
+    neither comes back as ``changed``. FleetError as of ``refuse_unfit``, but for ``members_to_write`` and
+    ``make_folder``, of ``seen_members``, and of ``started`` for a run that never was."""
     refuse_unwritable(wish.events)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
@@ -215,7 +215,7 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
 def observed_versions(drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None = None) -> dict[str, str]:
     """Versions of members by name, as their drivers tell; who does not answer, or whose pools cannot be read, is left
     out. With ``pools`` the lowest of the control plane's and theirs; its own if one of these is no version. FleetError
-    ``no-workers`` where this machine starts no thread."""
+    ``no-workers``."""
     work = {name: _observe(driver, name, pools) for name, driver in drivers.items()}
     answers = in_parallel(work, threads=threads)
     return {name: answer for name, answer in answers.items() if isinstance(answer, str)}
@@ -251,9 +251,9 @@ def _reached(version: str, target: str) -> bool:
 
 
 def verdict(ending: RunEnding) -> RunVerdict:
-    """Done only if every member is where it should be, or was left out by people; waiting is no failure, to have ended
-    without some is partial. Codes: ``run-failed``, ``gate-refused``; ``stopped``, ``time-limit``, ``interrupted``,
-    ``awaiting-approval`` (a gate that no clock opens), ``waiting``; ``not-at-target``, ``not-all-members``; or none."""
+    """Done if every member is at the target or was left out by people; partial if the run ended without some. Codes:
+    ``run-failed``, ``gate-refused``; ``stopped``, ``time-limit``, ``interrupted``, ``awaiting-approval`` (a gate that
+    no clock opens), ``waiting``; ``not-at-target``, ``not-all-members``; or none."""
     status = derive(ending.state)
     rows = ending.state.members
     if ending.why == "settled" and status.state == FAILED:
@@ -287,7 +287,7 @@ def verdict(ending: RunEnding) -> RunVerdict:
 
 def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
     """The folder where operations are kept from run to run: the ``given`` one, made absolute, else
-    ``gitops-fleet/operations`` in the user's folder for state. Nothing is made."""
+    ``gitops-fleet/operations`` in the user's folder for state. It is not made."""
     if given:
         return Path(with_home(given, environ)).absolute()
     return Path(user_folder("XDG_STATE_HOME", "~/.local/state", environ), "gitops-fleet", "operations")

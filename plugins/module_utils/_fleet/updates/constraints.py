@@ -33,9 +33,9 @@ AHEAD = timedelta(days=400)
 @dataclass(frozen=True)
 class StartConstraints:
     """For runs of one upgrade type (``run_type``) to one version (``target``; empty: releases hold nothing). What is
-    ``given`` stands for what is recorded under the same name, and no recorded maintenance counts that is ``gone``; the
-    records are read anew by each call: FleetError ``record-damaged``, ``duplicate-location``. A FleetMember that cannot
-    be read is held itself, and holds no other."""
+    ``given`` stands for what is recorded under the same name, and no recorded maintenance counts that is ``gone``. Each
+    method reads the records anew: FleetError ``record-damaged``, ``duplicate-location``. A FleetMember that has windows
+    of its own and cannot be read is held itself, and holds no other."""
 
     records: Records
     run_type: str
@@ -44,9 +44,8 @@ class StartConstraints:
 
     def views(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberView]:
         """One view for each FleetMember, by name, in their order: when it may begin (``windows``, from the start of
-        yesterday for ``AHEAD``; None: at any time), and freezes and releases that keep it from beginning, whatever its
-        version. Where it is not known when it may begin, its windows are empty, and an obstacle says why. FleetError as
-        of the class."""
+        yesterday for ``AHEAD``; None: at any time), and freezes and releases that keep it from beginning. Where it is
+        not known when it may begin, its windows are empty, and an obstacle says why. FleetError as of the class."""
         times, known = self._read()
         labels = self._labels() if times.windows or times.freezes else {}
         sites = [(each, _known(each, labels.get(each["metadata"]["name"]))) for each in members]
@@ -54,8 +53,8 @@ class StartConstraints:
 
     def times(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberTimes]:
         """As ``views``, each with who has windows for the FleetMember (``sides``), when these are open whatever freezes
-        say (``permitted``), and its freezes as of ``freezes``, with the FleetMaintenance. Where its windows are not
-        known there are no sides, and ``permitted`` is empty. FleetError as of the class."""
+        say (``permitted``), both empty where that is not known, and its freezes as of ``freezes``, with the
+        FleetMaintenance. FleetError as of the class."""
         windows, known = self._read()
         labels = self._labels() if windows.windows or windows.freezes else {}
         found = {}
@@ -74,8 +73,8 @@ class StartConstraints:
 
     def freezes(self, members: t.Sequence[Record]) -> dict[str, tuple[tuple[str, Span], ...]]:
         """The freezes of each FleetMember, past ones too, by its name, in no order of time: name and reason, and when
-        they hold. Without its own where it cannot be read, and without those that select by label where its labels are
-        not known. FleetError as of the class."""
+        they hold. One that cannot be read is without its own; so is one whose labels are not known while freezes select
+        by label, which is taken to have none. FleetError as of the class."""
         times, _known = self._read()
         labels = self._labels() if times.freezes else {}
         names = [each["metadata"]["name"] for each in members]
@@ -96,16 +95,15 @@ class StartConstraints:
         return found
 
     def without_window(self, names: t.Container[str], now: datetime) -> tuple[str, ...]:
-        """Those of these members that have no maintenance window, sorted: outside freezes they may begin at any time.
-        One of which that is not known, or that is in the fleet no more, is not among them. FleetError as of the
-        class."""
+        """Those of these members that are in the fleet and are known to have no maintenance window, sorted. FleetError
+        as of the class."""
         members = [each for each in self.records.list("FleetMember") if each["metadata"]["name"] in names]
         return tuple(sorted(name for name, spans in self.permitted(members, now).items() if spans is None))
 
     def problems(self, members: t.Sequence[Record], now: datetime) -> list[Problem]:
         """What is wrong with members of which it is not known when they may begin, in their order, given and not
-        raised: ``no-such-maintenance``, or a FleetMember that cannot be read (``record-damaged``); that labels are not
-        known is passed over. FleetError as of the class."""
+        raised: ``no-such-maintenance``, or ``record-damaged`` as of the class, but not that labels are not known.
+        FleetError as of the class."""
         times, _known = self._read()
         found: list[Problem] = []
         for each in members:

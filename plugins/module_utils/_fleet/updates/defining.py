@@ -42,7 +42,7 @@ from .sources import UpdateManifests
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A run after a command, or as it would be; ``changed``: its record is new or another by that, or would be;
+    """A run after a command, or as it would be; ``changed``: that makes, or would make, its record new or another;
     ``notes`` are worth a word."""
 
     run: UpdateRun
@@ -60,11 +60,11 @@ def define_run(
     now: datetime | None = None,
 ) -> Outcome:
     """The run as it is defined, or as it is recorded where ``given`` does not have it, with its sequence and members
-    fixed; with ``write`` it is recorded, if that makes it another (else it is not ``changed``), and before it the given
-    strategies. What was skipped of it stays so (``with_skips_of``). One that was started stands as it is.
+    fixed, and what was skipped of it (``with_skips_of``). With ``write`` it is recorded, if that makes it another (else
+    it is not ``changed``), and before it the given strategies. One that was started stands as it is.
 
     ``approved`` is the digest that it must have, if not empty. ``who`` is recorded as its maker if its spec is new or
-    another. Images that are the same for all members are chosen ``now`` (None: the present), and stand in the digest.
+    another. Images of selection Consistent are chosen ``now`` (None: the present), and stand in the digest.
 
     FleetError: ``no-such-run``, ``no-such-strategy``, ``run-started`` (its definition has changed since),
     ``digest-mismatch``, ``upgrade-type-not-supported``, ``record-damaged``, ``duplicate-location``, those of
@@ -112,7 +112,7 @@ def define_run(
 
 def refuse_for_nobody(run: UpdateRun) -> None:
     """FleetError ``no-members`` for a run that is yet to begin and has no member: it would end at once as Skipped,
-    which counts as success, and its name would be used up."""
+    which counts as success."""
     if run.status.phase != NEW or run.status.members:
         return
     left = run.status.uncovered_members
@@ -136,10 +136,9 @@ def _not_evaluated(given: UpdateManifests) -> t.Iterator[Problem]:
 def follow_up_run(
     records: Records, name: str, write: bool, approved: str = "", who: str = "", now: datetime | None = None
 ) -> Outcome:
-    """The follow-up run for the members that a finished one, called ``name``, left behind (``follow_up``), by
-    ``define_run``: made and not started where there is none. One that is there and was not started is laid out anew
-    where that makes it another; one that was started, or has ended, is given as it is, not ``changed``, and its members
-    are not tried once more. ``write``, ``approved``, ``who`` and ``now`` as of ``define_run``.
+    """The follow-up run for the failed and skipped members of a finished run, called ``name`` (``follow_up``), by
+    ``define_run``: made, or laid out anew where it was not started, and not started; one that was started is given as
+    it is, not ``changed``. ``write``, ``approved``, ``who`` and ``now`` as of ``define_run``.
 
     FleetError: those of ``read_run``, ``follow_up`` and ``define_run``, and ``name-taken`` where the name is that of
     another run.
@@ -161,7 +160,7 @@ def _repeats(run: UpdateRun, before: UpdateRun) -> bool:
 
 def candidates_on_record(records: Records) -> tuple[Candidate, ...]:
     """The members of the fleet in the order of their names, with what groups and selectors look at (labels of None
-    where there is no MemberCluster: no selector takes it); FleetMembers are not judged. FleetErrors of the records."""
+    where there is no MemberCluster: no selector takes it). FleetErrors of the records."""
     labels = {each["metadata"]["name"]: each["metadata"].get("labels") or {} for each in records.list("MemberCluster")}
     return tuple(
         Candidate(

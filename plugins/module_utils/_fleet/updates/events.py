@@ -21,11 +21,8 @@ Emit = t.Callable[[t.Mapping[str, t.Any]], None]
 @contextlib.contextmanager
 def events_file(path: str, say: t.Callable[[str], None]) -> t.Iterator[Emit]:
     """Gives, while entered, what appends an event to the file, which is made with its folder and keeps what it has;
-    without a path (empty) nothing is kept.
-
-    FleetError ``unwritable-file`` before anything is done; what fails later on, a full disk above all, is said once and
-    ends no upgrade, and no more events are kept.
-    """
+    without a path (empty) nothing is kept. FleetError ``unwritable-file`` on entering; what fails later on, such as a
+    full disk, is said once and not raised, and no more events are kept."""
     if not path:
         yield lambda _event: None
         return

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The forecast and the calendar of an update run, recorded or given, from records and files alone: members as they were
-read last, windows, which runs its durations (``p50``, ``p90``) are learned from, ``members_read``; how many ``days``
-ahead may be asked for."""
+read last, windows, durations (``p50``, ``p90``) learned from runs, ``members_read``; how many ``days`` ahead may be
+asked for."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ MOST_DAYS = 366
 class Outlook:
     """How an update run goes on (``forecast``), and its calendar (``appointments``). ``durations`` are what upgrades
     are taken to last, learned from ``runs_before`` other runs, and from members of the run that are done (``own``);
-    assumed without both. ``read`` is the oldest instant at which one of its members was read last; None if one never
-    was, or none is in the fleet."""
+    assumed without both. ``read`` is the oldest instant at which one of its members was read last; None if one was not
+    read yet, or none is in the fleet."""
 
     forecast: Forecast
     appointments: tuple[Appointment, ...]
@@ -48,8 +48,7 @@ class Outlook:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The forecast as results have it, and what it stands on: ``durations`` for a member without its own (``p50``
-        and ``p90`` in seconds, rounded, ``runs`` learned from), ``members_read`` in RFC 3339 or None. Without the
-        appointments."""
+        and ``p90`` in seconds, ``runs`` learned from), ``members_read`` in RFC 3339 or None."""
         usual = self.durations.others
         return self.forecast.as_dict() | {
             "durations": {"p50": _seconds(usual.p50), "p90": _seconds(usual.p90), "runs": self.runs_before},
@@ -60,8 +59,8 @@ class Outlook:
 @dataclass(frozen=True, kw_only=True)
 class FleetSight:
     """What forecasts look at, read once for many runs: FleetMembers as they are recorded (``documents``, and read as
-    ``fleet``), the operations that are ``in_flight`` there, all by name of the member, and ``runs`` to learn from.
-    Windows and releases that are ``given`` go before those recorded."""
+    ``fleet``), the operations ``in_flight`` there, all by name of the member, and ``runs`` to learn from. Windows and
+    releases that are ``given`` go before those recorded."""
 
     records: Records
     documents: t.Mapping[str, Record]
@@ -72,7 +71,8 @@ class FleetSight:
 
     @classmethod
     def of(cls, records: Records, runs: t.Sequence[UpdateRun], given: UpdateManifests | None = None) -> FleetSight:
-        """Reads what is recorded of members; ``runs`` are those to learn from. FleetError ``record-damaged``."""
+        """Reads what is recorded of members; ``runs`` are those to learn from. FleetErrors of the records, such as
+        ``record-damaged``."""
         fleet = {name: each.fleet for name, each in recorded_members(records).items()}
         listed = {each["metadata"]["name"]: each for each in records.list("FleetMember")}
         return cls(
@@ -122,9 +122,9 @@ def outlooks(
     days: int,
     given: UpdateManifests | None = None,
 ) -> dict[str, Outlook]:
-    """The outlook, by name, of those ``runs`` that have not ended, in their order; all recorded ones are learned from.
-    An open gate of a run ``with_answers`` that is approved is passed at ``now``. ``given`` are windows and releases
-    that may not be recorded yet. FleetError as of ``outlook`` and ``refuse_days``."""
+    """The outlook, by name, of those ``runs`` that have not ended, in their order, learned from all recorded ones. An
+    approved gate that is open is passed at ``now`` in runs ``with_answers``. ``given`` are windows and releases that
+    may not be recorded yet. FleetError as of ``refuse_days``, ``FleetSight.of`` and ``outlook``."""
     refuse_days(days)
     going = [each for each in runs if each.status.status.state not in TERMINAL]
     if not going:
@@ -140,8 +140,8 @@ def refuse_days(days: int) -> None:
 
 
 def outlook(sight: FleetSight, run: UpdateRun, now: datetime, days: int) -> Outlook:
-    """How the run goes on, and its calendar for ``days``, which ``refuse_days`` lets pass, from ``now`` on, by the
-    records alone: no member is contacted. FleetError ``record-damaged``, ``duplicate-location``."""
+    """How the run goes on, and its calendar for ``days`` from ``now`` on, by the records alone: no member is contacted.
+    FleetError ``record-damaged``, ``duplicate-location``."""
     state, kind = run_of(run), run.spec.managed_cluster_update.upgrade.type
     views, documents = sight.views(run, state, now), sight.of_run(state)
     found, until = sight.forecast(run, state, views, now), now + timedelta(days=days)
@@ -175,8 +175,8 @@ def _seen(view: MemberView, member: FleetMemberStatus, other: str, state: RunSta
 
 
 def with_operation_in_flight(view: MemberView, operation: str) -> MemberView:
-    """The view, with an obstacle if another ``operation`` (empty: none) is in flight on the member: nothing begins
-    there meanwhile."""
+    """The view, with the obstacle OperationInProgress if an ``operation`` (empty: none) of another run is in flight
+    there."""
     if not operation:
         return view
     blocker = MemberBlocker(reason=OPERATION_IN_PROGRESS, message=f"{operation} is in flight")

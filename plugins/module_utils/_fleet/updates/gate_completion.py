@@ -53,9 +53,8 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Which:
-    """The gate that is meant: by its id, or by where it stands (``timing``: Before or After) and what it is called; all
-    that is not empty has to match, an empty ``group`` fits those of a stage and of its groups. Of several that match
-    the only open one is meant."""
+    """The gate that is meant: by its id, or by where it stands (``timing``: Before or After) and what it is called. All
+    that is not empty has to match; of several that match the only open one is meant."""
 
     id: str = ""
     stage: str = ""
@@ -77,10 +76,9 @@ class Approver:
 class Completed:
     """What became of the gate: ``state`` is Completed, Refused, or Skipped if it was before. ``changed`` is whether
     this call did it, or would with ``write``; ``verified`` whether then the hub vouches for the name, ``own`` whether
-    then who approves or refuses made or started the run: both are False where it was so before. ``digest`` is that of
-    the run, ``by`` who approved or refused.
-    ``uncounted`` is why the approval does not count by the terms that the run keeps; empty if it does, as far as these
-    tell."""
+    then who approves or refuses made or started the run; where it was so before both are False. ``digest`` is that of
+    the run, ``by`` who approved or refused. ``uncounted`` is why an approval that the run has not taken up does not
+    count by the terms that it keeps, else empty."""
 
     gate: PlacedGate
     state: str
@@ -94,8 +92,8 @@ class Completed:
 
 
 def approver(session: Session) -> Approver:
-    """Who we are as one who approves, and since when the hub vouches for names. FleetError as of ``user``, ApiError if
-    the hub does not answer."""
+    """Who we are as one who approves, and since when the hub vouches for names. FleetError as of ``user``, ApiError as
+    of ``vouched_since``."""
     return Approver(name=user(session), since=vouched_since(session.hub))
 
 
@@ -119,13 +117,10 @@ def complete(
     write: bool,
     self_approval: bool = True,
 ) -> Completed:
-    """Completes the gate for this very run: an approval counts only while the run's digest is the approved one.
-
-    One that was completed before, or skipped with what it guards, is left as it is; one that was refused is approved
-    all the same, and the refusal counts no more. ``digest`` is the one that the run must have; an empty one fits any
-    run. The ``reason`` is kept in the Gate, none if it is empty. Without ``self_approval`` who made or started the run
-    is refused, by the names that the run has, vouched for or not, also where somebody has approved it and the run does
-    not say so yet. Without ``write`` nothing is recorded.
+    """Approves the gate, for the run with the digest that it has now. One that was completed before, or skipped with
+    what it guards, is left as it is; a refusal counts no more. ``digest`` is the one that the run must have; an empty
+    one fits any run. The ``reason`` is kept in the Gate. Without ``self_approval`` who made or started the run is
+    refused, by the names that the run has, vouched for or not. Without ``write`` nothing is recorded.
 
     FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``digest-mismatch``,
     ``self-approval``, ``record-damaged``; ``record-altered`` and ``gate-unproven`` if somebody else wrote the run or
@@ -162,8 +157,8 @@ def refuse(
     session: Session, run: str, which: Which, who: Approver, digest: str, reason: str, *, write: bool
 ) -> Completed:
     """Refuses to open the gate: whoever conducts the run stops it there. A refusal stands until the gate is approved;
-    one that was refused before is left as it is, with its reason, and ``by`` is who did. ``digest`` as of ``complete``.
-    Without ``write`` nothing is recorded.
+    one that stands is left as it is, and ``by`` is who refused then. ``digest`` as of ``complete``. Without ``write``
+    nothing is recorded.
 
     FleetError: those of ``complete`` but ``self-approval``; ``no-reason`` for a blank ``reason``, ``gate-passed`` where
     it was approved, whether that counts or not, or skipped before.

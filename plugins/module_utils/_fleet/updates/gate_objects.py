@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Gate objects of a run while it is conducted: made for each gate that opened, approvals and refusals on them judged,
 those that do not count deleted, passed gates proven (``gate-unproven``), ``gate-refused``; all gates of a run with
-their places; the run with answers nobody has taken up yet."""
+their places; the run with answers that nobody has taken up yet."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class PlacedGate:
 
 @dataclass(frozen=True, kw_only=True)
 class UncountedGate:
-    """A Gate that counts for nothing. ``words`` tell that with who approved it, ``why`` has the cause alone. ``by`` is
-    who approved it, empty where nobody is named or it cannot be read; None: nobody has."""
+    """A Gate that counts for nothing. ``words`` tell that, of an approval with who gave it; ``why`` has the cause
+    alone. ``by`` is who approved it, empty where nobody is named or it cannot be read; None: nobody has."""
 
     placed: PlacedGate
     words: str
@@ -77,7 +77,7 @@ class UncountedGate:
 
 
 def gates_of(run: RunState) -> t.Iterator[PlacedGate]:
-    """Every gate of the run, with its place, stage by stage, in the order of ``placed_gates``."""
+    """Every gate of the run, with its place, by stage, in the order of ``placed_gates``."""
     for stage in run.stages:
         for group, timing, gates in placed_gates(stage):
             yield from (PlacedGate(stage.name, group, timing, each) for each in gates)
@@ -86,8 +86,8 @@ def gates_of(run: RunState) -> t.Iterator[PlacedGate]:
 @dataclass
 class GateKeeper:
     """The Gates of one run while it is conducted, by the ``terms`` of who does. ``since`` says from when on the hub
-    vouches for names (``Court``); ``tell`` takes what people should know of an approval that does not count,
-    ``uncounted`` the Gate of one."""
+    vouches for names (``Court``); ``tell`` takes a line for people about each Gate that does not count, and each
+    refusal, ``uncounted`` such a Gate."""
 
     records: Records
     since: t.Callable[[], datetime | None] = lambda: None
@@ -99,9 +99,9 @@ class GateKeeper:
     _vouched: tuple[datetime, datetime | None] | None = None
 
     def prove(self, run: UpdateRun, state: RunState, now: datetime) -> None:
-        """FleetError ``gate-unproven`` for the first gate that the run counts as passed and that nobody, or nobody who
-        counts, has completed, or whose Gate cannot be read; others of the records, and what ``since`` raises. One that
-        was proven is not looked at again."""
+        """FleetError ``gate-unproven`` for the first gate that the run counts as passed and that nobody who counts has
+        completed, or whose Gate cannot be read; others of the records, and what ``since`` raises. What was proven is
+        not looked at again."""
         for placed in gates_of(state):
             gate = placed.gate
             if gate.state != COMPLETED or (gate.id, gate.by) in self._proven:
@@ -121,12 +121,11 @@ class GateKeeper:
     def judge_open_gates(
         self, run: UpdateRun, state: RunState, now: datetime
     ) -> tuple[tuple[Approval, ...], dict[str, GateRow]]:
-        """The approvals that count, in the order of ``gates_of``, and all open gates by id as their objects have them,
-        as of ``row_by_its_gate``.
+        """The approvals that count, in the order of ``gates_of``, and all open gates by id, as of ``row_by_its_gate``.
 
-        A Gate with one that does not count, that stands elsewhere, or that cannot be read, is deleted, so that somebody
-        else can approve it: it opens again. People are told of that, and of refusals. FleetError ``conflict`` if others
-        write a Gate at every attempt, others of the records, and what ``since`` raises.
+        A Gate with an approval that does not count, that stands elsewhere, or that cannot be read, is deleted: the gate
+        opens again, and somebody else can approve it. People are told of that, and of refusals. FleetError ``conflict``
+        if others write a Gate at every attempt, others of the records, and what ``since`` raises.
         """
         rows: dict[str, GateRow] = {}
         found: list[Approval] = []
@@ -145,8 +144,8 @@ class GateKeeper:
 
     def publish(self, run: UpdateRun, state: RunState, lease: Lease) -> None:
         """Makes the Gate objects say what the run says: makes one for each gate that is open, and writes the state of
-        those that have closed, but not over an approval; nothing for the state that was shown last, and no Gate for one
-        that was skipped unopened. What has closed keeps its Gate. FleetError ``lease-lost``, others of the records."""
+        those that have closed, but not over an approval; what was shown last is not written again, and a gate that was
+        skipped unopened gets no Gate. FleetError ``lease-lost``, others of the records."""
         for placed in gates_of(state):
             gate = placed.gate
             if gate.state == self._shown.get(gate.id, NOT_STARTED):
@@ -246,9 +245,8 @@ def _create(records: Records, gate: Record, lease: Lease) -> None:
 
 
 def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
-    """A problem ``gate-refused``, in the order of ``gates_of``, for each open gate whose Gate somebody refused to pass,
-    and nobody has approved since, whether that counts or not. One that stands elsewhere says nothing of the run:
-    whoever conducts it makes it anew. FleetError ``record-damaged``, as it is iterated over."""
+    """A problem ``gate-refused``, in the order of ``gates_of``, for each open gate of the run whose Gate was refused,
+    and nobody has approved since, whether that counts or not. FleetError ``record-damaged``, as it is iterated over."""
     for placed in gates_of(run_of(run)):
         document = records.get(KIND, placed.gate.id) if placed.gate.state == PENDING else None
         gate = recorded(Gate, document) if document is not None else None
@@ -262,9 +260,8 @@ def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
 
 def with_answers(records: Records, run: UpdateRun, since: t.Callable[[], datetime | None], now: datetime) -> UpdateRun:
     """The run as people are to see it, nothing written: open gates whose Gate was approved or refused since it was
-    conducted say so. Approvals are judged by the terms that the run keeps; whoever conducts it may have stricter ones.
-    Nothing is said of an approval that does not count by these, nor of a Gate that stands elsewhere, or for which
-    records or ``since`` (as of ``GateKeeper``) raise FleetError, which is not raised here."""
+    conducted say so. Approvals are judged by the terms that the run keeps, and left out if they do not count; so are
+    Gates that stand elsewhere, or for which records or ``since`` (as of ``GateKeeper``) raise FleetError."""
     answers: dict[str, Approval | str] = {}
     for placed in gates_of(run_of(run)):
         with contextlib.suppress(FleetError):

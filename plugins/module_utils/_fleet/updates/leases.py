@@ -5,8 +5,8 @@
 earlier conductor, given up, and which members go without; drivers that begin nothing where other records hold the
 member (``busy``).
 
-Its API server is away for a part of that time. So the lease lasts for as long as an operation that cannot be seen is
-waited for, and is renewed whenever the member answers.
+A member's API server is away for a part of that time, so the lease lasts for as long as an operation that cannot be
+seen is waited for.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ FINAL = ("forbidden", *WRONG)
 
 def blocker_of_error(error: FleetError) -> MemberBlocker:
     """Why a member cannot be looked at, or held, by the ``error`` of that: PreconditionFailed, with the way out, for
-    codes of ``FINAL``; else Unreachable, also where it does not pass by itself, as a certificate."""
+    codes of ``FINAL``; else Unreachable."""
     if error.code in FINAL:
         return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{error.message} ({error.hint})")
     return MemberBlocker(reason=UNREACHABLE, message=error.message)
@@ -60,13 +60,12 @@ def blocker_of_error(error: FleetError) -> MemberBlocker:
 
 @dataclass
 class UpgradeLeases:
-    """Leases of one run on its members' API servers, each for ``seconds``. Safe to use from threads, in which ``say``
-    is called. ``task`` is the same for every conductor of the run, so that the next one has at once what a dead one
-    held. ``clients`` have to be those of a conductor.
+    """Leases of one run on its members' API servers, each for ``seconds``. Safe to use from threads; ``say`` may be
+    called in any of them. ``task`` is the same for every conductor of the run, so that the next one has at once what a
+    dead one held. ``clients`` need ``leases``.
 
     Members in ``unseen`` are looked at by other means than their API server: where that cannot be used, they go without
-    a lease. So do those in ``revived`` where it is down: their upgrade may be what brings it back, and their driver
-    keeps others off.
+    a lease. So do those in ``revived`` where it is down: their upgrade may be what brings it back.
     """
 
     clients: Clients
@@ -82,10 +81,10 @@ class UpgradeLeases:
     _locks: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     def claim(self, member: str, again: bool = False) -> MemberBlocker | None:
-        """Takes the lease, once another thread that asks the same member is through, however long that takes. None once
-        it is held or the member goes without, which is said; else what stands against it: others who have it, in words
-        that stay the same from look to look, or, not raised, the FleetError of the member. A lease that is held is not
-        asked for again, a member that goes without only once, or ``again``."""
+        """Takes the lease, once another thread that asks the same member is through. None once it is held or the member
+        goes without, which is said; else what stands against it: others who have it, or the FleetError of the member as
+        of ``blocker_of_error``. A lease that is held is not asked for again, nor, without ``again``, a member that goes
+        without."""
         with self._locks[member]:
             return self._claimed(member, again)
 
@@ -101,7 +100,7 @@ class UpgradeLeases:
     def renew(self, members: t.Iterable[str], now: datetime) -> None:
         """For members in flight: renews what is due, and takes what could not be had before (of those in ``unseen``
         only what was inherited, until they go without), each at most once in a minute, in ``DEADLINE`` seconds in all.
-        What fails is said or tried again, and never raised."""
+        What fails is said or tried again, and not raised."""
         # A copy: whoever hangs in ``release_all`` takes his name out at any time.
         recent = {name for name, tried in dict(self._tried).items() if not is_due_again(tried, AGAIN, now)}
         due = [name for name in members if name not in recent and self._is_due(name)]
@@ -112,22 +111,21 @@ class UpgradeLeases:
             self.say(f"leases of members in flight are not renewed: {error}")
 
     def inherit(self, member: str) -> None:
-        """An earlier conductor of the run may have left a lease there, which ``renew`` takes: nobody waits for the
-        member here. What could not be had is asked for once more when the member is given up, or it would keep others
-        off until it has run out."""
+        """Notes that an earlier conductor of the run may have left a lease there, which ``renew`` takes, and
+        ``release`` asks for once more."""
         self._inherited.add(member)
 
     def release_all(self, members: t.Collection[str]) -> None:
-        """As ``release``, of all at once, in ``DEADLINE`` seconds in all; raises nothing. The lease of a member that
-        hangs is given up when it answers, or runs out."""
+        """As ``release``, of all at once, in ``DEADLINE`` seconds in all. The lease of a member that hangs is given up
+        when it answers, or runs out."""
         try:
             in_parallel({each: partial(self.release, each) for each in members}, len(members), DEADLINE)
         except FleetError as error:
             self.say(f"leases of members that are done run out by themselves: {error}")
 
     def release(self, member: str) -> None:
-        """Gives the member's lease up, if it is held, and raises nothing where that fails, as ``KeptLease.release``;
-        one that was inherited and could not be had is asked for once more before."""
+        """Gives the member's lease up, if it is held, as ``KeptLease.release``; one that was inherited and could not be
+        had is asked for once more before."""
         with self._locks[member]:  # in one go: who claims it meanwhile would be given what is just given up
             if member in self._inherited and member not in self._kept:
                 self._claimed(member, again=True)
@@ -139,14 +137,13 @@ class UpgradeLeases:
                 kept.release()
 
     def forget_all(self, members: t.Collection[str]) -> None:
-        """As ``forget``, of all at once, in ``DEADLINE`` seconds in all: one that is just asked, and hangs, is
-        forgotten when it answers."""
+        """As ``forget``, of all at once, in ``DEADLINE`` seconds in all."""
         with contextlib.suppress(FleetError):  # where no thread can be started: it is renewed no more, forgotten or not
             in_parallel({each: partial(self.forget, each) for each in members}, len(members), DEADLINE)
 
     def forget(self, member: str) -> None:
-        """Renews the member's lease no more, and does not give it up: the upgrade goes on there, and the lease runs
-        out. The member is not contacted, but whoever is just asking it is waited for."""
+        """Renews the member's lease no more, and leaves it to run out: the upgrade goes on there. Whoever is just
+        asking the member is waited for."""
         self._inherited.discard(member)
         self._tried.pop(member, None)
         with self._locks[member]:
@@ -154,8 +151,8 @@ class UpgradeLeases:
             self._kept.pop(member, None)
 
     def release_left_over(self, members: t.Collection[str]) -> None:
-        """Gives up the leases that an earlier conductor of the run left on these members, as far as they can be had
-        now: each is asked for once. Otherwise as ``release_all``."""
+        """Gives up, as ``release_all``, the leases that an earlier conductor of the run left on these members, as far
+        as they can be had now."""
         self._inherited.update(members)
         self.release_all(members)
 
@@ -235,8 +232,8 @@ class LeasedDriver:
 
     def begin(self, work: Work) -> str:
         """Begins as the driver does, once the member is held or goes without a lease. FleetError ``busy`` while it
-        cannot be, for whatever reason, and where others have brought it to the target just before (no matter for a step
-        of a pool); else those of the driver."""
+        cannot be, and where others have brought it to the target just before (no matter for a step of a pool); else
+        those of the driver."""
         found = self.leases.claim(work.member)
         if found is not None:
             raise FleetError("busy", found.message, work.member, "it is tried again")
@@ -261,8 +258,8 @@ class LeasedDriver:
 def upgrade_leases(
     clients: Clients, drivers: t.Mapping[str, Driver], task: str, say: t.Callable[[str], None], lost_after: float
 ) -> UpgradeLeases:
-    """The leases of a run on members with these drivers, none taken yet, each for ``lost_after`` seconds, for which an
-    operation out of sight is waited for, and at least ``UPGRADE_SECONDS``."""
+    """The leases of a run on members with these drivers, none taken yet, each for ``lost_after`` seconds, and at least
+    ``UPGRADE_SECONDS``."""
     return UpgradeLeases(
         clients,
         task,

@@ -5,7 +5,7 @@
 busy platform, skewed clock (``ClockSkew``), target never offered), obstacles that are looked at again, and claims on
 those that begin.
 
-A member is looked at when its turn comes, not before: a run over a thousand members begins as soon as one over three.
+A member is looked at when its turn comes: a run over a thousand members begins as soon as one over three.
 """
 
 from __future__ import annotations
@@ -65,15 +65,16 @@ def no_pools(_member: str, _seen: Observation) -> Pools:
 
 @dataclass(frozen=True)
 class ControlPlaneJudge:
-    """For runs that upgrade control planes alone: kubelets are left as they are, and have to be young enough for
-    ``target``. ``automatic``: a profile made the run, and who is too far from the target is skipped."""
+    """For runs that upgrade control planes alone: kubelets have to be young enough for ``target``. ``automatic``: a
+    profile made the run."""
 
     target: str
     automatic: bool = False
 
     def __call__(self, view: MemberView, version: str, pools: Pools, _now: datetime, /) -> MemberView:
         """The view with what speaks against its control plane at this ``version``: ``skip`` if it is at the target or
-        above, ``fail`` if it is too far from it, or no version, or kubelets are too old for it."""
+        above, or, where ``automatic``, too far from it; ``fail`` if it is too far else, or no version, or kubelets are
+        too old for it."""
         view = view_at_version(view, version, self.target, automatic=self.automatic)
         if view.skip or view.fail:
             return view
@@ -82,15 +83,15 @@ class ControlPlaneJudge:
 
 @dataclass(frozen=True)
 class OfferJudge:
-    """Members whose platform never has the target are skipped, unless they are there already; ``refused`` says why, by
+    """Members whose platform never has the target are skipped, unless ``judge`` skips them; ``refused`` says why, by
     name."""
 
     judge: Judge
     refused: t.Mapping[str, str]
 
     def __call__(self, view: MemberView, version: str, pools: Pools, now: datetime, /) -> MemberView:
-        """The view as of ``judge``; skipped (VersionNotAvailable), and not failed, if its platform never has the target
-        and it is not skipped anyway. What ``judge`` raises comes through."""
+        """The view as of ``judge``; if its platform never has the target, and it is not skipped anyway, skipped
+        (VersionNotAvailable) and not failed. What ``judge`` raises comes through."""
         found = self.judge(view, version, pools, now)
         words = self.refused.get(view.name)
         if words is None or found.skip:
@@ -101,10 +102,11 @@ class OfferJudge:
 @dataclass
 class MemberMonitor:
     """``views`` of the run's ``members`` for ``decide``, by name, ``versions`` as they were seen last, and the claims
-    of members that are in flight, each with a driver in ``drivers``. ``holder`` is the same for every conductor of the
-    run, so that its next one has the members at once. Without ``permits`` members may begin at any time; without
-    ``leases`` other records do not see that a member is in flight. ``clock_ahead`` says how far the servers' clocks are
-    ahead of ours; ``pools`` are a member's node pools, once it was observed; ``judge`` says what it has to do."""
+    of members that are in flight. A member without one of the ``drivers`` is to fail. ``holder`` is the same for every
+    conductor of the run, so that its next one has the members at once. Without ``permits`` members may begin at any
+    time; without ``leases`` other records do not see that a member is in flight. ``clock_ahead`` says how far the
+    servers' clocks are ahead of ours; ``pools`` are a member's node pools, once it was observed; ``judge`` says what it
+    has to do."""
 
     records: Records
     drivers: t.Mapping[str, Driver]
@@ -131,8 +133,8 @@ class MemberMonitor:
 
     def refresh(self, now: datetime) -> None:
         """Brings ``views`` up to date: who is in the fleet, listed every 15 s; obstacles that are due to be looked at
-        again are forgotten. FleetError ``record-damaged``, ``duplicate-location``, others of the records. Begins a turn
-        of the conductor, in which members have ``LOOKING`` seconds to answer."""
+        again are forgotten. Members have ``LOOKING`` seconds from now on to answer in this turn. FleetError
+        ``record-damaged``, ``duplicate-location``, others of the records."""
         self._until = time.monotonic() + LOOKING
         if is_due_again(self._listed, LIST_AFTER, now):
             self._list_members(now)
@@ -165,15 +167,14 @@ class MemberMonitor:
 
     def next_look(self) -> datetime | None:
         """When the first of the members with an obstacle of their own (such as no answer, a busy platform, a lease of
-        others) is looked at again; None if there are none. It may be past, until the next ``refresh``. Windows and
-        freezes do not count."""
+        others) is looked at again; None if there are none."""
         return min(self._again.values(), default=None)
 
     def claim_or_look(self, begins: t.Sequence[Begin], now: datetime) -> bool:
         """Whether all of them are claimed already. If not, the others are looked at, and those that may begin are
-        claimed; decide anew then, by ``views``, which say of the others what holds them, or that they are to be skipped
-        or fail. After ``refresh``; each must be of a member that has a view. FleetErrors of the records,
-        ``no-workers``, and what ``judge`` raises: what was claimed by then is given up by ``keep_only``."""
+        claimed; decide anew then, by ``views``, which say what holds the others, or that they are to be skipped or
+        fail. After ``refresh``; each must be of a member that has a view. FleetErrors of the records, ``no-workers``,
+        and what ``judge`` raises: what was claimed by then is given up by ``keep_only``."""
         unclear = [each for each in begins if self._claims.get(each.member, ("",))[0] != each.operation]
         looked = self._look(unclear, now)
         claimed: dict[str, Lease] = {}
@@ -195,8 +196,7 @@ class MemberMonitor:
 
     def held_back(self, work: Work, now: datetime) -> Blocked | None:
         """Why a member whose turn had come may not begin any more, None if it may: a window, a freeze or a release, as
-        listed last, or our clock; to be tried again if that was long ago, as for whoever stood still meanwhile. Safe
-        from threads."""
+        listed last, or our clock (``anew``); or that the last list is older than a minute. Safe from threads."""
         view = self._plain.get(work.member)
         if is_due_again(self._listed, STALE, now):
             words = "whether it may begin now is not known: the records were not read in the last minute"
@@ -210,8 +210,8 @@ class MemberMonitor:
         return Blocked(operation=work.operation, reason=found.reason, message=words, anew=True)
 
     def renew(self, now: datetime) -> None:
-        """Keeps the leases of claimed members, in the records and on them. A lost one does no harm: the mark on the
-        member stands. Other FleetErrors of the records are raised."""
+        """Keeps the leases of claimed members, in the records and on them; a lost one is passed over, for the mark on
+        the member stands. Other FleetErrors of the records are raised."""
         for member, (operation, lease) in list(self._claims.items()):
             if is_due_again(lease.renewed, RENEW_AFTER, now):
                 try:
@@ -223,22 +223,21 @@ class MemberMonitor:
             self.leases.renew(self._claims, now)
 
     def has_mark(self, member: str, operation: str) -> bool:
-        """Whether the member bears the mark of this operation, as it does before the intent is recorded; False if it
+        """Whether the member bears the mark of this operation, which is set before the intent is recorded; False if it
         has left. FleetErrors of the records."""
         document = self.records.get("FleetMember", member)
         return document is not None and mark_of(document) == operation
 
     def forget_claim(self, member: str) -> None:
-        """Forgets that the member is claimed, because its attempt is put back: it is looked at and claimed anew when
-        its turn comes. Nothing if it is not. Its leases and mark are given up by the next ``keep_only``, as what
-        earlier conductors left."""
+        """Forgets that the member is claimed, if it is, because its attempt is put back: it is looked at and claimed
+        anew when its turn comes. Its leases and mark are given up by the next ``keep_only``."""
         claimed = self._claims.pop(member, None)
         if claimed:
             self._left[member] = claimed
 
     def take_up(self, member: str, operation: str) -> None:
-        """Claims a member whose operation was in flight when this conductor came, and its lease on it; nothing where it
-        cannot be claimed: another one has it, or it has left. FleetErrors of the records."""
+        """Claims a member whose operation was in flight when this conductor came, and its lease on it; nothing where
+        another one has it, or it has left. FleetErrors of the records."""
         found = claim(self.records, member, operation, self.holder)
         if isinstance(found, Lease):
             self._claims[member] = (operation, found)
@@ -246,10 +245,10 @@ class MemberMonitor:
                 self.leases.inherit(member)
 
     def keep_only(self, in_flight: t.Mapping[str, str], ours: str) -> None:
-        """Gives up every claim but those of operations in flight (``in_flight``: operation by member). ``ours`` begins
-        the name of each operation of the run: what its earlier conductors did not live to give up goes too. A lease on
-        a member that cannot be given up there, or of who has left in flight, runs out. FleetErrors of the records; the
-        next call goes on with what is left."""
+        """Gives up every claim but those of operations in flight (``in_flight``: operation by member), and what earlier
+        conductors of the run left: ``ours`` begins the name of each of its operations. A lease on a member that cannot
+        be given up there, or of who has left in flight, runs out. FleetErrors of the records; the next call goes on
+        with what is left."""
         over = {member: each for member, each in self._claims.items() if in_flight.get(member) != each[0]}
         if self.leases:
             self.leases.release_all([member for member in over if member in self.views])

@@ -43,12 +43,9 @@ _NAMED = 10
 def refuse_pools_without_driver(
     records: Records, run: UpdateRun, drivers: t.Mapping[str, Driver] | None = None
 ) -> None:
-    """Pools are upgraded by drivers that know how: not by a role, whose word is for the control plane, nor by commands
-    without ``begin_pool``, which is known once there are ``drivers``.
-
-    FleetError ``upgrade-type-not-supported``, with the unfinished members that have pools, or of which that is not
-    known; nothing for a run that upgrades no pools. ``record-damaged``.
-    """
+    """FleetError ``upgrade-type-not-supported``, with the unfinished members that have node pools, or were never read,
+    and whose driver does not upgrade pools: a role, or commands without ``begin_pool``, which is known once there are
+    ``drivers``. Nothing for a run that upgrades no pools. ``record-damaged``."""
     kind = run.spec.managed_cluster_update.upgrade.type
     if kind == CONTROL_PLANE_ONLY:
         return
@@ -73,8 +70,8 @@ def upgrades_node_pools(run: UpdateRun) -> bool:
 
 
 def by_steps(run: UpdateRun) -> bool:
-    """Whether members are upgraded step by step, be it by one alone: pools, after control planes or by themselves, or
-    one minor after another."""
+    """Whether members are upgraded step by step: pools, after control planes or by themselves, or one minor after
+    another."""
     return upgrades_node_pools(run) or run.spec.managed_cluster_update.upgrade.chain
 
 
@@ -87,8 +84,8 @@ def _does_pools(member: FleetMember, driver: Driver | None) -> bool:
 
 @dataclass(frozen=True)
 class WholeJudge:
-    """Says what a member has to do for ``target`` in a run that goes by steps, see ``by_steps``. ``known`` gives what
-    platforms offer now, ``member`` the FleetMember of a name, None if there is none."""
+    """Says what a member has to do for ``target`` in a run that goes by steps (``by_steps``). ``known`` gives what
+    platforms offer now, ``member`` the FleetMember of a name, or None."""
 
     target: UpgradeTarget
     known: t.Callable[[], Releases]
@@ -97,8 +94,8 @@ class WholeJudge:
     def __call__(
         self, view: MemberView, version: str, pools: tuple[NodePoolStatus, ...], now: datetime, /
     ) -> MemberView:
-        """The view with what is to do by ``upgrade_work``: skip, fail, obstacles; it fails for what is no version. As
-        it is for who is no FleetMember. What ``known`` raises comes through."""
+        """The view with what is to do by ``upgrade_work``: skip, fail (also for what is no version), obstacles;
+        unchanged for who is no FleetMember. What ``known`` raises comes through."""
         member = self.member(view.name)
         if member is None:
             return view
@@ -112,8 +109,8 @@ class WholeJudge:
 
 def images_of(records: Records, run: UpdateRun, known: Releases, now: datetime) -> NodeImageSelectionStatus | None:
     """The images that pools get where they are the same for all members (Consistent, Custom), as they would be fixed
-    ``now``, by the members as they were read last; nothing is written. None where the run fixes none, as of
-    ``fixed_images``. FleetError ``record-damaged``."""
+    ``now``, by the members as they were read last. None where the run fixes none, as of ``fixed_images``. FleetError
+    ``record-damaged``."""
     return fixed_images(run, _clusters_of(records, run), known, now)
 
 
@@ -125,8 +122,7 @@ def _clusters_of(records: Records, run: UpdateRun) -> list[Cluster]:
 
 def images_of_no_pool(records: Records, run: UpdateRun) -> tuple[Problem, ...]:
     """A warning ``image-of-no-pool``, in the order of the run, for each image that it names and no pool of its members
-    can get, as they were read last: pools of other families are left alone, and nothing else would tell. FleetError
-    ``record-damaged``."""
+    can get, as they were read last. FleetError ``record-damaged``."""
     selection = run.spec.managed_cluster_update.node_image_selection
     named = [each.version for each in selection.custom_node_image_versions] if selection else []
     if not named:
@@ -143,9 +139,8 @@ def images_of_no_pool(records: Records, run: UpdateRun) -> tuple[Problem, ...]:
 
 
 def with_images(records: Records, run: UpdateRun, given: UpdateManifests, now: datetime) -> UpdateRun:
-    """The run, which has its stages, with the images of selection Consistent, which follow from what catalogues offer
-    and pools have, and the digest that goes with them; with another selection as it is. FleetError ``record-damaged``,
-    ``duplicate-location``."""
+    """The run, which has its stages, with the images of selection Consistent (``images_of``) and the digest that goes
+    with them; with another selection as it is. FleetError ``record-damaged``, ``duplicate-location``."""
     if run.spec.image_selection != CONSISTENT:
         return run
     kind = run.spec.managed_cluster_update.upgrade.type
@@ -161,15 +156,15 @@ def with_chosen(run: UpdateRun, images: NodeImageSelectionStatus | None) -> Upda
 
 
 def cluster_as(member: FleetMember, version: str, pools: tuple[NodePoolStatus, ...]) -> Cluster:
-    """The member as what an upgrade works on, with this ``version`` and these ``pools``, just seen, in place of the
-    recorded ones."""
+    """The member as what an upgrade works on, with this ``version`` and these ``pools`` in place of the recorded
+    ones."""
     return cluster_of(as_seen(member, version, pools))
 
 
 def skew_problems(records: Records, run: UpdateRun, known: Releases, now: datetime) -> list[Problem]:
     """A problem ``kubelet-skew``, by name, for each unfinished member whose kubelets, as they were read last, would be
-    too old for the target. None in a run without a version, or that a profile made, where these fail when their turn
-    comes, alone; nor for members that cannot be read. FleetErrors of the records."""
+    too old for the target. None in a run without a version, or that a profile made, nor for members that cannot be
+    read. FleetErrors of the records."""
     if run.spec.auto_upgrade_profile_id or not run.target:
         return []
     names = run_of(run).unfinished
@@ -206,10 +201,10 @@ def _skewed(member: FleetMember, run: UpdateRun, known: Releases, now: datetime)
 def pools_seen(
     clients: Clients, drivers: t.Mapping[str, Driver], whole: bool
 ) -> t.Callable[[str, Observation], tuple[NodePoolStatus, ...]]:
-    """Gives a function for the pools of a member that was just observed: as its driver tells, or by its nodes. Of a
-    member that a command of its driver observes they are asked only for a ``whole`` upgrade of one with a command for
-    pools; else what was read last counts. So it does where they cannot be asked, unless the upgrade is ``whole``: then
-    the function raises FleetError."""
+    """Gives a function for the pools of a member that was just observed: as its driver tells, or by its nodes, or as
+    they were read last. The latter holds of a member that a command of its driver observes, but for a ``whole`` upgrade
+    by a command for pools; and where nodes cannot be asked, unless the upgrade is ``whole``: then the function raises
+    FleetError."""
 
     def recorded_ones(name: str) -> tuple[NodePoolStatus, ...]:
         """The pools as they were read last; none of who is no member."""

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The preflight of a run: a look at all its members before anybody approves it, by their drivers too, and nothing
-written; nodes that are not ready, disruption budgets, pods with do-not-disrupt, APIs that go, members that left;
-findings as lines; kubectl's options for a member."""
+"""The preflight of a run: a look at all its members before anybody approves it, by their drivers too; nodes that are
+not ready, disruption budgets, pods with do-not-disrupt, APIs that go, members that left; findings as lines; kubectl's
+options for a member."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ Found = tuple[str, str, bool]
 @dataclass(frozen=True, kw_only=True)
 class PreflightReport:
     """What speaks against a run, member by member; ``seen`` are the members that could be looked at, by name, with
-    version and pools as they are now."""
+    version and pools of now."""
 
     findings: tuple[PreflightFinding, ...]
     seen: SeenMembers
@@ -75,12 +75,11 @@ class PreflightReport:
 def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> PreflightReport:
     """Everything that speaks against upgrading the members that have not ended, or would be tried again by a start:
     first those that have left, then member by member, by name. Each driver is asked to look at its member, by the
-    options in ``wish``, of which ``operations``, ``timeout`` and ``threads`` count, too; one that would need options
-    and has none is a remark. Windows and catalogues that are ``given`` go before those recorded. A member that cannot
-    be looked at is a finding, and raises nothing.
+    options in ``wish``; one that would need options and has none is a remark. Windows and catalogues that are ``given``
+    go before those recorded. A member that cannot be looked at is a finding.
 
-    FleetError ``record-damaged``, ``duplicate-location``, ``no-workers`` where this machine starts no thread, and for
-    the options of drivers as of ``drivers_from``.
+    FleetError ``record-damaged``, ``duplicate-location``, ``no-workers``, and for the options of drivers as of
+    ``drivers_from``.
     """
     state, now = run_of(run), session.clock()
     names = (start(state, now) if derive(state).state in STARTABLE else state).unfinished
@@ -158,8 +157,8 @@ def _look(
 
 
 def kubectl_options(connection: ClusterConnection, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """With which options kubectl reaches the member: kubeconfig file, and context if one is named; none for a Secret,
-    and inside the cluster."""
+    """With which options kubectl reaches the member: kubeconfig file, and context if one is named; none without a
+    kubeconfig file."""
     if not connection.kubeconfig:
         return ()
     context = ("--context", connection.context) if connection.context else ()
@@ -252,8 +251,7 @@ def _removed(client: KubeClient) -> tuple[tuple[str, str], ...]:
 
 
 def blocked_words(found: t.Sequence[PreflightFinding]) -> str:
-    """Which members cannot be upgraded, the first ``NAMED`` of them, in a line for who has read the findings; empty if
-    all can."""
+    """How many members cannot be upgraded, and the first ``NAMED`` of them, in a line; empty if all can."""
     names = list(dict.fromkeys(each.member for each in found if each.blocks))
     many = f"{len(names)} cluster{'' if len(names) == 1 else 's'}"
     return f"{many} cannot be upgraded as things are: {listed(names, NAMED)}" if names else ""

@@ -41,10 +41,8 @@ Line = t.Mapping[str, t.Any]
 @dataclass
 class RunProgress:
     """Tells of ``run``: ``say`` shows a line to people, ``emit`` takes one event, ``journal`` a type (``Normal``,
-    ``Warning``), a reason and a message to keep. What each raises comes through.
-
-    ``versions`` are those last seen on the members.
-    """
+    ``Warning``), a reason and a message to keep; what they raise comes through. ``versions`` are those last seen on the
+    members."""
 
     run: UpdateRun
     say: t.Callable[[str], None]
@@ -57,8 +55,7 @@ class RunProgress:
     _words: dict[str, str] = field(default_factory=dict)
 
     def begin(self, state: RunState, now: datetime) -> None:
-        """Tells people, and as an event, what the run is for, and how far it is; what comes later is told against
-        this."""
+        """Tells people, and as an event, what the run is for, and how far it is."""
         run = self.run
         goal = f"{run.spec.managed_cluster_update.upgrade.type} to {run.target or 'newer node images'}"
         self._told, self._status, self._reminded = state, derive(state), now
@@ -67,8 +64,8 @@ class RunProgress:
 
     def stored(self, state: RunState, now: datetime) -> None:
         """As of ``Telling``: tells what is new of members, gates, stages and the run since the last time, in this
-        order: to people, as events, and, but for gates, the journal (of members those that began, ended or were put
-        back). Nothing before ``begin``, nor for the same state. Nothing is stored here."""
+        order: to people (not of gates that opened), as events, and, but for gates, the journal (of members those that
+        began, ended or were put back). Nothing before ``begin``, nor for the same state."""
         before, told = self._told, self._status
         if before is None or state is before:
             return
@@ -92,14 +89,14 @@ class RunProgress:
         self.journal("Normal", "GateOpened", f"gate {action.gate.id} {place}")
 
     def approval_refused(self, text: str) -> None:
-        """Tells people, and the journal, not as an event, of an approval that does not count, or of a gate that was
-        refused, in the words of ``text``."""
+        """Tells people, and the journal, of an approval that does not count, or of a gate that was refused, in the
+        words of ``text``."""
         self.say(f"  {text}")
         self.journal("Warning", "ApprovalRefused", text)
 
     def said(self, operation: str, message: str) -> None:
-        """Tells people a word from an upgrade in flight, by its member, or its name where none has it; one that is
-        empty, or the same as its last, is passed over."""
+        """Tells people a word from an upgrade in flight, by its member, or its name where none has it; nothing if it is
+        empty, or the same as its last."""
         if message and self._words.get(operation) != message:
             self._words[operation] = message
             rows = self._told.members if self._told else ()
@@ -108,15 +105,14 @@ class RunProgress:
             self.say(f"  {who} {words}" if words.startswith("pool ") else f"    {who}: {words}")
 
     def waiting(self, run: RunState, until: datetime | None, now: datetime) -> None:
-        """Tells people, at most once a minute, the first time a minute after ``begin``, that it still waits; ``until``
-        as of ``Telling``."""
+        """Tells people, at most once a minute, that it still waits; ``until`` as of ``Telling``."""
         if self._reminded is None or is_due_again(self._reminded, REMIND, now):
             self._reminded = now
             till = f" until {write_time(until)}" if until else ""
             self.say(f"  still waiting{till}: {self._status.message or self._status.state}; {counted(run)}")
 
     def end(self, state: RunState, why: str, now: datetime) -> None:
-        """Tells people, and as an event, not the journal, how it stands; ``why`` as in ``conductor.loop.Ending``."""
+        """Tells people, and as an event, how it stands; ``why`` as in ``conductor.loop.Ending``."""
         status = derive(state)
         self.say(f"run {self.run.name} {status.state}: {counted(state)}" + ("" if why == "settled" else f" ({why})"))
         self._emit(now, "ended", state=status.state, message=why)
@@ -203,8 +199,8 @@ class RunProgress:
 
 
 def counted(run: RunState) -> str:
-    """How far the run is, such as ``3 of 7 clusters done, 1 in flight, 1 failed, 2 skipped``; but for those that are
-    done what is none is not named, nor members whose turn has not come."""
+    """How far the run is, such as ``3 of 7 clusters done, 1 in flight, 1 failed, 2 skipped``; numbers of 0 are left
+    out, but for those that are done, and so are members whose turn has not come."""
     states = [row.state for row in run.members]
     parts = [f"{states.count(COMPLETED):,} of {number_of(len(states), 'cluster')} done"]
     for state, word in ((RUNNING, "in flight"), *OVER, (PENDING, "pending")):

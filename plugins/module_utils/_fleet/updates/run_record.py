@@ -21,11 +21,8 @@ from .claims import KIND
 
 
 class RunBook:
-    """How a run stands in the records while it is conducted.
-
-    ``run`` is there once it was read: the one that was read or written last. ``uid`` is that of the run that is meant;
-    empty: whichever has the name.
-    """
+    """How a run stands in the records while it is conducted. ``run`` is the one that was read or written last, there
+    once it was read. ``uid`` is that of the run that is meant; empty: whichever has the name."""
 
     kind = KIND
     run: UpdateRun
@@ -34,20 +31,18 @@ class RunBook:
         self.name, self.uid = name, uid
 
     def read(self, document: Record) -> RunState:
-        """The state in the document, whose run is remembered; whether it has ``uid`` is not looked at here. FleetError
-        as of ``proven``."""
+        """The state in the document, whose run is remembered. FleetError as of ``proven``."""
         self.run = proven(document)
         return run_of(self.run)
 
     def written(self, document: Record, state: RunState, epoch: int) -> Record:
-        """The document with this state and epoch, its status ``trimmed`` where it is too large. It counts from
-        ``remember`` on. After ``read``."""
+        """The document with this state and epoch, its status ``trimmed`` where it is too large. After ``read``."""
         status, encoded = trimmed(replace(status_of(state, derive(state), self.run.status), epoch=epoch))
         self._written = replace(self.run, status=status)
         return {**document, "status": encoded}
 
     def remember(self) -> None:
-        """From now on ``run`` is what ``written`` gave last, which must have been called."""
+        """From now on ``run`` is what ``written`` gave last."""
         self.run = self._written
 
     def epoch(self) -> int:
@@ -55,8 +50,7 @@ class RunBook:
         return self.run.status.epoch
 
     def gone(self) -> FleetError:
-        """The FleetError ``run-deleted``, given back and not raised, for a record that is gone, is being deleted or is
-        of another run."""
+        """The FleetError ``run-deleted``, to be raised where the record is gone, being deleted or of another run."""
         message = "the run was deleted while it was conducted; upgrades in flight go on unobserved"
         return FleetError("run-deleted", message, self.name)
 
@@ -67,8 +61,8 @@ def read_run(records: Records, name: str) -> UpdateRun:
 
 
 def proven(document: Record) -> UpdateRun:
-    """The run as it was recorded: its goal is that of the spec, its digest that among its metadata, whatever its status
-    says of them. The digest is empty before it was laid out, and nothing is proven then.
+    """The run as it was recorded, with the goal of its spec and the digest among its metadata, whatever its status says
+    of them. Before it was laid out the digest is empty, and nothing is proven.
 
     FleetError ``record-damaged``; ``record-altered`` if the status of one that was laid out cannot have come of it.
     """

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What update runs go by, as people write it in files or give it outright: UpdateRun, UpdateStrategy, FleetMaintenance,
+"""What update runs go by, as people write it in files or in a task: UpdateRun, UpdateStrategy, FleetMaintenance,
 ReleaseCatalog, AutoUpgradeProfile; ``not-an-update-run``, ``not-a-maintenance``."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS = tuple(each.__name__ for each in _CLASSES)
 @dataclass(frozen=True, kw_only=True)
 class UpdateManifests:
     """Objects of each kind by name, and remarks on them (``findings``). ``gone`` are names of FleetMaintenances that
-    are supposed not to be recorded any more."""
+    count as not recorded."""
 
     runs: t.Mapping[str, UpdateRun] = field(default_factory=dict)
     strategies: t.Mapping[str, UpdateStrategy] = field(default_factory=dict)
@@ -40,10 +40,9 @@ class UpdateManifests:
 def update_manifests(
     src: t.Sequence[str], definitions: t.Sequence[t.Mapping[str, t.Any]], strict: bool
 ) -> UpdateManifests:
-    """Every object of these kinds in the files ``src``, where others are passed over, and all definitions; ``strict``
-    as of ``read``. FleetError with all problems at once: those of reading the files, else ``not-an-update-run`` for a
-    definition of another kind, ``duplicate-object``, those of ``read``. The records are not looked at; of neither files
-    nor definitions nothing comes."""
+    """All objects of these kinds in the files ``src``, and all definitions; ``strict`` as of ``read``. FleetError with
+    all problems at once: those of reading the files, else ``not-an-update-run`` for a definition of another kind,
+    ``duplicate-object``, those of ``read``."""
     manifests = read_manifests(src) if src else ()
     given = given_objects(KINDS, manifests, definitions, strict, "not-an-update-run")
     runs, strategies, maintenance, catalogues, profiles = given.objects.values()

@@ -71,8 +71,7 @@ class ExecutorLike(t.Protocol):
     """What is wanted of an executor, by the conductor's thread alone; see ``conductor.executor.Executor``."""
 
     def begin(self, work: Work, *, resumed: bool, only_follow: bool = False) -> None:
-        """Begins it, or takes it up, as of ``Executor.begin``; returns at once. What comes of it, errors too, is told
-        by ``events``. Nothing if it is followed already, or after ``close``."""
+        """Begins it, or takes it up, as of ``Executor.begin``. What comes of it, errors too, is told by ``events``."""
 
     def events(self) -> tuple[Event, ...]:
         """What happened since the last call, oldest first; each is told once."""
@@ -86,8 +85,8 @@ class ExecutorLike(t.Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ApprovalRules:
-    """``terms`` are what approvals have to be; ``since`` says, whenever approvals are read, from when on the hub
-    vouches for their names, as of ``vouched_since``: None if it does not."""
+    """``terms`` are what approvals have to be; ``since`` says from when on the hub vouches for their names, as of
+    ``vouched_since``."""
 
     terms: Terms = Terms()
     since: t.Callable[[], datetime | None] = lambda: None
@@ -95,12 +94,9 @@ class ApprovalRules:
 
 @dataclass(frozen=True, kw_only=True)
 class RunEnding:
-    """How conducting a run ended; ``state``, ``why``, ``changed`` and ``resume_at`` as of ``conductor.loop.Ending``,
-    where all that is in flight stands still as of ``UpdateSteering.resumes``.
-
-    ``witnessed`` are members that this conductor saw at the target; ``behind`` has, by name, the versions of those that
-    count as done and are not there.
-    """
+    """How conducting a run ended; ``state``, ``why``, ``changed`` and ``resume_at`` as of ``conductor.loop.Ending``, or
+    ``UpdateSteering.resumes`` where all that is in flight stands still. ``witnessed`` are members that this conductor
+    saw at the target; ``behind`` has, by name, the versions of those that count as done and are not there."""
 
     run: UpdateRun
     state: RunState
@@ -127,10 +123,10 @@ def conduct_run(
     rules: ApprovalRules = ApprovalRules(),
     telling: Telling[RunState] | None = None,
 ) -> RunEnding:
-    """Conducts the run as ``conduct`` does, and ends also (``waiting``) when all that is in flight waits for later by
-    itself. ``sight`` looks at members and claims them, ``works`` begins their upgrades and follows them, ``rules``
-    judge approvals. ``here`` says where operations are begun, as in ``drivers.host``; it is asked when one is about to
-    be. ``telling`` is what tells of it, where that is more than ``progress``. ``behind`` of the ending is empty.
+    """Conducts the run as ``conduct`` does, and ends also (``waiting``) when all that is in flight stands still until
+    later. ``sight`` looks at members and claims them, ``works`` begins their upgrades and follows them, ``rules`` judge
+    approvals. ``here`` says where operations are begun, as in ``drivers.host``. ``telling`` is what tells of it, if
+    more than ``progress``. ``behind`` of the ending is empty.
 
     FleetError ``run-deleted``, also where another than that of ``progress`` has its name by now, and those of
     ``conduct``.
@@ -190,14 +186,13 @@ class UpdateSteering:
         return UpdateSeen(members=dict(self._sight.views), approvals=approvals, gates=shown)
 
     def decide(self, state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
-        """As ``_core.updates.decide``; keeps when something may begin next, for ``resumes``, and ``now``."""
+        """As ``_core.updates.decide``."""
         found = machine.decide(state, seen, now)
         self._wake, self._now = found.wake_at, now
         return found
 
     def acts_in_flight(self, state: RunState) -> tuple[UpdateAct, ...]:
-        """Upgrades that were begun and have not ended; while there is one the conductor stays, unless all of them stand
-        still (``why_resting``)."""
+        """Upgrades that were begun and have not ended."""
         return machine.acts_in_flight(state)
 
     def look_before_beginning(
@@ -209,8 +204,8 @@ class UpdateSteering:
         return None if self._sight.claim_or_look(begins, now) else replace(seen, members=dict(self._sight.views))
 
     def before_store(self, decision: Decision[RunState, UpdateAct]) -> RunState:
-        """The state with what each member was at before its upgrade, as far as that is known, and where that is about
-        to be begun. FleetError of ``here``."""
+        """The state with what each member was at before its upgrade, as far as known, and where that is begun.
+        FleetError of ``here``."""
         run = decision.state
         for each in decision.acts:
             if isinstance(each, Begin):
@@ -222,10 +217,10 @@ class UpdateSteering:
         self._gates.publish(self.book.run, state, lease)
 
     def carry_out(self, act: UpdateAct, state: RunState, resumed: bool) -> RunChange | None:
-        """Begins an upgrade, or takes it up if it is ``resumed``: only follows it where the member does not bear its
-        mark, which is there before the intent is recorded, for somebody else wrote that then. Tells of a gate, which is
-        shown by now. For an upgrade that was resumed the change that takes off what held it up; one whose member others
-        have taken since is put back. None otherwise. FleetErrors of the records."""
+        """Tells of a gate; or begins an upgrade, or takes it up if it is ``resumed``, and only follows it where the
+        member does not bear its mark, which is there before the intent is recorded: somebody else wrote that then. The
+        change that takes off what held up an upgrade that was resumed, or that puts one back whose member others have
+        taken since; else None. FleetErrors of the records."""
         if isinstance(act, OpenGate):
             self._progress.gate_opened(act)
             return None
@@ -241,15 +236,14 @@ class UpdateSteering:
         return _held_up(act.operation, "") if resumed else None
 
     def release(self, state: RunState) -> None:
-        """Gives up the claims of members that are in flight no more; keeps whether all that is in flight waits for
-        later. FleetErrors of the records."""
+        """Gives up the claims of members that are in flight no more. FleetErrors of the records."""
         flying = {each.member: each.operation for each in machine.acts_in_flight(state)}
         self._resting = self._turns.all_stand_still(flying.values())
         self._sight.keep_only(flying, operation_prefix(state))
 
     def drain_events(self, state: RunState, now: datetime) -> t.Iterator[RunChange]:
         """A change for each operation that ``keep`` has begun again, and for each event of the executor since the last
-        call; what is only said is told, and its change does nothing. To be gone through to the end."""
+        call, which does nothing for what is only said. To be gone through to the end."""
         for operation in self._taken_on:
             yield _held_up(operation, "")
         self._taken_on = []
@@ -294,8 +288,7 @@ class UpdateSteering:
         return min((each for each in (*self._turns.instants, self._wake) if each), default=None)
 
     def settled(self, state: RunState) -> bool:
-        """Whether the run has ended (Completed, Skipped, Failed), or was stopped; asked where nothing is in flight, and
-        the conductor ends then."""
+        """Whether the run has ended (Completed, Skipped, Failed), or was stopped."""
         return derive(state).state in (*TERMINAL, STOPPED)
 
     def next_look(self) -> datetime | None:
@@ -311,7 +304,7 @@ class UpdateSteering:
         self._works.close()
 
     def witnessed(self, state: RunState) -> frozenset[str]:
-        """Members whose operation ended as completed under this conductor, which saw them at the target."""
+        """Members whose operation this conductor saw end as completed."""
         return frozenset(row.name for row in state.members if row.operation in self._completed)
 
     def _blocked(self, event: Blocked, state: RunState, now: datetime) -> RunChange:
@@ -361,7 +354,7 @@ def _held_up(operation: str, message: str) -> RunChange:
 
 def change_of(event: Begun | Ended, now: datetime) -> RunChange:
     """What an event does to the run: keeps the reference of an operation that has begun, or ends the member's attempt
-    at ``now``; nothing if its operation is not in flight any more."""
+    at ``now``; nothing once its operation is not in flight."""
     if isinstance(event, Begun):
         return lambda run: with_reference(run, event.operation, event.reference, event.version_before)
     return lambda run: with_attempt_end(

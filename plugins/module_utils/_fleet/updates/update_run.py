@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Commands on update runs: started (``minor-skipped``, ``member-busy``), stopped, parts skipped (``bad-target``),
 deleted (``run-in-flight``); terms that are kept; all that are recorded, those that a retry or newer run stands for, and
-a run as results have it. Carrying them on is the conductor's."""
+a run as results have it."""
 
 from __future__ import annotations
 
@@ -61,14 +61,15 @@ DELETION_SECONDS = 60
 
 
 def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], write: bool, who: str = "") -> Outcome:
-    """The run started, or started again, with evidence. Nothing changes, and nothing is checked, if it is on its way.
-    ``who`` is recorded at the first start, and the images that are the same for all members are fixed.
+    """The run started, or started again, with evidence; as it is, and unchecked, if it is on its way. At the first
+    start ``who`` is recorded, and the images that are the same for all members are fixed. Without ``write`` nothing is
+    recorded.
 
     ``versions`` are those of members as far as they are known: one that would have to skip a minor refuses the start,
-    unless a profile made the run, which leaves it out, or the run goes minor by minor; of who has failed neither this
-    nor kubelets are looked at. FleetError ``minor-skipped``, ``kubelet-skew``, ``member-busy``, ``gate-refused``,
-    ``conflict-state``, ``record-damaged``, ``duplicate-location``, as of ``read_run`` if others write meanwhile, and
-    ``conflict`` if they always do; without ``write`` nothing is recorded. ValueError for no version in ``versions``.
+    unless a profile made the run, or it goes minor by minor. FleetError ``minor-skipped``, ``kubelet-skew``,
+    ``member-busy``, ``gate-refused``, ``conflict-state``, ``record-damaged``, ``duplicate-location``, as of
+    ``read_run`` if others write meanwhile, and ``conflict`` if they always do. ValueError for no version in
+    ``versions``.
     """
     state = run_of(run)
     if state.phase != NEW and not state.stop_requested and derive(state).state in ("Running", "Pending"):
@@ -88,18 +89,17 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
 
 
 def restarted(session: Session, run: UpdateRun, write: bool, who: str = "") -> Outcome:
-    """As ``started``, for a run that goes on, with no versions known; one that never was started is left as it is, to
-    who conducts it."""
+    """As ``started``, with no versions known, for a run that was started before; one that never was is left as it
+    is."""
     if run.status.phase == NEW:
         return Outcome(run=run, changed=False)
     return started(session, run, {}, write, who)
 
 
 def keep_terms(session: Session, run: UpdateRun, given: Terms) -> UpdateRun:
-    """As ``kept_terms.keep_terms``, of an update run and the ``given`` terms of who conducts it. Nothing is recorded,
-    and no error raised, where a gate that was passed does not meet the new terms, for whoever conducts by them is
-    refused later (``gate-unproven``), nor in a run that has ended. FleetError as of ``read_run`` and ``vouched_since``,
-    and ``conflict``."""
+    """As ``kept_terms.keep_terms``, of an update run. Nothing is recorded, nor raised, where a gate that was passed
+    does not meet the new terms, for whoever conducts by them is refused later (``gate-unproven``), nor in a run that
+    has ended. FleetError as of ``read_run`` and ``vouched_since``, and ``conflict``."""
     keeper = GateKeeper(session.records, lambda: vouched_since(session.hub), given)
 
     def may_keep(run: UpdateRun) -> bool:
@@ -121,8 +121,8 @@ def keep_terms(session: Session, run: UpdateRun, given: Terms) -> UpdateRun:
 
 def stopped(session: Session, name: str, write: bool) -> Outcome:
     """The run asked to begin nothing new, with evidence; whoever conducts follows what is in flight to its end. Not
-    changed where nothing is left to stop. Without ``write`` nothing is recorded. FleetError as of ``read_run``,
-    ``conflict-state`` for a run that cannot be stopped, ``conflict``."""
+    changed where nothing is left to stop. FleetError as of ``read_run``, ``conflict-state`` for a run that cannot be
+    stopped, ``conflict``."""
     done = _commanded(session.records, read_run(session.records, name), commands.stop, write)
     return testify_command(session, RUN_STOPPED, done, write=write)
 
@@ -131,7 +131,7 @@ def skipped(
     session: Session, name: str, targets: t.Sequence[commands.SkipTarget], write: bool, reason: str = ""
 ) -> Outcome:
     """Has members, groups, stages or waits left out for a ``reason`` that is kept, with evidence; all of the targets or
-    none. FleetError as of ``read_run`` and ``commands.skip``, ``conflict``. Without ``write`` nothing is recorded."""
+    none. FleetError as of ``read_run`` and ``commands.skip``, ``conflict``."""
     records, now = session.records, session.clock()
     done = _commanded(records, read_run(records, name), lambda at: commands.skip(at, targets, now, reason), write)
     names = [each.name for each in targets if each.type == MEMBER]
@@ -140,9 +140,8 @@ def skipped(
 
 
 def targets_of(texts: t.Sequence[str], wanted: bool) -> tuple[commands.SkipTarget, ...]:
-    """``Type:name`` as targets of a skip, in their order, one that is there twice too. FleetError ``bad-target`` with
-    every wrong one, ``nothing-asked`` where some are ``wanted`` and there are none. Whether a run has them is not
-    asked."""
+    """``Type:name`` as targets of a skip, in their order, repeats too. FleetError ``bad-target`` with every wrong one,
+    ``nothing-asked`` where some are ``wanted`` and there are none. Whether a run has them is not asked."""
     if wanted and not texts:
         hint = "such as Member:c-1, Group:eu, Stage:prod or AfterStageWait:canary"
         raise FleetError("nothing-asked", "state skipped needs targets", "targets", hint)
@@ -174,11 +173,8 @@ def run_data(outcome: Outcome) -> dict[str, t.Any]:
 
 
 def recorded_runs(records: Records, names: t.Sequence[str]) -> tuple[tuple[UpdateRun, ...], tuple[Problem, ...]]:
-    """The named runs, in that order, or without ``names`` all in the order of their names; and what is wrong with those
-    that are left out as they cannot be read or proven: a named one is never left out, and raises.
-
-    FleetError ``no-such-run``, and those of a named run.
-    """
+    """The named runs, in that order, or without ``names`` all that can be read and proven, in the order of their names,
+    and what is wrong with the others. FleetError ``no-such-run``, and those of a named run."""
     if names:
         return tuple(read_run(records, name) for name in names), ()
     runs: list[UpdateRun] = []
@@ -192,22 +188,22 @@ def recorded_runs(records: Records, names: t.Sequence[str]) -> tuple[tuple[Updat
 
 
 def known_beside(records: Records, runs: t.Iterable[UpdateRun]) -> tuple[UpdateRun, ...]:
-    """All recorded runs that can be read and proven, where one of ``runs`` has failed or left somebody behind, so that
-    others may stand for it; none elsewhere. FleetError where runs cannot be listed."""
+    """All recorded runs that can be read and proven, if one of ``runs`` has failed or left somebody behind; else none.
+    FleetError where runs cannot be listed."""
     behind = any(_has_failed(each) or any(map(is_left_behind, each.status.members)) for each in runs)
     return recorded_runs(records, ())[0] if behind else ()
 
 
 def made_good(runs: t.Iterable[UpdateRun], known: t.Sequence[UpdateRun]) -> dict[str, str]:
     """Of the runs those whose retry, among the ``known`` ones, has left nobody behind, by name, each with the name of
-    the last retry, as of ``made_good_by``; others are left out."""
+    the last retry, as of ``made_good_by``."""
     behind = [each for each in runs if any(map(is_left_behind, each.status.members))]
     return {each.name: by for each in behind if (by := made_good_by(each, known))}
 
 
 def superseded(runs: t.Iterable[UpdateRun], known: t.Sequence[UpdateRun]) -> dict[str, UpdateRun]:
     """Of the runs those that have failed and that a newer one of the ``known`` ones stands for, by name, each with that
-    one, as of ``superseded_by``; others are left out."""
+    one, as of ``superseded_by``."""
     return {each.name: by for each in filter(_has_failed, runs) if (by := superseded_by(each, known))}
 
 
@@ -219,8 +215,7 @@ def _has_failed(run: UpdateRun) -> bool:
 @dataclass(frozen=True, kw_only=True)
 class AskedRuns:
     """Runs that somebody wants to look at, recorded or as they would be defined. ``to_be_made`` are names of those that
-    stand in no record as they are here; ``problems`` are what is wrong with those left out, ``notes`` are worth a
-    word."""
+    no record has as they are here; ``problems`` are what is wrong with those left out, ``notes`` are worth a word."""
 
     runs: tuple[UpdateRun, ...]
     to_be_made: tuple[str, ...] = ()
@@ -229,8 +224,8 @@ class AskedRuns:
 
 
 def asked_runs(records: Records, names: t.Sequence[str], given: UpdateManifests, now: datetime) -> AskedRuns:
-    """As ``recorded_runs``, but those that are ``given`` are as they would be defined ``now``; nothing is recorded.
-    Without names these alone, if there are any.
+    """As ``recorded_runs``, but those that are ``given`` are as they would be defined ``now``; without names these
+    alone, if there are any.
 
     FleetError ``no-such-run``, those of a named run, and of ``define_run``.
     """
@@ -263,14 +258,11 @@ def _nowhere(error: FleetError, given: UpdateManifests) -> FleetError:
 
 
 def delete_run(session: Session, name: str, *, force: bool, write: bool) -> bool:
-    """Deletes the run with its gates and the rotations of its node pools; whether there was one to delete. What is in
-    flight goes on unobserved, and nodes that are cordoned stay so, which ``force`` has to say is meant; so has it of a
-    run that cannot be read, or is being conducted.
-
-    The run itself goes last. Its operations' marks on members stay, and count for nothing then; its leases on members
-    run out. FleetError ``run-in-flight``, ``record-damaged``, ``lease-held``, ``lease-lost``. Without ``write`` nothing
-    is deleted, and whether it is being conducted is not asked.
-    """
+    """Deletes the run, last, with its gates and the rotations of its node pools; whether there was one to delete.
+    ``force`` says that this is meant where upgrades are in flight, which go on unobserved, nodes are in hand, which
+    stay cordoned, or the run cannot be read or is being conducted. Marks of its operations on members stay, and count
+    for nothing; its leases on members run out. FleetError ``run-in-flight``, ``record-damaged``, ``lease-held``,
+    ``lease-lost``. Without ``write`` nothing is deleted, and whether it is being conducted is not asked."""
     records = session.records
     there = _deletable(records, name, force) is not None
     if not there or not write:

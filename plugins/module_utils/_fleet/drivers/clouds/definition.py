@@ -30,8 +30,7 @@ class PoolWork:
 
 
 def any_version(_target: str) -> str:
-    """Refuses nothing, and is always empty: for platforms that take versions of two parts, for their newest patch, and
-    of three."""
+    """Always empty: for platforms that take versions of two parts, for their newest patch, and of three."""
     return ""
 
 
@@ -42,11 +41,10 @@ class Definition:
 
     ``observe`` gives ``version``, ``busy`` and ``pools`` as the driver ``command`` reads them. ``begin`` gives the
     platform's reference of the upgrade of the control plane, which ``poll`` follows; without ``poll`` it gives an empty
-    text and returns at the end of it. ``begin_pool`` returns at the end. Each of these is called once, in a process of
-    its own, with versions without ``v``, and raises FleetErrors, as of ``Tool`` and others, and what Python raises for
-    answers of another form.
-    ``refused`` says why the platform has no versions that are written like this one; empty if it may have it,
-    ValueError for what is no version.
+    text and returns at the end of it. ``begin_pool`` returns at the end. Each is called once, in a process of its own,
+    with versions without ``v``, and raises FleetErrors, and what Python raises for answers of another form. ``refused``
+    says why the platform has no versions that are written like this one, empty if it may have it; ValueError for what
+    is no version.
     """
 
     program: str
@@ -68,19 +66,19 @@ def major_and_minor(version: str) -> str:
 
 def image_name(kind: str, release: str, kubernetes: str) -> str:
     """``<kind>.<minor>-<release>``, for images that are made for one minor of Kubernetes; empty if a part is. Dashes of
-    the release become ``_``, for a family ends at the last dash. ValueError if ``kubernetes`` is no version."""
+    the release become ``_``. ValueError if ``kubernetes`` is no version."""
     return (
         f"{kind}.{major_and_minor(kubernetes)}-{release.replace('-', '_')}" if kind and release and kubernetes else ""
     )
 
 
 def release_of(image: str) -> str:
-    """The release in a name that ``image_name`` has made; a ``_`` of the release itself is a dash then."""
+    """The release in a name that ``image_name`` has made."""
     return image.rpartition("-")[2].replace("_", "-")
 
 
 def under_way(cluster: str, pools: t.Mapping[str, str], busy: t.Callable[[str], bool]) -> str:
-    """What the platform works on, in words: the state of the cluster, then, by name and in their order, of its pools,
-    where ``busy`` says that it goes on; empty if none does."""
+    """What the platform works on, in words: the state of the cluster, then of its pools (by name), where ``busy`` says
+    that it goes on; empty if none does."""
     states = {"cluster": cluster, **{f"pool {name}": state for name, state in pools.items()}}
     return "; ".join(f"{what}: {state}" for what, state in states.items() if busy(state))

@@ -1,10 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Amazon EKS for the driver ``command``: clusters and node groups looked at and upgraded by ``eksctl``, and the images
-of node groups asked of ``aws``. EKS knows versions of two parts, and ``eksctl`` upgrades managed node groups only. It
-does not tell which release of its image a node group has: ``aws`` does, if the setting of that name gives the
-program."""
+"""Amazon EKS for the driver ``command``: clusters and node groups looked at and upgraded by ``eksctl``. EKS knows
+versions of two parts, and ``eksctl`` upgrades managed node groups only. Which release of its image a node group has is
+asked of ``aws``, if the setting of that name gives the program."""
 
 from __future__ import annotations
 

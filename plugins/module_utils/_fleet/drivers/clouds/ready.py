@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The ready definitions of the driver ``command``, and how one is run: as a program of ours (``observe``, ``begin``,
-``poll``, ``begin_pool``), for each cluster with its own settings, and its exit codes."""
+``poll``, ``begin_pool``) with settings, and its exit codes."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _NOTHING_TOLD = 4
 
 def settings_of(name: str) -> dict[str, str | None]:
     """All settings of a definition, those of its pace among them, with their defaults; None for one that has to be
-    given. KeyError for a name that is not among ``DEFINITIONS``."""
+    given. KeyError for an unknown name."""
     return {**DEFINITIONS[name].settings, **PACE}
 
 
 def argv_of(name: str, verb: str, settings: Settings) -> tuple[str, ...]:
     """The command for that verb of the definition ``name``; empty for ``poll`` if it does without it. Neither verb nor
-    settings are checked; KeyError, for ``poll`` alone, for an unknown name."""
+    settings are checked."""
     if verb == "poll" and DEFINITIONS[name].poll is None:
         return ()
     given = (f"--set={key}={value}" for key, value in settings.items())
@@ -47,7 +47,7 @@ def argv_of(name: str, verb: str, settings: Settings) -> tuple[str, ...]:
 
 def environ_of(environ: t.Mapping[str, str]) -> dict[str, str]:
     """A copy of the environment, with our folder first in ``PYTHONPATH``: there the commands of ``argv_of`` find their
-    module. What was in it stays behind that."""
+    module."""
     found = os.pathsep.join(filter(None, (str(PLUGINS), environ.get("PYTHONPATH", ""))))
     return {**environ, "PYTHONPATH": found}
 
@@ -56,8 +56,8 @@ def main(arguments: t.Sequence[str], environ: t.Mapping[str, str]) -> int:
     """Carries out one verb of a definition, for target, pool and so on as the driver ``command`` sets them in its
     environment; what it has to tell is a line of JSON on the output, what is wrong goes to the error output. The exit
     code: 0 if it is done, 1 if it failed; of ``poll`` also 75 while it goes on, and 4 if the tool does not tell.
-    SystemExit with 2 for arguments that are none of its own; KeyError without the settings ``patience`` and
-    ``interval``, ValueError where they are no numbers."""
+    SystemExit with 2 for arguments that are none of its own; KeyError or ValueError for settings ``patience`` and
+    ``interval`` that are missing, or no numbers."""
     parser = argparse.ArgumentParser(prog="ready")
     parser.add_argument("definition", choices=sorted(DEFINITIONS))
     parser.add_argument("verb", choices=VERBS)

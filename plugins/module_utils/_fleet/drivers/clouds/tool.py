@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The command line of a cloud, asked and told by a ready definition, again while it is busy or throttled
-(``tool-failed``, ``tool-missing``, ``tool-unreadable``). No shell, and nothing secret in its arguments: it logs in by
-itself, with what it finds in its environment and its own files."""
+(``tool-failed``, ``tool-missing``, ``tool-unreadable``). It logs in by itself, with what it finds in its environment
+and its own files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_OUTPUT, _MOST_ERRORS = 50_000_000, 65_536
 
 @dataclass(frozen=True, kw_only=True)
 class Refusals:
-    """How a tool says that the same command is worth another try later, in its error output: the cluster is ``busy``
+    """How the error output of a tool says that the same command is worth another try later: the cluster is ``busy``
     with another operation, or there were too many requests (``throttled``)."""
 
     busy: re.Pattern[str]
@@ -41,7 +41,7 @@ class Refusals:
 @dataclass(frozen=True, kw_only=True)
 class Tool:
     """Commands that change something are repeated for ``patience`` seconds, every ``interval``, as long as the cloud
-    refuses them with one of ``refusals``. Each names where it leads, so that a repeated one changes nothing more."""
+    refuses them with one of ``refusals``."""
 
     environ: t.Mapping[str, str] = field(repr=False)
     refusals: Refusals
@@ -50,8 +50,7 @@ class Tool:
 
     def json_of(self, *argv: str) -> t.Any:
         """Runs a command that only reads, once, and gives the JSON that it prints. FleetError ``tool-failed``, also
-        after ``patience`` seconds and where the cloud refuses it for the moment, ``tool-missing``,
-        ``tool-unreadable``."""
+        after ``patience`` seconds, ``tool-missing``, ``tool-unreadable``."""
         done = self._run(argv, self.patience)
         if done.returncode != 0:
             raise _failure_of(argv, done)
@@ -62,8 +61,8 @@ class Tool:
 
     def do(self, *argv: str) -> None:
         """Carries out a command to its end, however long that takes, and again while the cloud refuses it for the
-        moment, as of ``Tool``. FleetError ``tool-failed`` for another refusal, or the last one, ``tool-missing``,
-        ``tool-unreadable`` for more than 50 MB of output."""
+        moment. FleetError ``tool-failed`` for another refusal, or the last one, ``tool-missing``, ``tool-unreadable``
+        for more than 50 MB of output."""
         end = time.monotonic() + self.patience
         while (done := self._run(argv)).returncode != 0:
             if not self.refusals.later(done.stderr) or time.monotonic() + self.interval > end:
@@ -72,8 +71,8 @@ class Tool:
 
     def until(self, look: t.Callable[[], t.Any], within: float = math.inf) -> t.Any:
         """Calls ``look``, at least once, every ``interval`` seconds until it gives something that is true, and gives
-        that; after ``within`` seconds what it gave last, which is None or empty, or None if that was refused. Looks
-        that are refused for the moment are repeated as in ``do``; other errors of a look are raised."""
+        that; after ``within`` seconds what it gave last, or None if that was refused. Looks that are refused for the
+        moment are repeated as in ``do``; other errors of a look are raised."""
         last = time.monotonic() + within
         end = time.monotonic() + self.patience
         while True:
@@ -128,8 +127,8 @@ def _tail(file: t.IO[bytes], most: int) -> str:
 
 
 def without(environ: t.Mapping[str, str], folder: Path) -> dict[str, str]:
-    """A copy of the environment with that folder, wherever it stands, and empty parts taken out of ``PYTHONPATH``,
-    which goes if nothing is left in it: tools in Python have modules of their own."""
+    """A copy of the environment with that folder, and empty parts, taken out of ``PYTHONPATH``: tools in Python have
+    modules of their own."""
     kept = [each for each in environ.get("PYTHONPATH", "").split(":") if each and Path(each) != folder]
     rest = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
     return {**rest, "PYTHONPATH": ":".join(kept)} if kept else rest

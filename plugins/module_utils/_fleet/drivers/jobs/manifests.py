@@ -25,10 +25,8 @@ Document = dict[str, t.Any]
 @dataclass(frozen=True, kw_only=True)
 class JobSettings:
     """How Jobs are made: ``image`` and ``resources`` (requests, limits) are those of the container; ``deadline`` is
-    seconds for the whole Job, ``keep`` seconds until it is removed after its end.
-
-    Without ``service_account`` the pod has that of its namespace, and no token of it.
-    """
+    seconds for the whole Job, ``keep`` seconds until it is removed after its end. Without ``service_account`` the pod
+    has the default one of its namespace, and no token of it."""
 
     image: str
     namespace: str
@@ -39,8 +37,7 @@ class JobSettings:
 
 
 def job_name(operation: str) -> str:
-    """The name of the Job of that operation, and of its Secret: the same for every conductor, and fit to be a label (at
-    most 63 characters)."""
+    """The name of the Job of that operation, and of its Secret: the same for every conductor, and fit to be a label."""
     readable = re.sub(r"[^a-z0-9]+", "-", operation.lower())[:_READABLE].strip("-")
     return "-".join(filter(None, ("fleet", readable, hashlib.sha256(operation.encode()).hexdigest()[:20])))
 

@@ -43,10 +43,8 @@ def runs_as_job(given: Options) -> bool:
 
 def executor_problems(given: Options, where: str, hub: bool) -> t.Iterator[Problem]:
     """``bad-option`` for everything that is wrong with ``executor`` in options of the driver ``role``, and with what
-    does not fit it; of another ``kind`` only that, and nothing without one.
-
-    ``hub`` says whether there is one, which is where Jobs run if no kubeconfig is named.
-    """
+    does not fit it; of another ``kind`` only that. ``hub``: whether there is one, where Jobs run if no kubeconfig is
+    named."""
     executor, place = given.get("executor"), f"{where}.executor"
     if executor is None:
         return

@@ -4,9 +4,9 @@
 """The driver ``role`` by Kubernetes Jobs: the same play as in a process of ours, in a pod of a cluster of the user's
 (``job-refused``, ``job-of-another``, ``begun-before``).
 
-The Job of an operation has a name that follows from it, so that whoever begins it again finds it. What a Job was made
-for stands in an annotation. A pod starts once its Secret is there, which is made after the Job and owned by it: nothing
-stays behind, whoever is killed when. What is gone is never begun again; the member itself tells then.
+The name of a Job follows from its operation, so that whoever begins it again finds it. A pod starts once its Secret is
+there, which is made after the Job and owned by it, so that it goes with the Job. What is gone is never begun again; the
+member itself tells then.
 """
 
 from __future__ import annotations
@@ -75,17 +75,16 @@ class RoleJobDriver:
     extra_vars: t.Mapping[str, t.Any] = field(default_factory=dict, repr=False)
 
     def observe(self, member: str) -> Observation:
-        """The member's own ``/version``, asked from here. FleetError of reaching it."""
+        """The member's own ``/version``. FleetError of reaching it."""
         return Observation(version=version(self.clients.get(member)))
 
     def begin(self, work: Work) -> str:
-        """Makes the Job and then its Secret, or what is missing of both; a reference to the Job. FleetError
-        ``operation-in-progress`` if a Job of another operation is at work on the member, ``begun-before`` if the Job
-        was begun here and is gone, ``job-of-another``, ``unwritable-folder``; as of ``carried_kubeconfig``, and of the
-        cluster of the Jobs: where that refuses the Job, or the Secret of one just made, ``busy`` for a status 429 or
-        503, after which it can be begun anew, ``job-refused`` for other statuses above 429, and the server's own error
-        for lower ones, and for 502 and 504, after which it may have been begun. A Job that has ended is not made
-        again."""
+        """Makes the Job and then its Secret, or what is missing of both, but not for a Job that has ended; a reference
+        to the Job. FleetError ``operation-in-progress`` if a Job of another operation is at work on the member,
+        ``begun-before`` if the Job was begun here and is gone, ``job-of-another``, ``unwritable-folder``, as of
+        ``carried_kubeconfig``, and of the cluster of the Jobs. Where that refuses the Job, or the Secret of one just
+        made: ``busy`` for a status 429 or 503, ``job-refused`` for other statuses above 429 but 502 and 504, after
+        which it may have been begun, and the server's own error else."""
         job = self._found(work)
         if job is None:
             files = self._files(work)
@@ -96,9 +95,9 @@ class RoleJobDriver:
         return self._reference(job)
 
     def poll(self, work: Work) -> OperationProgress:
-        """How the Job stands. One that is not there may have been there: NOT_BEGUN only where this machine would have
-        noted that it began it, else UNKNOWN; so is a Job of its name that others made. NOT_BEGUN is also one that may
-        lack its Secret, for to begin it again hands that over. ApiError of the cluster of the Jobs."""
+        """How the Job stands. Where there is none: NOT_BEGUN if this machine would have noted that it began it, else
+        UNKNOWN; a Job of its name that others made is UNKNOWN, too. NOT_BEGUN is also one that may lack its Secret, for
+        to begin it again hands that over. ApiError of the cluster of the Jobs."""
         try:
             job = self._found(work)
         except FleetError as error:

@@ -46,8 +46,7 @@ def check_pod(pod: Part) -> None:
 
 
 def check_event(event: Part) -> None:
-    """ValueError if ``involvedObject`` is no map or its name no text, by which the driver finds the events of a Job;
-    reason and message may be anything."""
+    """ValueError if ``involvedObject`` is no map or its name no text; reason and message may be anything."""
     text(mapping(event, "involvedObject"), "name")
 
 
@@ -59,34 +58,32 @@ def _check_conditions(status: Part) -> None:
 
 
 def condition(document: Document, kind: str) -> Document:
-    """The condition of that type if its ``status`` is True, else an empty mapping. Of a Job or Pod that was checked, as
-    here."""
+    """The condition of that type if its ``status`` is True, else an empty mapping; of a checked Job or Pod."""
     found = (document.get("status") or {}).get("conditions") or ()
     return next((each for each in found if each.get("type") == kind and each.get("status") == "True"), {})
 
 
 def is_finished(job: Document) -> bool:
-    """Whether the Job is complete or has failed: nothing of it will run, and nothing does, but for a pod that is still
-    being ended, where the API server is older than Kubernetes 1.31."""
+    """Whether the Job is complete or has failed: nothing of it will begin; a pod may still be being ended where the API
+    server is older than Kubernetes 1.31."""
     return bool(condition(job, "Complete") or condition(job, "Failed"))
 
 
 def has_pods(job: Document) -> bool:
-    """Whether pods of it are counted that have not ended, also while they are being ended."""
+    """Whether pods of it are counted that have not ended, those that are being ended among them."""
     status = job.get("status") or {}
     return bool(status.get("active") or status.get("terminating"))
 
 
 def has_begun(job: Document) -> bool:
-    """Whether its pod is known to have begun, ended or not; False does not say that it has not."""
+    """Whether its pod is known to have begun, ended or not; where it is False it may have."""
     status = job.get("status") or {}
     return bool(status.get("ready") or status.get("succeeded") or status.get("failed"))
 
 
 def standing(job: Document, pods: t.Sequence[Document] = (), events: t.Sequence[Document] = ()) -> OperationProgress:
     """IN_PROGRESS with what it waits for, SUCCEEDED, or FAILED with why; ``pods`` are oldest first, ``events`` warnings
-    about the Job and its pods, too. Without these less is said. All must have passed ``check_job``, ``check_pod`` and
-    ``check_event``."""
+    about the Job and its pods. All must have passed ``check_job``, ``check_pod`` and ``check_event``."""
     if condition(job, "Complete"):
         return OperationProgress(state=SUCCEEDED)
     failed = condition(job, "Failed")

@@ -39,10 +39,10 @@ MAX_FEED = 20_000_000  # bytes
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogSources:
-    """What the catalogue of that name is made of beside manifests, for ``location``: ``versions`` as texts, files that
-    are published (``feeds``), and what members of the provider report (``from_members``). ``provider`` and
-    ``supported_minors``, how many are, win over what its manifest, else its record, says; empty and None leave that.
-    ``exact``: of nothing else, not even of what is recorded."""
+    """What the catalogue of that name is made of beside its manifest, else its record, for ``location``: ``versions``
+    as texts, published files (``feeds``), and what members of the provider report (``from_members``). ``provider`` and
+    ``supported_minors``, how many are, win over the manifest or record; empty and None leave that. ``exact``: the
+    location has these versions alone, and the record does not count."""
 
     name: str = ""
     provider: str = ""
@@ -60,15 +60,14 @@ class CatalogSources:
 
     @property
     def any(self) -> bool:
-        """Whether anything is said of what is in the catalogue; ``name``, ``location`` and ``exact`` alone say nothing
-        of it."""
+        """Whether anything is said of what is in the catalogue, beside ``name``, ``location`` and ``exact``."""
         return self.tells_versions or bool(self.provider) or self.supported_minors is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogued:
-    """The catalogues that were given or made, as they are now, or would be: no others; as they were given, then one
-    that was made anew. ``changed`` is whether any was new or another; ``notes`` are worth a word."""
+    """The catalogues that were given, then one that was made anew, as they are now, or would be. ``changed`` is whether
+    any was new or another; ``notes`` are worth a word."""
 
     catalogues: tuple[ReleaseCatalog, ...]
     changed: bool
@@ -78,12 +77,12 @@ class Catalogued:
 def catalogued(
     records: Records, given: UpdateManifests, asked: CatalogSources, now: datetime, write: bool
 ) -> Catalogued:
-    """Records, with ``write``, the catalogues that are given, and the one that is made of ``asked``. What ``asked`` has
-    and nothing uses is noted (``not-used``), and so is each member whose version is not believed
-    (``told-by-one-member``).
+    """Records, with ``write``, the catalogues that are given, and the one that is made of ``asked``. Notes tell what of
+    ``asked`` is not used (``not-used``), and each member whose version is not believed (``told-by-one-member``).
 
     FleetError ``nothing-asked``, ``which-catalogue``, ``no-member``, ``feed-missing``, ``unknown-feed``, ``bad-feed``,
-    ``duplicate-location``, ``record-damaged``, those of reading a feed and what was made, and as of ``record_specs``.
+    ``duplicate-location``, ``record-damaged``, those of reading a feed and what was made, and as of
+    ``record_specs``.
     """
     wanted, notes = dict(given.catalogues), given.findings
     if asked.any:
@@ -108,9 +107,9 @@ def delete_catalogue(records: Records, name: str, write: bool) -> bool:
 
 def catalogue_rows(records: Records, names: t.Sequence[str], now: datetime) -> list[dict[str, t.Any]]:
     """Each recorded catalogue of these names, or all, sorted by name, for results: ``name``, ``provider``, ``source``
-    (where it is known from), ``supported`` (``oldest`` and ``newest`` minor, empty if that is not known), and
-    ``locations``: each with its ``newest`` patch by minor that is generally available ``now``, versions still
-    ``coming``, the newest of its ``images`` by family, and how many ``versions`` it has.
+    (where it is known from), ``supported`` (``oldest`` and ``newest`` minor, empty if not known), and ``locations``:
+    each with its ``newest`` patch by minor that is generally available ``now``, versions still ``coming``, its newest
+    ``images`` by family, and how many ``versions`` it has.
 
     FleetError ``no-such-catalogue``, ``record-damaged``, ``duplicate-location``.
     """

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Auto-upgrade profiles (AutoUpgradeProfile): recorded, deleted, and evaluated against catalogues and members as they
 were read last; runs made of what is new and started, ``reasons`` why there are none, runs for ``levelling``, remarks
-``run-beside`` and ``no-window``. One at a time evaluates, in all of a fleet's records."""
+``run-beside`` and ``no-window``."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ _FIXED = ("update_strategy_id", "node_image_selection")
 @dataclass(frozen=True, kw_only=True)
 class Evaluated:
     """What came of one profile (``found``: its evaluation): ``made`` and ``started`` say whether its run was so now.
-    ``steps`` are runs that would bring members level which the profile leaves behind (too many minors, or out of
-    support), not made; ``notes`` are the remarks ``run-beside`` and ``no-window``."""
+    ``steps`` are runs, not made, that would bring members level which the profile leaves behind (too many minors, or
+    out of support); ``notes`` are the remarks ``run-beside`` and ``no-window``."""
 
     found: Evaluation
     made: bool = False
@@ -91,8 +91,7 @@ class Evaluated:
 @dataclass(frozen=True, kw_only=True)
 class ProfilesReport:
     """What came of profiles, in the order of their names; ``changed``: a run was made or started, or would be. ``held``
-    is not empty, and says who has it, while somebody else evaluates: nothing was done then, or nothing after
-    ``profiles``."""
+    says who evaluates meanwhile, empty for nobody: nothing was done then, or nothing after ``profiles``."""
 
     profiles: tuple[Evaluated, ...] = ()
     changed: bool = False
@@ -100,18 +99,15 @@ class ProfilesReport:
 
     @property
     def failures(self) -> tuple[Problem, ...]:
-        """The first thing of each profile that is for people to mend; none of a profile without one."""
+        """The first thing of each profile that is for people to mend, if there is one."""
         found = ((each.found.profile, reason_to_mend(each.found)) for each in self.profiles)
         return tuple(Problem(why.code, why.message, f"{KIND}/{name}") for name, why in found if why is not None)
 
 
 def record_profiles(records: Records, given: UpdateManifests, write: bool) -> bool:
     """Records, with ``write``, the profiles that are given, with strategies and catalogues; whether any was new or
-    another.
-
-    FleetError ``profile-fixed`` for a field that a profile keeps as long as it is there, ``record-damaged``, and as of
-    ``record_specs``.
-    """
+    another. FleetError ``profile-fixed`` for a field that a profile keeps, ``record-damaged``, and as of
+    ``record_specs``."""
     problems = []
     for name, wanted in given.profiles.items():
         stored = records.get(KIND, name)
@@ -139,11 +135,11 @@ def evaluate_profiles(
     session: Session, given: UpdateManifests, names: t.Sequence[str], who: str = "", *, write: bool, start: bool
 ) -> ProfilesReport:
     """Makes the run that each profile of these names, or each, wants now, and starts it with ``start``, as ``who``;
-    without ``start`` it is made for review, of a disabled profile too. Profiles, strategies, catalogues and windows
-    that are ``given`` go before those recorded; but with ``write`` no run is made or started for a profile that is not
-    recorded, or with ``start`` is recorded as disabled. Without ``write`` nothing is done, and only what would be is
-    told. What came of each is kept in its status, with ``write``. A profile whose run cannot be made or started has
-    that among its reasons, and stops no other. While somebody else evaluates nothing more is done, see ``held``.
+    without ``start`` it is made for review, of a disabled profile too. What is ``given`` goes before what is recorded;
+    but with ``write`` no run is made for a profile that is not recorded, or with ``start`` is recorded as disabled.
+    Without ``write`` it is only told what would be. With it what came of each is kept in its status, and while somebody
+    else evaluates nothing more is done (``held``). A profile whose run cannot be made or started has that among its
+    reasons, and stops no other.
 
     FleetError ``no-such-profile``, ``record-damaged``, those of ``known_releases``, and others of the records; runs
     that were made or started by then stay so.

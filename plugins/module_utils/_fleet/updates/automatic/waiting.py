@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What besides update runs a schedule carries on: staged update runs and node rotations that were begun and have not
-ended, and rotations by age, which begin again as nodes grow old; and placements that are not through, which need their
-manifests."""
+ended, rotations by age, and placements that are not through, which need their manifests."""
 
 from __future__ import annotations
 
@@ -30,8 +29,8 @@ from ...recorded import recorded
 @dataclass(frozen=True, kw_only=True)
 class UnfinishedPlacement:
     """A placement that was begun and is not through: ``why`` in words, so since ``since`` (None: not known);
-    ``deleting``: it is being taken away. Records tell the ``src`` that its manifest came from, none for one that has
-    always been on the hub; not its resources."""
+    ``deleting``: it is being taken away. ``src`` is where its manifest came from, as records tell; empty for one that
+    was made on the hub."""
 
     name: str
     why: str
@@ -40,17 +39,15 @@ class UnfinishedPlacement:
     deleting: bool = False
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it: ``name``, ``why``, and ``since`` in RFC 3339, empty where it is not known; without
-        ``src`` and ``deleting``."""
+        """As results have it: ``name``, ``why``, and ``since`` in RFC 3339 or empty."""
         return {"name": self.name, "why": self.why, "since": write_time(self.since, SECONDS) if self.since else ""}
 
 
 @dataclass(frozen=True, kw_only=True)
 class WaitingWork:
     """Work that is to be carried on: names of staged update runs and of rotations, also of such as cannot be read, and
-    placements that are not through, each sorted by name; ``unread`` are kinds that the account may not list, as they
-    were asked for, ``problems`` what is wrong with records of placements that cannot be read: some may be missing
-    then."""
+    placements that are not through, each sorted by name; ``unread`` are kinds that the account may not list,
+    ``problems`` what is wrong with records of placements that cannot be read, so that some may be missing."""
 
     staged: tuple[str, ...] = ()
     rotations: tuple[str, ...] = ()
@@ -59,8 +56,8 @@ class WaitingWork:
     problems: tuple[Problem, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``staged_runs``, ``rotations`` and ``unread`` as names, then ``placements`` as mappings,
-        each in the order that it has here; without ``problems``."""
+        """As results have it: ``staged_runs``, ``rotations`` and ``unread`` as names, ``placements`` as mappings;
+        without ``problems``."""
         names = {"staged_runs": self.staged, "rotations": self.rotations, "unread": self.unread}
         found = {"placements": [each.as_dict() for each in self.placements]}
         return {**{name: list(each) for name, each in names.items()}, **found}
@@ -68,8 +65,8 @@ class WaitingWork:
 
 def work_to_carry_on(records: Records) -> WaitingWork:
     """What is to be carried on now, update runs aside. A staged run or rotation whose record cannot be read is among
-    it: whoever takes it up is told why. Nothing is written. FleetErrors of the records but ``forbidden``, and for
-    placements but ``record-damaged`` and ``records-damaged``, which are ``problems``."""
+    it: whoever takes it up is told why. FleetErrors of the records but ``forbidden``, and for placements but
+    ``record-damaged`` and ``records-damaged``, which are ``problems``."""
     unread: list[str] = []
     staged = [
         record_name(each)

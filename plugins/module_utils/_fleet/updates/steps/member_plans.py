@@ -37,9 +37,9 @@ from .seen_members import SeenMembers
 
 @dataclass(frozen=True, kw_only=True)
 class MemberPlans:
-    """What is to do for ``target`` (``works``), by name of the member, in the order of their names. Sorted names:
-    ``without_window`` has no maintenance window, and may begin at any time that no freeze takes, ``unattended_stopped``
-    does not update its operating system by itself any more once its driver was there."""
+    """What is to do for ``target`` (``works``), by name of the member, in the order of names. Sorted names:
+    ``without_window`` have no maintenance window, ``unattended_stopped`` do not update their operating system by
+    themselves any more once their driver was there."""
 
     target: UpgradeTarget
     works: t.Mapping[str, UpgradeWork] = field(default_factory=dict)
@@ -56,9 +56,9 @@ def member_plans(
 ) -> MemberPlans | None:
     """What would be done to the members that have not ended, as they were ``seen`` just now, the others as they were
     read last. Where control planes alone are upgraded, in one step each, members that were not seen are left out, and
-    it is None where none was. Nothing is written or asked of members. A run that was not started has the images that
-    would be fixed now. ``drivers`` are options of drivers, by name; windows and catalogues that are ``given`` go before
-    those recorded. FleetError ``record-damaged``, ``duplicate-location``, ``bad-option``."""
+    it is None where none was. A run that was not started has the images that would be fixed now. ``drivers`` are
+    options of drivers, by name; what is ``given`` goes before what is recorded. Members are not asked. FleetError
+    ``record-damaged``, ``duplicate-location``, ``bad-option``."""
     records, now, names = session.records, session.clock(), run_of(run).unfinished
     alone = not by_steps(run)
     if alone:

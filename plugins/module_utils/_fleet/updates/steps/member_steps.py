@@ -39,7 +39,7 @@ Pooling = t.Callable[[str, Observation], tuple[NodePoolStatus, ...]]
 class MemberSteps:
     """What members of one run are upgraded with. ``permits`` tells what platforms offer, ``pools`` a member's pools as
     of ``pools_seen``; ``holder`` is the same for every conductor of the run, ``here`` as of ``conduct_run``; a rotation
-    of a pool's nodes that would wait longer than ``max_idle`` is left until later."""
+    that would wait longer than ``max_idle`` is left until later."""
 
     session: Session
     run: UpdateRun
@@ -53,7 +53,7 @@ class MemberSteps:
 
     @cached_property
     def parts(self) -> WholeParts:
-        """What upgrades of members are made of, for the executor; images that are fixed are those of the run as it was
+        """What upgrades of members are made of, for the executor; fixed images are those of the run as it was
         started."""
         return WholeParts(
             target=target_of(self.run),

@@ -40,8 +40,8 @@ class PoolSubject:
     last: Pool | None = None
 
     def observe(self, member: str) -> Observation:
-        """Looks at the member, as its driver does, and keeps the pool as ``last``; ``version`` tells what the pool has,
-        in words. FleetError of the driver, and of ``cluster``."""
+        """Looks at the member by its driver, and keeps the pool as ``last``; ``version`` is what the pool has, in
+        words. FleetError of the driver, and of ``cluster``."""
         seen = self.driver.observe(member)
         pools = self.cluster(member, seen).pools
         self.last = next((each for each in pools if each.name == self.step.pool), None)
@@ -49,17 +49,16 @@ class PoolSubject:
         return Observation(version=words)
 
     def begin(self, work: Work) -> str:
-        """Begins the work by the driver, which gives the reference to find it again; its errors come through."""
+        """Begins the work by the driver; the reference to find it again. Errors of the driver."""
         return self.driver.begin(work)
 
     def poll(self, work: Work) -> OperationProgress:
-        """How the work stands, as the driver tells, and its errors."""
+        """How the work stands, as the driver tells, with its errors."""
         return self.driver.poll(work)
 
     def reached(self, _version: str, _target: str) -> bool:
-        """Whether the pool, as it was seen last, is where the step brings it; so is one that is gone, or was never
-        looked at, and not one whose version or image, if the step brings one, is not known. ValueError if it has a
-        version that is none."""
+        """Whether the pool, as it was seen last, is where the step brings it; so is one that is gone, and not one whose
+        version or image, if the step brings one, is not known. ValueError if it has a version that is none."""
         step, pool = self.step, self.last
         if pool is None:
             return True
@@ -76,9 +75,9 @@ class PoolSubject:
 def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable[[], str]) -> PoolEnd:
     """Carries the step of the task out, to its end: ``failure`` is empty if the pool has its version and image, or is
     gone; paused if the member is busy, does not answer now, or is held back. It is begun only if the attempt was begun
-    on this machine, or meant to be, with this folder of operations; else it is looked for, for it may be under way
-    elsewhere. ``here`` is ``intent_reference`` of ``drivers.host``. FleetError as of that, of ``Operation.run``, and of
-    ``Driver.poll``; ValueError as of ``PoolSubject.reached``, Closed as of ``Attempt``."""
+    on this machine, or meant to be, with this folder of operations; else it is looked for. ``here`` is
+    ``intent_reference`` of ``drivers.host``. FleetError as of that, of ``Operation.run``, and of ``Driver.poll``;
+    ValueError as of ``PoolSubject.reached``, Closed as of ``Attempt``."""
     step, work = task.step, task.work
     of_platform = work.reference.startswith(PLATFORM)
     ours = _is_seen_here(task) if of_platform else _is_ours(work.reference, here)

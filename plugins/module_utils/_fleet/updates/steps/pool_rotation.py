@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One node pool of one member upgraded by a rotation of the nodes that are behind, within budgets and windows, by the
-one conductor; rotations that attempts left carried to their ends; which nodes are behind, names of steps;
-``members-unread``.
+"""One node pool of one member upgraded by a rotation of the nodes that are behind, within budgets and windows;
+rotations that attempts left carried to their ends; which nodes are behind, names of steps; ``members-unread``.
 
 The rotation is recorded as long as it goes on, under a name that follows from the attempt: whoever takes the attempt up
 again finds it there, and no node is replaced twice.
@@ -58,9 +57,9 @@ LEFT = UpgradeStep(what="")
 
 @dataclass(frozen=True, kw_only=True)
 class PoolEnd:
-    """How the work on a pool ended. Neither ``failure`` nor ``paused``: the pool is as it should be; ``failure``: nodes
-    or the command failed, in words; ``paused``, in words: it goes on later, at ``until`` if that is known, or nothing
-    was begun and it is held back (``blocked``)."""
+    """How the work on a pool ended. ``failure``: nodes or the command failed, in words; ``paused``, in words: it goes
+    on later, at ``until`` if that is known, or nothing was begun and it is held back (``blocked``). Without both the
+    pool is as it should be."""
 
     failure: str = ""
     paused: str = ""
@@ -70,11 +69,8 @@ class PoolEnd:
 
 @dataclass(frozen=True, kw_only=True)
 class PoolTask:
-    """One pool to upgrade, as ``step`` of the attempt at ``work``.
-
-    ``image`` is the full name of the one it gets, empty where images stay; the rest is as of
-    ``conductor.operation.Attempt``.
-    """
+    """One pool to upgrade, as ``step`` of the attempt at ``work``. ``image`` is the full name of the one it gets, empty
+    where images stay; the rest is as of ``conductor.operation.Attempt``."""
 
     driver: Driver
     work: Work
@@ -102,12 +98,11 @@ class PoolRotations:
     _left_nothing: set[str] = field(default_factory=set, compare=False)
 
     def upgrade(self, task: PoolTask) -> PoolEnd:
-        """Rotates the nodes of the step's pool that are behind, until all are replaced or given up, or it has to wait.
-        The record of the rotation goes once it is over. What was left is looked for before the first pool of an
-        attempt, and after one that had to wait. FleetError ``members-unread``, ``not-a-member``, and as of
-        ``driver_problems``, ``begin`` of the rotation's decider and ``record_begun`` where it has not begun; as of
-        ``conduct_recorded_rotation``, ``record-damaged``, others of the records. Closed when nobody follows any
-        more."""
+        """Rotates the nodes of the step's pool that are behind, until all are replaced or given up, or it has to wait;
+        ``finish`` comes before the first pool of an attempt, and after one that had to wait. The record of the rotation
+        goes once it is over. FleetError ``members-unread``, ``not-a-member``, and as of ``driver_problems``, ``begin``
+        of the rotation's decider and ``record_begun`` where it has not begun; as of ``conduct_recorded_rotation``,
+        ``record-damaged``, others of the records. Closed when nobody follows any more."""
         ground, operation = self._ground(task.work, task.step, task.image), task.work.operation
         known = operation in self._left_nothing
         self._left_nothing.discard(operation)
@@ -127,12 +122,11 @@ class PoolRotations:
         return end
 
     def finish(self, task: PoolTask, but: str = "") -> PoolEnd:
-        """Carries to their ends what this attempt or an earlier one of the run has recorded of the member's nodes and
-        left, the rotation of the name ``but`` excepted; ``paused`` where one has to wait, and the others with it. Nodes
-        that were not replaced are no ``failure`` here. What is seen of nodes may say that a pool is done before its
-        rotation has heard of it: a conductor was killed in between. The step of the ``task`` does not count. FleetError
-        as of ``conduct_recorded_rotation``, ``record-damaged``, and others of the records; Closed when nobody follows
-        any more."""
+        """Carries to their ends the rotations, but that of the name ``but``, that attempts of the run on this member
+        have recorded and left: a conductor that was killed may have left one whose pool seems to be done. ``paused``
+        where one has to wait, and the others with it; nodes that were not replaced are no ``failure``. The step of the
+        ``task`` does not count. FleetError as of ``conduct_recorded_rotation``, ``record-damaged``, and others of the
+        records; Closed when nobody follows any more."""
         attempts = task.work.operation.rpartition(".")[0]
         for document in self.session.records.list(KIND):
             name = str(document["metadata"]["name"])
@@ -237,7 +231,7 @@ class PoolRotations:
 
 def nodes_behind(member: MemberNodes, step: UpgradeStep) -> list[Node]:
     """Nodes of the step's pool that have an older version or image than it brings, or one that cannot be told, in the
-    member's order; nodes that are newer stay. The pool without a name has the nodes without a pool label."""
+    member's order. The pool without a name has the nodes without a pool label."""
     mine = (each for each in member.nodes if each.labels.get(pool_label_key(each.labels), "") == step.pool)
     return [each for each in mine if _older(each, step)]
 
@@ -269,15 +263,14 @@ def _selector(pool: str, label: str) -> str:
 
 def pool_step_name(operation: str, step: UpgradeStep) -> str:
     """The name of the operation, or rotation, of one step of an attempt, the same whenever it is taken up: operation,
-    pool and eight digits of a digest, joined by dots; without the pool where its name has other characters."""
+    pool (if it can be a part of such a name) and eight digits of a digest, joined by dots."""
     digest = hashlib.sha256(f"{step.pool}\n{step.version}\n{step.image}".encode()).hexdigest()[:8]
     pool = step.pool if _NAME.fullmatch(step.pool) else ""
     return ".".join(filter(None, (operation, pool, digest)))
 
 
 def briefly(task: PoolTask, rotation: str) -> t.Callable[[str], None]:
-    """What says a line of the rotation by the name of its pool: the name that it is recorded under has the run, the
-    member and the attempt in it."""
+    """What says a line of the rotation by the name of its pool, instead of the long name that it is recorded under."""
     before = f"pool {task.step.pool or 'without a name'}:" if task.step != LEFT else "left by an earlier attempt:"
     # Lines of an upgrade are said behind the name of its member.
     say = folding(task.say, before, taken=len(task.work.member) + 3)

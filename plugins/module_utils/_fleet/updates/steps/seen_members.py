@@ -1,8 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members of a run as they are seen before it begins, with version and node pools of that moment, so that its plan says
-of each what the run will do there."""
+"""Members of a run as they are seen before it begins, with version and node pools of that moment, for its plan."""
 
 from __future__ import annotations
 
@@ -26,9 +25,9 @@ def as_seen(member: FleetMember, version: str, pools: tuple[NodePoolStatus, ...]
 
 
 def seen_members(drivers: t.Mapping[str, Driver], clients: Clients, pools: Pools, threads: int) -> SeenMembers:
-    """Each member, by name, with the version that its driver tells and the ``pools`` of that moment, or those that are
-    recorded where these cannot be read; who does not answer is left out. ``drivers`` are of members that ``clients``
-    have. FleetError ``no-workers`` where this machine starts no thread."""
+    """Each member, by name, with the version that its driver tells and the ``pools`` of that moment, or the recorded
+    ones where these cannot be read; who does not answer is left out. ``drivers`` are of members that ``clients`` have.
+    FleetError ``no-workers``."""
     work = {name: _look(clients.members[name], driver, pools) for name, driver in drivers.items()}
     answers = in_parallel(work, threads=threads)
     return {name: answer for name, answer in answers.items() if isinstance(answer, FleetMember)}

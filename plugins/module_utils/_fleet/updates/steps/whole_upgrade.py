@@ -4,10 +4,9 @@
 """One attempt at a whole member: its control plane and its node pools, step by step, each after a new look at it; an
 operation for each minor of a chain; when it is paused, blocked, failed as lost, or at its target.
 
-What is done already, by an earlier attempt or by somebody else, is seen and not done again.
-
-In a chain each minor on the way is an operation of its own, named after the attempt and the minor; the last one, to the
-target, has the name of the attempt, as the only one has without a chain.
+What is done already, by an earlier attempt or by somebody else, is seen and not done again. In a chain each minor on
+the way is an operation of its own, named after the attempt and the minor; the last one, to the target, has the name of
+the attempt.
 """
 
 from __future__ import annotations
@@ -42,15 +41,15 @@ PoolUpgrader = t.Callable[[PoolTask], PoolEnd]
 
 
 def nothing_left(_task: PoolTask) -> PoolEnd:
-    """The end at once: where pools are upgraded otherwise than by rotations, none is left."""
+    """The end at once: only rotations leave something."""
     return PoolEnd()
 
 
 @dataclass(frozen=True, kw_only=True)
 class WholeParts:
     """What upgrades of whole members in one run are made of. ``cluster`` tells what a member is by now, after its
-    driver has observed it; ``known`` is what places offer, ``now`` the present, ``here`` as of ``conduct_run``.
-    ``pool`` upgrades a node pool, ``left`` ends what attempts have begun on the member's pools and left."""
+    driver has observed it; ``known`` is what places offer, ``here`` as of ``conduct_run``. ``pool`` upgrades a node
+    pool, ``left`` ends what attempts have begun on the member's pools and left."""
 
     target: UpgradeTarget
     cluster: t.Callable[[str, Observation], Cluster]
@@ -66,8 +65,8 @@ class WholeParts:
 
 
 class WholeUpgrade:
-    """One attempt at a whole member, to be run once; see ``conductor.operation.Followed``. ``begun``: something of it
-    was begun, here or, if it was taken up, before."""
+    """One attempt at a whole member, to be run once (``conductor.operation.Followed``). ``begun``: something of it was
+    begun, here or, if it was taken up, before."""
 
     def __init__(self, parts: WholeParts, attempt: Attempt) -> None:
         self._parts, self._attempt = parts, replace(attempt, held_back=self._held_back)
@@ -83,17 +82,15 @@ class WholeUpgrade:
 
     @property
     def version_before(self) -> str:
-        """The member's version when its upgrade began; empty for an attempt that was taken up: what its member was at
-        stands in the record since it was begun."""
+        """The member's version when its upgrade began; empty for an attempt that was taken up, whose record has it."""
         return self._teller.version_before
 
     def run(self, resumed: bool, only_follow: bool = False) -> Last:
-        """Carries the attempt to its end, or to where nothing but time helps (Paused); Blocked if nothing of it was
-        begun and the member does not answer, is busy or held back (``Attempt.held_back``), or the records do not tell
-        what places offer, and where a later step of the control plane does not begin as of ``Operation.run``.
-        ``resumed`` as of ``Executor.begin``; with ``only_follow`` nothing is begun. FleetError as of ``Operation.run``,
-        of upgrading a pool, and what ``here`` raises; ValueError as of ``Operation.run``; Closed when nobody follows
-        any more."""
+        """Carries the attempt to its end, or to where nothing but time helps (Paused). Blocked if nothing of it was
+        begun and the member does not answer, is busy or held back, or the records do not tell what places offer, and
+        where a later step of the control plane does not begin as of ``Operation.run``. ``resumed`` as of
+        ``Executor.begin``; with ``only_follow`` nothing is begun. FleetError as of ``Operation.run``, of upgrading a
+        pool, and what ``here`` raises; ValueError as of ``Operation.run``; Closed when nobody follows any more."""
         self._pause(0)
         self.begun = self._teller.recorded = resumed
         if resumed and self._work.upgrade_type != NODE_IMAGE_ONLY:
@@ -278,8 +275,8 @@ def operation_to(work: Work, version: str) -> Work:
 
 def hops_in_flight(work: Work, version: str) -> tuple[Work | None, Work]:
     """Which operations of a chained attempt may be in flight on a control plane that is seen at the version: the one to
-    its minor, if that is not the last of all, and the next one. On the way any patch of a minor will do, for which one
-    was the newest when it was begun is not known. ValueError for what is no version."""
+    its minor, if that is not the last of all, and the next one, each to any patch of its minor. ValueError for what is
+    no version."""
     at = KubeVersion.parse(version)
     here, after = (operation_to(work, f"{at.major}.{minor}") for minor in (at.minor, at.minor + 1))
     return (None if here == work else here), after
