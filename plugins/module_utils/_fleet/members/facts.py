@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Reading the facts of a fleet: every member once, in parallel (health, version, nodes, what pods request, namespaces,
-windows, ends of certificates), what of one is ``missing``; the nodes of one member; whether placements need what pods
-request."""
+windows, ends of certificates), which of these are ``missing``; the nodes of one member; whether placements need what
+pods request."""
 
 from __future__ import annotations
 
@@ -78,15 +78,14 @@ def read_fleet(
     pods: bool,
     namespaces: bool = False,
 ) -> FleetReading:
-    """The facts of all members at ``now``; with ``pods`` also what pods request in all, with ``namespaces`` their
-    names; windows by ``commands``, costs by ``prices``. A member that cannot be read keeps its older facts, is
-    unhealthy, if it was read before, and is in ``failed``; one that is there for a failure of this machine
-    (``NotAsked``) keeps its health too. One of which a part alone cannot be read is not there, unless that is its
-    nodes, and they were never counted.
+    """The facts of all members at ``now``; with ``pods`` also what pods request in all, with ``namespaces`` the names
+    of namespaces; windows by ``commands``, costs by ``prices``. A member that cannot be read is in ``failed``, keeps
+    its older facts and becomes unhealthy, if it was read before; one that was not asked for a failure of this machine
+    (``NotAsked``) keeps its health too. Of a member that cannot be read in part, that part is missing; but without its
+    nodes, if they were never counted, it counts as not read.
 
-    ``threads`` is for each of the processes, of which there are ``workers``. FleetError ``no-workers`` where this
-    machine starts not all of the processes, or no thread in this one; if it starts none in another, the members of that
-    were not asked.
+    There are ``threads`` in each of the ``workers``, which are processes. FleetError ``no-workers`` where this machine
+    does not start all processes, or no thread in this one.
     """
 
     def read(clients: Clients, names: t.Iterable[str]) -> Answers[_MemberAnswer]:
@@ -140,8 +139,8 @@ def _why(problem: Problem) -> dict[str, str]:
 
 
 def needs_pods(specs: t.Iterable[PlacementSpec]) -> bool:
-    """Whether the policy of any of these placements names an available amount, KubeFleet's
-    ``resources.kubernetes-fleet.io/available-*``, which can only be known from the members' pods."""
+    """Whether the policy of any of these placements names KubeFleet's ``resources.kubernetes-fleet.io/available-*``,
+    which can only be known from the members' pods."""
     return any(AVAILABLE in str(encode(spec.policy)) for spec in specs if spec.policy)
 
 
@@ -212,8 +211,8 @@ def _part(name: str, missing: dict[str, Problem], work: t.Callable[[], T]) -> T 
 
 
 def nodes_of(client: KubeClient) -> tuple[NodeFacts, ...]:
-    """A member's nodes in the order of their names, as they are now, without credentials of ours in their texts.
-    FleetError of the request, ``too-large`` for more than ``MOST_NODES``."""
+    """A member's nodes in the order of their names, with credentials of ours hidden in their texts. FleetError of the
+    request, ``too-large`` for more than ``MOST_NODES``."""
     found = read_each(client, "/api/v1/nodes", _node, "Node", MOST_NODES).items
     told = "\n".join(text for node in found for text in _texts_of(node))
     if client.hide(told) != told:

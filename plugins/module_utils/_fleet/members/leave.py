@@ -67,10 +67,10 @@ class LeaveRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Left:
-    """``left`` are names of members that went, or would go, as they were asked for; outcomes are by member and
+    """``left`` are names of members that went, or would go, as they were asked for; ``outcomes`` are by member and
     placement; ``unreachable`` members were forgotten with what is on them, and ``doubles`` because their cluster is a
     member under another name. ``others`` are placements of other records, left alone; ``failed`` says why members
-    stayed, ``strangers`` are names that are no members."""
+    stayed; ``strangers`` are names that are no members."""
 
     left: tuple[str, ...] = ()
     outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]] = field(default_factory=dict)
@@ -84,18 +84,18 @@ class Left:
 def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
     """Lets the named members go, with evidence, or without ``write`` only looks; names that are no members are passed
     over. What other records placed on a member is not touched, nor is a cluster that is still a member under another
-    name.
+    name. Meanwhile no placement that they hold is carried out, and no other is brought to them.
 
-    Meanwhile no placement that they hold is carried out, and no other is brought to them: FleetError ``lease-held``
-    where somebody is at it, ``records-moved`` where the other name of a cluster leaves at the same time or has just
-    left, ``member-busy`` where an upgrade is in flight, or a rotation has nodes in hand (which is no matter on a member
-    that is forgotten as unreachable; an upgrade is, there too), ``brake-max-removals``, ``record-damaged``, others of
-    the records, ``no-workers``; ``lease-lost``, after which some may be gone already. A member with an error of
-    ``WHOLE_MEMBER`` stops all; one that cannot be read for another reason (another cluster, no kubeconfig, damaged
-    ApplySets) stays a member, and if all are so, that is raised; with ``forget_unreachable`` both are forgotten. That
-    is of the look before; later one on which something is not done, lost or not, stays a member, and the others go;
-    once this run is told to end, those alone of which all was done by then. ValueError with ``remove`` for
+    FleetError ``lease-held`` where somebody is at it; ``records-moved`` where the other name of a cluster leaves at the
+    same time or has just left; ``member-busy`` where an upgrade is in flight, or a rotation has nodes in hand (which is
+    no matter on a member that is forgotten as unreachable); ``brake-max-removals``; ``record-damaged``, others of the
+    records; ``no-workers``; ``lease-lost``, after which some may be gone already. ValueError with ``remove`` for
     ``max_removals`` that are no number and no share.
+
+    If the first look at a member ends in an error of ``WHOLE_MEMBER``, that is raised; if in another one (another
+    cluster, no kubeconfig, damaged ApplySets), the member stays, and if all do, that is raised; with
+    ``forget_unreachable`` both are forgotten. A member on which something fails later stays, and the others go; once
+    this run is told to end, those alone go of which all was done by then.
     """
     records = session.records
     members = identified_members(session, write)

@@ -36,13 +36,13 @@ def rights(
     resources: t.Sequence[str] = (),
 ) -> list[dict[str, t.Any]]:
     """Manifests of roles and bindings for one ``purpose``: ``nodes``, ``jobs``, one of ``PARTS`` of the hub, ``apply``,
-    or ``read``, for which any other word stands.
+    or ``read``, for which any other word stands. The last two are for ``kinds`` and for those of the manifests in the
+    files ``resources``, each once.
 
-    The last two are for ``kinds`` and for those of the manifests in the files ``resources``; the others are the same
-    for all. ``subject`` has kind, name and, for a service account, namespace; each of ``kinds`` has ``api_version``,
-    ``kind``, ``plural`` and ``namespaced``, of which the last two count for kinds that are not Kubernetes' own; one
-    that comes twice counts once. FleetError ``bad-option`` for a subject without its name or namespace,
-    ``unknown-kind`` where a plural is missing, ``bad-definition``, and those of ``unpacked`` and ``read_manifests``.
+    ``subject`` has kind, name and, for a service account, namespace; each of ``kinds`` has ``api_version``, ``kind``,
+    ``plural`` and ``namespaced``, of which the last two count for kinds that are not Kubernetes' own. FleetError
+    ``bad-option`` for a subject without its name or namespace, ``unknown-kind`` where a plural is missing,
+    ``bad-definition``, and those of ``unpacked`` and ``read_manifests``.
     """
     who = _subject(subject)
     if purpose in PARTS:
@@ -69,7 +69,7 @@ def _subject(given: t.Mapping[str, t.Any]) -> Subject:
 
 
 def as_yaml(manifests: t.Iterable[t.Mapping[str, t.Any]]) -> str:
-    """The manifests as YAML documents, as kubectl reads them."""
+    """The manifests as YAML documents."""
     return write_yaml(manifests)
 
 
