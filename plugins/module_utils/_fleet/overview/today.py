@@ -108,9 +108,9 @@ def gather_today(
     placement_records: t.Iterable[Record],
     look: DriftLook | None = None,
 ) -> Today:
-    """A row by name for every FleetMember and MemberCluster that is given as it is recorded, with what the records hold
-    of placements and of runs, and what a ``look`` for drift has found. What is damaged, or cannot be listed, is told in
-    ``notes`` and left out; no FleetError of records is raised."""
+    """A row, by name, for every FleetMember and MemberCluster that is given as it is recorded, with what the records
+    hold of placements and runs, and what a ``look`` for drift has found. What is damaged, or cannot be listed, is told
+    in ``notes`` and left out; no FleetError of records is raised."""
     found = _Gathered(session.clock())
     clusters = {each.name: each for each in found.each(cluster_records, lambda one: decoded(MemberCluster, one))}
     members = {each.name: each for each in found.each(member_records, lambda one: decoded(FleetMember, one))}

@@ -36,7 +36,7 @@ _STACK = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 class StackPlace:
     """``project`` is the folder of the program, ``backend`` a URL, in which a password may stand; ``passphrase_file``
     has what encrypts secrets of the stack, None where a service does, or nothing has to; ``home`` is where the engine
-    has its plugins; ``python`` has the packages of the program; paths are absolute."""
+    has its plugins; ``python`` has the packages of the program. Paths are absolute."""
 
     project: Path
     stack: str
@@ -54,13 +54,10 @@ class StackPlace:
 
 def place(options: Options) -> StackPlace:
     """The place that the options ``project_dir``, ``stack`` and ``backend_url`` of a verb, which must be there, and
-    ``home``, ``python`` and ``passphrase_file``, which may be, name: without them ``~/.pulumi``, this Python and None.
-    Relative paths begin where the play runs; a state in files gets ``metadata=skip`` unless its URL says something of
-    that.
-
-    FleetError with all that there are of ``bad-path``, ``no-project``, ``no-passphrase``, ``bad-backend``,
-    ``bad-stack``.
-    """
+    ``home``, ``python`` and ``passphrase_file`` name, which are ``~/.pulumi``, this Python and None where they are left
+    out. Relative paths begin where the play runs; a state in files gets ``metadata=skip`` unless its URL says something
+    of that. FleetError with all that there are of ``bad-path``, ``no-project``, ``no-passphrase``, ``bad-backend``,
+    ``bad-stack``."""
     problems: list[Problem] = []
 
     def path(option: str, given: str) -> Path:
@@ -162,10 +159,10 @@ def environment(where: StackPlace, engine: Engine, environ: t.Mapping[str, str])
 @contextlib.contextmanager
 def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
     """A folder with the project's file and the stack's settings: those of the project, and over them ``config``, name
-    by name. Names of both get the project's namespace if they have none. They lie side by side, also where the project
-    has a folder for settings (``stackConfigDir``).
+    by name; names of both get the project's namespace if they have none. They lie side by side, also where the project
+    has a folder for settings (``stackConfigDir``). The engine writes into it what it would write into the project; it
+    is gone afterwards.
 
-    The engine writes into it what it would write into the project, which stays as it is; it is gone afterwards.
     FleetError ``bad-config``, ``unreadable-file``, ``no-project``, ``missing-library``, and those of YAML that cannot
     be parsed; OSError if the folder cannot be made or written.
     """
@@ -209,8 +206,8 @@ def as_json(value: t.Any, where: str) -> bytes:
 
 
 def project_name(where: StackPlace) -> str:
-    """The name of the project, as ``Pulumi.yaml`` says. FleetError ``no-project``, ``unreadable-file``, and those of
-    YAML that cannot be parsed."""
+    """The name of the project, as ``Pulumi.yaml`` says. FleetError ``no-project``, ``unreadable-file``,
+    ``missing-library``, and those of YAML that cannot be parsed."""
     name = _document(where.project / "Pulumi.yaml").get("name")
     if not isinstance(name, str) or not name:
         raise FleetError("no-project", "Pulumi.yaml has no name", str(where.project))
@@ -218,8 +215,7 @@ def project_name(where: StackPlace) -> str:
 
 
 def ready_folder(where: StackPlace) -> None:
-    """Makes the folder of a state in files, if it is not there; nothing for another backend. FleetError
-    ``unwritable-folder``."""
+    """Makes the folder of a state in files; nothing for another backend. FleetError ``unwritable-folder``."""
     if where.folder is not None:
         make_folder(where.folder, 0o700)
 

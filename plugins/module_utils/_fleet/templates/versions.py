@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The versions of Kubernetes on the way to a target, minor by minor, for templates (filter ``upgrade_path``), out of a
-list of ``releases`` or as minors alone."""
+"""The versions of Kubernetes on the way to a target, minor by minor (filter ``upgrade_path``), out of a list of
+``releases`` or as minors alone."""
 
 from __future__ import annotations
 
