@@ -45,8 +45,8 @@ def change_lines(objects: t.Sequence[ObjectChange]) -> list[str]:
 
 
 def override_lines(plan: PlacementPlan, most: int) -> list[tuple[list[str], list[str]]]:
-    """Pairs of the clusters that get the same, apart from the others, and lines as of ``change_lines`` about that; the
-    first ``most`` of such groups."""
+    """Pairs of clusters for which the plan's overrides change the same, and lines as of ``change_lines`` about that; at
+    most ``most``."""
     return [(list(each.clusters), change_lines(each.changes)) for each in plan.renderings[:most]]
 
 
@@ -60,7 +60,7 @@ def field_lines(fields: t.Sequence[FieldChange]) -> list[str]:
 
 def seen_changes(outcome: MemberOutcome) -> tuple[ObjectChange, ...]:
     """What a look at the member found would change there, in the order of its steps: objects by fields, and beside them
-    those that are new, or of which no field is known. Empty where it tells no field, as where these were not asked
+    those that are new, or of which no field is known. Empty where no step has fields, as where these were not asked
     for."""
     if not any(each.changes for each in outcome.steps):
         return ()
@@ -77,16 +77,15 @@ def unseen_change_lines(
     plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]
 ) -> list[tuple[list[str], list[str]]]:
     """Pairs of clusters and lines as of ``change_lines`` about what the plan changes there since the last apply;
-    without clusters where ``outcomes`` tell of a look, which knows better, and without pairs that have no cluster
-    left."""
+    without clusters where ``outcomes`` tell of a look, which knows better."""
     return [(clusters, change_lines(objects)) for clusters, objects in _unseen(plan, outcomes)]
 
 
 def plan_diff(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[dict[str, str]]:
     """For Ansible's ``--diff``, rows of ``before_header``, ``after_header``, ``before`` and ``after``: the clusters
-    before and after, also where none changes, then each object with its fields, equal changes of clusters together, of
-    which the first five are named. At most ``OBJECTS`` objects for each such group, ``FIELDS`` fields of each; nothing
-    tells how many there are besides."""
+    before and after, then each object with its fields, clusters with equal changes together, of which the first five
+    are named. At most ``OBJECTS`` objects for each such group, and ``FIELDS`` fields of each; how many more there are
+    is not told."""
     shown = [_diff(plan.name, _clusters(plan, "gained"), _clusters(plan, "lost"))]
     groups: dict[str, tuple[list[str], tuple[ObjectChange, ...]]] = {}
     for name, outcome in sorted(outcomes.items()):

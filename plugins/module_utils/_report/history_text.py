@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The history of a fleet (audit entries and journal: who did what, when, why) as text, and as the content of a file:
-CSV, JSON or Markdown. The newest row is the last."""
+CSV, JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _SOURCES = {RECORD: "told by another record, no entry says so", JOURNAL: "journa
 
 
 def history_text(rows: t.Sequence[HistoryRow], place: str, wanted: bool = True) -> list[str]:
-    """A header, and lines for each act in the order given, with when (UTC), who, what and to what, and what is to be
-    said of it below, cut at about 4,000 characters; without any a sentence with ``place``, where the records are, and
-    whether only some acts were ``wanted``. Gates in messages are named by
-    where they stand, and by their ids only where two of an object stand in one place."""
+    """A header, and lines for each act in the order given, with when (UTC), who, what and to what, and below what is to
+    be said of it, cut at about 4,000 characters; without any act a sentence with ``place``, where the records are, and
+    whether only some acts were ``wanted``. Gates in messages are named by where they stand, and by their ids only where
+    two of an object stand in one place."""
     if not rows:
         return folded(f"no act{' of those asked for' if wanted else ''} is recorded in {place}")
     header = _line("WHEN", "WHO", "WHAT", "TO")

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Findings as SARIF 2.1.0 (OASIS), the form in which code hosts take the results of static analysis."""
+"""Findings of the linter as SARIF 2.1.0 (OASIS), the form in which code hosts take the results of static analysis."""
 
 from __future__ import annotations
 
