@@ -29,9 +29,9 @@ def joined_text(
 def recovered_text(
     recovered: t.Mapping[str, t.Sequence[str]], unknown: t.Mapping[str, t.Sequence[str]], written: bool
 ) -> list[str]:
-    """A table with a row for each placement, by name, and the clusters that hold it, of which the first six are named:
-    those ``recovered``, or which would be where nothing is ``written``, then those ``unknown`` to all manifests. Of
-    each at most 40, and how many more there are; a sentence where there are none."""
+    """A table with a row for each placement, by name, and the first six clusters that hold it: those ``recovered``, or
+    which would be where nothing is ``written``, then those ``unknown`` to all manifests. Of each at most 40, and how
+    many more there are; a sentence where there are none."""
     told = {"are rebuilt" if written else "would be rebuilt": recovered, "no manifest describes it": unknown}
     rows = [
         row
@@ -44,14 +44,14 @@ def recovered_text(
 
 
 def without_driver_text(names: t.Sequence[str]) -> list[str]:
-    """That these members have no driver, of which the first six are named, in lines that fit the terminal; none without
-    such members."""
+    """That these members, of which the first six are named, have no driver; in lines that fit the terminal, none
+    without such members."""
     return folded(f"without a driver, which update runs need: {listed(names)}") if names else []
 
 
 def strangers_text(names: t.Sequence[str]) -> list[str]:
-    """That these, of which the first six are named, are no members and nothing was done for them, in lines that fit the
-    terminal; none without such names."""
+    """That these, of which the first six are named, are no members and nothing was done for them; in lines that fit the
+    terminal, none without such names."""
     return folded(f"no member of the fleet, and passed over: {listed(names)}") if names else []
 
 

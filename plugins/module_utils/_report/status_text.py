@@ -29,10 +29,9 @@ def placements_text(
     held: t.Mapping[str, t.Collection[str]] | None = None,
 ) -> list[str]:
     """A row for each placement, by name; below it one for each cluster, those that are not Available first, at most
-    SHOWN and how many more there are; then its staged update ``runs``, those of other placements being left out. Where
-    no placement is recorded a sentence that names ``place``, where the records are: started in another folder, a run
-    looks into others. ``held`` are the clusters with a binding by placement, if known: one that is Available by the
-    status and has none is told as ``gone``, to hold it no more."""
+    ``SHOWN`` and how many more there are; then its staged update ``runs``. Where no placement is recorded a sentence
+    with ``place``, where the records are. ``held`` are the clusters with a binding by placement, if known: one that is
+    Available by the status and has none is told as ``gone``."""
     rows: list[Row] = []
     by_placement: dict[str, list[RunStanding]] = {}
     for each in runs:
@@ -61,7 +60,7 @@ def _may_be_shown(row: Row, clusters: t.Collection[str]) -> bool:
 
 def unfinished_text(name: str, why: str, since: datetime | None) -> str:
     """A sentence about a placement that was begun and is not through, ``why`` and since when, where that is known; a
-    schedule has not carried it on unless it was given its manifests."""
+    schedule does not carry it on without its manifests."""
     as_of = f", since {write_time(since, SECONDS)}" if since else ""
     return (
         f"placement {name} is not through ({why}{as_of}); a tick carries it on only with its placements and resources"

@@ -62,14 +62,14 @@ VALUE, CELL = 120, 1_000
 
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
     """The lines of a table: left-aligned columns; the last one is wrapped below itself; after a long cell a new line
-    begins. Cells may be foreign, and are cut at about ``CELL`` characters, the header not; without rows it is the
-    header alone. Rows of empty cells have no line. ValueError for a row of more or fewer cells than the header."""
+    begins. Cells may be foreign, and are cut at about ``CELL`` characters, the header not. Rows of empty cells have no
+    line. ValueError for a row of more or fewer cells than the header."""
     return [line for row in table_rows(header, rows, indent) for line in row]
 
 
 def table_rows(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[list[str]]:
-    """The lines that ``table`` gives, those of each row for themselves and those of the header first; an empty list for
-    a row of empty cells. ValueError as there."""
+    """The lines that ``table`` gives, those of each row for themselves and those of the header first. ValueError as
+    there."""
     body = [tuple(header), *(tuple(told_line(str(cell), CELL) for cell in row) for row in rows)]
     widths = _widths([max(map(columns_of, column)) for column in zip(*body, strict=True)], len(indent))
     return [_row_lines(row, widths, indent) for row in body]
@@ -134,8 +134,8 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
 
 def waves_lines(plan: PlacementPlan) -> list[str]:
     """In how many waves it rolls out, how large they are, and who is in the first; nothing for a single one, unless it
-    is that of a first apply to several clusters. Of one that staged runs change, who waits for a run, if anybody does.
-    At most 6 names. FleetError as of ``waves``."""
+    is that of a first apply to several clusters. Of a placement that staged runs change, who waits for a run, if
+    anybody does. At most 6 names. FleetError as of ``waves``."""
     if plan.is_by_staged_runs:
         waiting = [each.cluster for each in plan.clusters if not each.stays]
         by_run = f"strategy External: {listed(waiting)}: changed by a staged update run alone, and not by an apply{HOW}"
@@ -183,7 +183,7 @@ def first_rows(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 def left_to_runs(plans: t.Iterable[PlacementPlan], evacuated: t.Container[str]) -> list[str]:
     """What stays on ``evacuated`` clusters until a staged update run takes it away, by placement, in lines that fit the
-    terminal; none where nothing does."""
+    terminal."""
     lines: list[str] = []
     for plan in plans:
         held = [each for each in plan.clusters_with(LOST) if each in evacuated] if plan.is_by_staged_runs else []
@@ -193,16 +193,15 @@ def left_to_runs(plans: t.Iterable[PlacementPlan], evacuated: t.Container[str]) 
 
 
 def nothing_to_end(names: t.Iterable[str], plans: t.Iterable[PlacementPlan]) -> list[str]:
-    """That no placement of those ``names`` is recorded of which ``plans`` has none, each once and in the order given,
-    the first six named; in lines that fit the terminal, none where each has its plan."""
+    """That no placement of those ``names`` is recorded of which ``plans`` has none, the first six named; in lines that
+    fit the terminal, none where each has its plan."""
     there = {plan.name for plan in plans}
     missing = [name for name in dict.fromkeys(names) if name not in there]
     return folded(f"no placement of this name is recorded, so nothing of it ends: {listed(missing)}") if missing else []
 
 
 def notes_before_plan(findings: t.Sequence[Problem]) -> list[str]:
-    """Those notes that have to be read before the plan: that nothing is recorded. Lines that fit the terminal; none
-    without such a note."""
+    """The notes that have to be read before the plan, that nothing is recorded, in lines that fit the terminal."""
     return [part for each in findings if each.code == NOTHING_RECORDED for part in folded(f"NOTE: {each}")]
 
 

@@ -30,8 +30,8 @@ def upgrade_plan_text(
     stops_unattended_updates: t.Collection[str] = (),
 ) -> list[str]:
     """The goal, with the choice of images where node pools are upgraded, then a table, by member: a row for each
-    control plane and pool that changes, stays or waits, one for a member that is skipped or fails. A reason without a
-    change stands at the first member that has it; others name that member. ``works`` are by member.
+    control plane and pool that changes, for each reason why something stays or waits, and one for a member that is
+    skipped or fails. A reason without a change stands at the first member that has it; others name that member.
 
     Below, a note where all are skipped or fail. Of those that change: a warning where a profile made the run, with
     members in ``without_window``, which have no maintenance window; a note with those in ``stops_unattended_updates``,

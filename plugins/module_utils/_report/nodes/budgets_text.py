@@ -29,7 +29,7 @@ Group = tuple[PoolAnswer, str]
 def budgets_text(answers: t.Sequence[PoolAnswer], zone: tzinfo, week: bool) -> list[str]:
     """A part for each pool, by the clock of ``zone``: how many nodes may be disrupted now, until when, why; the next
     openings where nothing may be; what keeps ``node_rotation`` back; with ``week`` a table of the week; and what
-    windows and freezes close. The answers of a pool stand together. A sentence where there are none."""
+    windows and freezes close. ``answers`` of a pool have to stand together. A sentence where there are none."""
     lines: list[str] = []
     for _key, found in groupby(answers, key=lambda each: (each.pool.member, each.pool.kind, each.pool.name)):
         lines += _pool_lines(list(found), zone, week)

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes with why they may be disrupted and what keeps them from it; which images they have; and which safeguard holds
-for which reason."""
+"""Nodes as text: why they may be disrupted and what keeps them from it; which images they have; and which safeguard
+holds for which reason."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def _places(places: Counter[tuple[str, str]]) -> str:
 
 
 def nodes_text(answers: t.Sequence[NodeAnswer]) -> list[str]:
-    """A sentence and a table for each member, whose answers stand together; nodes that have no cause and are not
-    disrupted now are only counted. At most 40 rows for each, and how many more. A sentence where there is no node."""
+    """A sentence and a table for each member; nodes that have no cause and are not disrupted now are only counted. At
+    most 40 rows for each, and how many more. ``answers`` of a member have to stand together. A sentence where there is
+    no node."""
     lines: list[str] = []
     for name, found in groupby(answers, key=lambda each: each.member):
         here = list(found)
@@ -56,8 +57,7 @@ def nodes_text(answers: t.Sequence[NodeAnswer]) -> list[str]:
 
 
 def safeguards_text(rows: t.Iterable[SafeguardRow]) -> list[str]:
-    """The lines of a table: what holds back a disruption, a row for each reason, in the order given; the header alone
-    without any."""
+    """A table of what holds back a disruption, a row for each reason, in the order given."""
     header = ("REASON", "BUDGETS", "PDB", "DO-NOT-DISRUPT", "NEW NODE FIRST")
     return table(
         header,

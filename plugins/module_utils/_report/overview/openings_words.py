@@ -29,8 +29,8 @@ DAY = timedelta(days=1)
 
 
 def opening_text(each: Permission) -> str:
-    """When it opens next, in UTC, such as ``Sat 2026-11-28 21:00``; else in words: ``now``, ``not known``, ``none in 13
-    months``, held or not, or ``when that is over`` for one that is held and opens again."""
+    """When it opens next, in UTC, such as ``Sat 2026-11-28 21:00``; else in words: ``now``, ``not known``,
+    ``none in 13 months``, held or not, or ``when that is over`` for one that is held and opens again."""
     if each.state == IS_OPEN:
         return "now"
     if each.state == UNKNOWN:
@@ -56,7 +56,7 @@ def minute(at: datetime) -> str:
 
 def others_counted(names: t.Sequence[str]) -> list[str]:
     """Indented lines such as ``and 5 more with the same answer: b, c, d and 2 more``, for six names: those after the
-    first are counted, and ``OTHERS`` of them named; none for one name."""
+    first are counted, and ``OTHERS`` of them named."""
     if len(names) < 2:
         return []
     return folded(f"and {len(names) - 1} more with the same answer: {listed(names[1:], OTHERS)}", "    ")

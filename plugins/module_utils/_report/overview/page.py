@@ -40,8 +40,8 @@ SCRIPTS = ("basics", "charts", "grid", "fleet", "matrix", "runs", "calendar", "d
 
 
 def report_page(report: Report) -> str:
-    """The page of an overview's JSON data; equal data give equal bytes. Template, style and scripts are read from the
-    collection's files. It needs jinja2, which comes with ansible-core (AttributeError without)."""
+    """The page of an overview's JSON data; equal data give equal bytes. It needs jinja2, which comes with ansible-core
+    (AttributeError without)."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     template = environment.from_string(_text(FOLDER / "page.html.j2"))
     ours = "\n".join(_text(FOLDER / "scripts" / f"{name}.js") for name in SCRIPTS)
