@@ -51,8 +51,8 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
         """Plans placements, looks at members and carries the plan out, as far as ``state`` and check mode have it, and
         says how it goes on. What fails on a member makes the outcome ``partial``. FleetError as of ``_asked``,
-        ``approved_plan`` and ``run``, among them ``digest-mismatch`` with what the approved plan says, and those of
-        brakes."""
+        ``approved_plan`` and ``run``, among them those of brakes, and ``digest-mismatch`` with what the approved plan
+        says."""
         approved = approved_plan(options["approved_plan"]) if options["approved_plan"] else None
         asked = _asked(options, run_of, approved.digest if approved else options["digest"] or "")
         began = run_of.now.replace(microsecond=0)

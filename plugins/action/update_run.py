@@ -64,8 +64,8 @@ class Telling:
     resumes: datetime | None = None
 
     def next(self, outcome: Outcome) -> list[str]:
-        """What to type next after the run came to ``outcome``, as lines; before ``resumes`` (None: not known) nothing
-        more would begin. That other runs cannot be read is a warning."""
+        """What to type next after the run came to ``outcome``, as lines. That other runs cannot be read is a
+        warning."""
         run = outcome.run
         ask = partial(known_beside, self.session.records, [run])
         known = asked_afterwards(ask, (), "whether another run has come after it", self.run.warn)
@@ -78,7 +78,7 @@ class ActionModule(Verb):
     the task, and how it goes on."""
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
-        """Those for API servers where a run is conducted or checked; else none."""
+        """Those for API servers where a run is conducted or checked."""
         return SERVERS if options["state"] in ("conducted", "checked") else {}
 
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:

@@ -1,13 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Variables of our playbooks: which names a playbook knows, which options they set; others of the command line
-(``-e``), misspelt ones, are refused (``unknown-variable``), for they would be passed over; options in a printed
+"""Variables of our playbooks: which names a playbook knows, which options they set; other variables of the command line
+(``-e``), such as misspelt ones, are refused (``unknown-variable``), for they would be passed over; options in a printed
 command.
 
-``-e aproved_plan=plan.json`` would apply what nobody approved. What a playbook knows is what its own text uses.
-
-Private to this collection.
+``-e aproved_plan=plan.json`` would apply what nobody approved. What a playbook knows is what its own text uses. Private
+to this collection.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ _CONDITIONS = ("when", "that", "failed_when", "changed_when", "until")
 
 
 def check_extra_variables(task_path: str, loader: DataLoader) -> None:
-    """FleetError ``unknown-variable`` for variables of the command line that the playbook of the task does not use;
-    those of runners (``ansible_`` and the like) and the user's own, listed in ``extra_variables``, pass. ``task_path``
-    as of ``is_of_ours``; other tasks are none of our business. Where ours is part of a larger playbook, only those are
-    refused that are nearly one of its names, and words without a variable. ``bad-option`` where the user's own are not
-    listed as a list or a text."""
+    """FleetError ``unknown-variable`` for variables of the command line that the playbook of the task does not use, if
+    it is one of ours; those of runners (``ansible_`` and the like) and the user's own, listed in ``extra_variables``,
+    pass. Where ours is part of a larger playbook, only those are refused that are nearly one of its names, and words
+    without a variable. ``bad-option`` where the user's own are not listed as a list or a text. ``task_path`` as of
+    ``is_of_ours``."""
     if not is_of_ours(task_path):
         return
     file = _file(task_path)
@@ -72,8 +71,8 @@ def _listed(names: t.Any) -> list[t.Any]:
 
 
 def is_of_ours(task_path: str) -> bool:
-    """Whether the task stands in a playbook of this collection, and not in one of a user or in a role. ``task_path`` is
-    ``file:line``, empty where the task stands in no file."""
+    """Whether the task stands in a playbook of this collection. ``task_path`` is ``file:line``, empty where the task
+    stands in no file."""
     return os.path.dirname(_file(task_path)) == PLAYBOOKS
 
 
@@ -162,8 +161,7 @@ def given_as(task_path: str, message: str) -> str:
 
 def parted(given: t.Mapping[str, t.Any], spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The options as they were given; one that is a list by its argument spec, and was given as a text, is parted at
-    commas, as Ansible does, blanks kept, an empty one to one empty name: in a command that is printed, the text would
-    be a single name."""
+    commas, as Ansible does, blanks kept: in a command that is printed, the text would be a single name."""
     lists = {name for name, option in spec.items() if option.get("type") == "list"}
     return {name: each.split(",") if name in lists and isinstance(each, str) else each for name, each in given.items()}
 
@@ -206,6 +204,6 @@ def _collect(value: t.Any, used: set[str], made: set[str], key: str = "") -> Non
 
 
 def names_in(template: str) -> t.Iterator[nodes.Name]:
-    """Every name of a template, as it is read or set, as often as it stands there; nothing is rendered.
-    TemplateSyntaxError of Jinja for what is no template."""
+    """Every name of a template, as it is read or set, as often as it stands there. TemplateSyntaxError of Jinja for
+    what is no template."""
     return Environment().parse(template).find_all(nodes.Name)

@@ -84,8 +84,8 @@ class Run:
 
     def open(self, options: t.Mapping[str, t.Any], writes: bool | None = None) -> Session:
         """The session that the options name, to be closed by ``with``. It writes, unless the task runs in check mode or
-        ``writes`` says other. Its place is added to ``places``; that one which only reads is of a copy is a warning, if
-        it is known of what; writes to a copy are refused. FleetError as of ``open_session``, nothing added then."""
+        ``writes`` says other. Its place is added to ``places``. A session that only reads a copy of records is a
+        warning, if it is known of what; writes to a copy are refused. FleetError as of ``open_session``."""
         writing = not self.check_mode if writes is None else writes
         session = open_session(options, self.environ, writes=writing, say=self.say, clock=self.clock)
         self.places.append(session.records.place)
@@ -115,7 +115,7 @@ class Answer:
     """What a verb gives back. ``outcome`` is done, planned, stopped, drifted, unfulfilled, waiting, partial or failed;
     the last two fail the task, others where its option ``fail_on`` names them. ``resume_at`` is RFC 3339 or empty.
     ``brief`` stands for the message where people have just read what it leaves out. ``next_lines`` were said. ``data``
-    are further keys of the result, secrets hidden; ``diff`` is in it where ``--diff`` is on."""
+    are further keys of the result, in which secrets are hidden; ``diff`` is in it where ``--diff`` is on."""
 
     changed: bool
     outcome: str = "done"
@@ -161,8 +161,8 @@ class Verb(ActionBase):
         raise NotImplementedError
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
-        """What this task needs beside the Python library: packages by the modules that they bring. Records on a hub
-        need something in any case."""
+        """What this task needs beside the Python library: packages by the modules that they bring. What records on a
+        hub need is added."""
         return self.LIBRARIES
 
     @_few_collections()
@@ -171,8 +171,7 @@ class Verb(ActionBase):
         earlier run wrote there was taken away. Refusals, faults and files that cannot be written are results with
         ``failed``; where the ``result_file`` is seen to be one before, the verb does not begin. AnsibleActionFail for a
         task with ``async``; AnsibleAction as of ``shortened`` for a failure in a playbook of ours that people read,
-        unless the task has ``failed_when``. With ``no_log`` Ansible gets the result and nothing else, which it keeps to
-        itself."""
+        unless the task has ``failed_when`` or ``no_log``. With ``no_log`` nothing is printed."""
         result = super().run(tmp, task_vars or {})
         place = from_home(os.path.expandvars(str(self._task.args.get("result_file") or "")))
         try:

@@ -6,9 +6,8 @@ waiting until all is printed; in the worker process of ansible-playbook.
 
 The worker has no terminal of its own: what it says is queued, and printed by a thread of ansible-playbook. That thread
 ends for good when nobody reads the output any more (``... | head``), and ansible-playbook then waits for ever for a
-result that nobody takes out of the queue. So a verb looks whether it is heard, and interrupts the play if not.
-
-Private to this collection.
+result that nobody takes out of the queue. So a verb looks whether it is heard, and interrupts the play if not. Private
+to this collection.
 """
 
 from __future__ import annotations
@@ -52,8 +51,7 @@ def warn(text: str) -> None:
 
 
 def width() -> int:
-    """Columns of the terminal of ansible-playbook, 80 at the least and 200 at the most; 80 without one, and where this
-    is no worker."""
+    """Columns of the terminal of ansible-playbook, 80 to 200; 80 without one, and where this is no worker."""
     return min(max(NARROWEST, int(DISPLAY.columns or NARROWEST)), WIDEST) if _is_terminal() else NARROWEST
 
 
@@ -67,8 +65,9 @@ def wait_until_heard(last: t.Sequence[str] = ()) -> None:
     ``PATIENCE`` seconds; sends SIGINT to ansible-playbook if nobody reads its output. Does nothing where this is no
     worker.
 
-    The ``last`` words of one that was interrupted are written by itself, after ``HURRY`` seconds, if nothing is printed
-    any more: ansible-playbook has heard of the interruption, too."""
+    If nothing is printed any more, the ``last`` words of one that was interrupted are written by itself, after
+    ``HURRY`` seconds: ansible-playbook has heard of the interruption, too.
+    """
     queue = _queue()
     if queue is None:
         return
