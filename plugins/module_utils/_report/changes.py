@@ -83,9 +83,8 @@ def unseen_change_lines(
 
 def plan_diff(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[dict[str, str]]:
     """For Ansible's ``--diff``, rows of ``before_header``, ``after_header``, ``before`` and ``after``: the clusters
-    before and after, then each object with its fields, clusters with equal changes together, of which the first five
-    are named. At most ``OBJECTS`` objects for each such group, and ``FIELDS`` fields of each; how many more there are
-    is not told."""
+    before and after, then each object with its fields, clusters with equal changes together. Long lists are cut, and
+    nothing tells that."""
     shown = [_diff(plan.name, _clusters(plan, "gained"), _clusters(plan, "lost"))]
     groups: dict[str, tuple[list[str], tuple[ObjectChange, ...]]] = {}
     for name, outcome in sorted(outcomes.items()):

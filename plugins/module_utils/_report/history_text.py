@@ -38,9 +38,9 @@ _SOURCES = {RECORD: "told by another record, no entry says so", JOURNAL: "journa
 
 def history_text(rows: t.Sequence[HistoryRow], place: str, wanted: bool = True) -> list[str]:
     """A header, and lines for each act in the order given, with when (UTC), who, what and to what, and below what is to
-    be said of it, cut at about 4,000 characters; without any act a sentence with ``place``, where the records are, and
-    whether only some acts were ``wanted``. Gates in messages are named by where they stand, and by their ids only where
-    two of an object stand in one place."""
+    be said of it; without any act a sentence with ``place``, where the records are, and whether only some acts were
+    ``wanted``. Gates in messages are named by where they stand, and by their ids only where two of an object stand in
+    one place."""
     if not rows:
         return folded(f"no act{' of those asked for' if wanted else ''} is recorded in {place}")
     header = _line("WHEN", "WHO", "WHAT", "TO")

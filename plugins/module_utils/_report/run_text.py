@@ -94,10 +94,9 @@ def _state(run: UpdateRun) -> str:
 
 def run_text(run: UpdateRun, begun: bool = True) -> list[str]:
     """The run as lines: goal and digest, then the tree as a table. If it is not ``begun``, what is Running only would
-    begin. Why a member failed stands in its own row alone; rows above it name the first three that failed. What is
-    noted of several members that are done alike stands once, below the tree; then members that no stage covers. Of a
-    group of more than ``SHOWN`` members only so many are shown, those that failed, run or wait before others, and the
-    rest is counted."""
+    begin. Why a member failed stands in its own row alone. What is noted of several members that are done alike stands
+    once, below the tree; then members that no stage covers. Of a group of more than ``SHOWN`` members those that
+    failed, run or wait are shown before others, and the rest is counted."""
     status = run.status
     members = status.members
     lines = [f"run {run.name}: {goal(run)}, {run.spec.strategy_name or 'own sequence'}", f"digest {status.digest}"]
@@ -124,13 +123,10 @@ def would_text(deed: str, changed: bool) -> list[str]:
 
 
 def waits_for(run: UpdateRun) -> list[dict[str, str]]:
-    """Everything that holds the run now, as rows for results, by stage, in each: open gates (its own, then those of its
-    groups; before it, then after it), a counting wait, Pending members.
-
+    """Everything that holds the run now, as rows for results, by stage: open gates, a counting wait, Pending members.
     ``type`` is ``gate``, ``wait`` or ``member``, ``where`` its place (``before canary``, a stage, a member); a gate has
     its ``id`` and ``name``, a member the ``reason``. ``message`` says more; of a wait it is empty, and a gate has it
-    only if it was refused or approved already. ``until`` (RFC 3339, UTC) is there where the clock ends it.
-    """
+    only if it was refused or approved already. ``until`` (RFC 3339, UTC) is there where the clock ends it."""
     found = []
     for stage in run.status.stages:
         owned = [(stage.name, stage.before_gates, stage.after_gates)]

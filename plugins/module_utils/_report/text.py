@@ -62,8 +62,8 @@ VALUE, CELL = 120, 1_000
 
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
     """The lines of a table: left-aligned columns; the last one is wrapped below itself; after a long cell a new line
-    begins. Cells may be foreign, and are cut at about ``CELL`` characters, the header not. Rows of empty cells have no
-    line. ValueError for a row of more or fewer cells than the header."""
+    begins. Cells may be foreign, and are cut at about ``CELL`` characters, the header not. ValueError for a row of more
+    or fewer cells than the header."""
     return [line for row in table_rows(header, rows, indent) for line in row]
 
 
@@ -104,11 +104,10 @@ def _widths(widths: list[int], indent: int) -> list[int]:
 
 
 def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | None = None) -> list[str]:
-    """In lines that fit the terminal: who gets, keeps and loses the placement, who does not get it and why (together
-    where many have one reason), its objects and which leave, overrides, waves, what changes since the last apply, how
-    far it is, brakes that tripped, lifted ones too, and notes but those of ``notes_before_plan``. With ``outcomes``, by
-    cluster, also what was done or seen on members. Long lists are cut, and the rest counted, but that of objects that
-    leave. FleetError as of ``waves``."""
+    """In lines that fit the terminal: who gets, keeps and loses the placement, who does not get it and why, its objects
+    and which leave, overrides, waves, what changes since the last apply, how far it is, brakes that tripped, lifted
+    ones too, and notes but those of ``notes_before_plan``. With ``outcomes``, by cluster, also what was done or seen on
+    members. Long lists are cut, and the rest counted, but that of objects that leave. FleetError as of ``waves``."""
     lines = folded(_headline(plan))
     outcomes = dict(sorted((outcomes or {}).items()))
     rows = [_cluster_row(each, outcomes.get(each.cluster), plan.is_by_staged_runs) for each in plan.changes_first]
@@ -134,8 +133,8 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
 
 def waves_lines(plan: PlacementPlan) -> list[str]:
     """In how many waves it rolls out, how large they are, and who is in the first; nothing for a single one, unless it
-    is that of a first apply to several clusters. Of a placement that staged runs change, who waits for a run, if
-    anybody does. At most 6 names. FleetError as of ``waves``."""
+    is that of a first apply to several clusters. Of a placement that staged runs change, who waits for a run.
+    FleetError as of ``waves``."""
     if plan.is_by_staged_runs:
         waiting = [each.cluster for each in plan.clusters if not each.stays]
         by_run = f"strategy External: {listed(waiting)}: changed by a staged update run alone, and not by an apply{HOW}"
@@ -151,9 +150,8 @@ def waves_lines(plan: PlacementPlan) -> list[str]:
 
 
 def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
-    """How far it is: applied, available, what is waited for and how to look again, for the first ``SHOWN`` groups of
-    clusters that wait for the same; nothing where nobody has looked, nothing is to be applied, no cluster is to hold
-    it, or nothing was done and nothing is waited for."""
+    """How far it is: applied, available, what is waited for and how to look again; nothing where nobody has looked,
+    nothing is to be applied, no cluster is to hold it, or nothing was done and nothing is waited for."""
     far = reached(plan, outcomes)
     if far is None or not (far.waiting or any(each.done for each in outcomes.values())):
         return []
@@ -256,7 +254,7 @@ def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
 def facts_text(snapshot: FactsSnapshot) -> list[str]:
     """A header, and one line a cluster, by name: version, nodes, free CPU and memory (what may be allocated, if it is
     not known what is free), costs where any are known, health; ``?`` for what is not known. Below a cluster why it
-    could not be read; last, where costs are from, and when those were made that an earlier capture has left."""
+    could not be read; last, where costs are from."""
     clusters = sorted(snapshot.members, key=lambda each: each.name)
     priced = any(snapshot.costs(each) for each in clusters)
     header = ["CLUSTER", "VERSION", "NODES", "CPU", "MEMORY", "STATE"]

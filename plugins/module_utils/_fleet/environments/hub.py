@@ -1,12 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Making an API server a hub: our CRDs, policies and namespace installed, what was done in lines; an API server with
-CRDs of others (``foreign-crds``) or with a fleet hub agent (``foreign-hub``) is refused; which CRDs it does not serve
-yet; an object at a path, if it is there.
-
-Two masters would fight, so foreign CRDs are left alone.
-"""
+"""Making an API server a hub: our CRDs, policies and namespace installed, and lines on that; one with CRDs of others
+(``foreign-crds``) or a fleet hub agent (``foreign-hub``) is refused, for two masters would fight; CRDs not served yet;
+an object, if it is there."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ _RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 @dataclass(frozen=True, kw_only=True)
 class LocalFleet:
     """``outcomes`` in the order asked for, then those of the fleet's other clusters. ``kubeconfig`` is the path of the
-    kubeconfig of all clusters in the folder, which is not there before one was made; empty without any outcome.
-    ``kubectl`` is the path of one, empty where none is at hand, and for clusters that are stopped or absent. ``others``
-    are names of clusters in the same folder on which nothing was to be done."""
+    kubeconfig of all clusters in the folder, which need not be there; ``kubectl`` that of one, empty where none is at
+    hand, and for clusters that are stopped or absent. ``others`` are names of clusters in the same folder on which
+    nothing was to be done."""
 
     outcomes: tuple[LocalOutcome, ...]
     kubeconfig: str
@@ -43,13 +43,13 @@ class LocalFleet:
 
 def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
     """Makes the clusters present, started, stopped or absent, or with ``check`` only tells. If a ``fleet`` is named,
-    stopped, started and absent are meant for its other clusters, too; for present the named clusters are first marked
-    as the fleet's, and stay marked if something fails then.
+    stopped, started and absent are meant for its other clusters, too; for present the named clusters are marked as the
+    fleet's before anything is done.
 
-    ``options`` has ``clusters``, ``fleet``, ``state``, ``root``, ``binaries_dir``, ``ports`` and ``timeout`` as the
-    verb ``local_cluster``. FleetError ``duplicate-cluster``, ``bad-port-range``, ``nothing-asked``,
-    ``cluster-of-others``, ``bad-path``, ``state-unreadable``, as of ``cluster.prepare``, ``cluster.work_on_clusters``
-    and ``made_for.mark``, or the problems of all clusters that failed; the others are done then.
+    ``options`` are those of the verb ``local_cluster``. FleetError ``duplicate-cluster``, ``bad-port-range``,
+    ``nothing-asked``, ``cluster-of-others``, ``bad-path``, ``state-unreadable``, as of ``cluster.prepare``,
+    ``cluster.work_on_clusters`` and ``made_for.mark``, or the problems of all clusters that failed; the others are done
+    then.
     """
     root = Path(options["root"]) if options["root"] else None
     fleet = options.get("fleet") or ""

@@ -2,8 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A kubeconfig file for a service account of a member: making it, for which stack it was made (``login-of-others``),
-and why it has to be made again, as when its token ends soon or its API server is another. The token goes from the API
-server into the file, and nowhere else."""
+and why it has to be made again. The token goes from the API server into the file, and nowhere else."""
 
 from __future__ import annotations
 

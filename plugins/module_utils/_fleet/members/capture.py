@@ -63,11 +63,11 @@ def capture(
 ) -> Captured:
     """Reads all members and makes the snapshot; with ``pods`` also what their pods request; with ``record`` what they
     said is recorded, even if none can be read. Where the records of placements cannot be read, the snapshot lacks what
-    is held, and the notes say so.
+    is held, and the notes say so. ``timeout`` is seconds to connect; there are ``threads`` in each of the ``workers``,
+    which are processes.
 
-    ``timeout`` is seconds to connect; there are ``threads`` in each of the ``workers``, which are processes. FleetError
-    ``no-members``, ``record-damaged`` for a member's record, others of the records, as of ``read_fleet``, or the
-    problems of all members when none can be read.
+    FleetError ``no-members``, ``record-damaged`` for a member's record, others of the records, as of ``read_fleet``, or
+    the problems of all members when none can be read.
     """
     members = recorded_members(session.records)
     if not members:

@@ -55,7 +55,7 @@ def evacuation(
     """Who is meant by two texts, each a label selector, or, where no cluster has such labels, names with commas
     between; an empty one means nobody. FleetError ``bad-option`` for a text that is no label selector, and for a
     cluster that both name; ``nothing-selected`` for one that selects nobody, or names one that is no cluster;
-    ``record-missing`` for a member whose MemberCluster, which would bear the mark, is missing; ``nothing-left`` for an
+    ``record-missing`` for a member whose MemberCluster is missing, which would bear the mark; ``nothing-left`` for an
     evacuation that would leave no cluster."""
     evacuated, readmitted = _selected(evacuate, "evacuate", clusters), _selected(readmit, "readmit", clusters)
     if evacuated & readmitted:

@@ -78,14 +78,14 @@ def read_fleet(
     pods: bool,
     namespaces: bool = False,
 ) -> FleetReading:
-    """The facts of all members at ``now``; with ``pods`` also what pods request in all, with ``namespaces`` the names
-    of namespaces; windows by ``commands``, costs by ``prices``. A member that cannot be read is in ``failed``, keeps
-    its older facts and becomes unhealthy, if it was read before; one that was not asked for a failure of this machine
-    (``NotAsked``) keeps its health too. Of a member that cannot be read in part, that part is missing; but without its
-    nodes, if they were never counted, it counts as not read.
+    """The facts of all members at ``now``; with ``pods`` what pods request in all, with ``namespaces`` the names of
+    namespaces; windows by ``commands``, costs by ``prices``. A member that cannot be read is in ``failed``, keeps its
+    older facts and becomes unhealthy, if it was read before; one that was not asked for a failure of this machine
+    (``NotAsked``) keeps its health too. A part that cannot be read is missing; without its nodes a member counts as not
+    read if they were never counted.
 
-    There are ``threads`` in each of the ``workers``, which are processes. FleetError ``no-workers`` where this machine
-    does not start all processes, or no thread in this one.
+    There are ``threads`` in each of the ``workers``, which are processes. FleetError ``no-workers`` as of
+    ``shared_out``, and where this process starts no thread.
     """
 
     def read(clients: Clients, names: t.Iterable[str]) -> Answers[_MemberAnswer]:

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which cluster it is that answers, by the UID of its namespace ``kube-system``; members that are one cluster
-(``double-member``), that are another one by now (``other-cluster``), or of which that cannot be told; UIDs recorded,
-and merged from other processes; the windows in an annotation of that namespace.
+"""Which cluster it is that answers, by the UID of its namespace ``kube-system``: members that are one cluster
+(``double-member``), another one by now (``other-cluster``), or of which that cannot be told; UIDs recorded, and merged
+from other processes; windows that clusters bear in an annotation.
 
 Names, contexts, addresses and proxies may lead to a cluster in many ways, and to another one tomorrow.
 """
@@ -71,8 +71,7 @@ def _kube_system(client: KubeClient) -> dict[str, t.Any]:
 
 @dataclass
 class Identities:
-    """Checks the cluster behind a name whenever ``admit`` is called for it (``Clients`` does so once for each). Safe to
-    use from threads.
+    """Checks the cluster behind a name whenever ``admit`` is called for it. Safe to use from threads.
 
     With ``strict`` a cluster that may not be asked, or has two names, is refused; without, it is a note: for verbs that
     only read. By name, ``seen`` has the UIDs that were told, ``unknown`` says why others cannot be told,

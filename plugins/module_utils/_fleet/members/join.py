@@ -52,8 +52,7 @@ class MemberSpec:
     """What is wanted of one member. None leaves what is recorded as it is. ``labels`` and ``taints`` replace all
     recorded ones but labels of the cloud and the mark of an evacuation, ``connection`` the whole recorded one,
     ``fields`` only those of their names; the last two are named as in the spec of its FleetMember. ``rebuilt``: its
-    cluster may be another one than the one that joined; labels of the former's cloud go, but where no ``labels`` are
-    given and the new one tells none."""
+    cluster may be another one than the one that joined, and labels of the former's cloud may go."""
 
     name: str
     connection: t.Mapping[str, t.Any] | None = None
@@ -106,8 +105,7 @@ def specs_of_contexts(kubeconfig: str, pattern: str) -> tuple[MemberSpec, ...]:
 def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joined:
     """Joins new members and changes known ones, with evidence, or says without ``write`` what that would be. Members
     that are new or rebuilt, or have a new connection, are reached first; if one of them cannot be, if it is a member
-    under another name, or if a wish is malformed, no member is recorded. With ``write`` UIDs of known members and keys
-    of the records are kept, too.
+    under another name, or if a wish is malformed, no member is recorded.
 
     FleetError ``duplicate-member``, ``no-connection``, ``double-member``, ``server-too-old``, ``record-damaged``,
     ``no-workers``, those of connections, of the records and of windows on the cluster, and as of ``read`` for a

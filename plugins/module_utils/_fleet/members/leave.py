@@ -54,8 +54,8 @@ class LeaveRequest:
     members go that cannot be asked, or whose cluster is another one by now; what is on them stays. ``max_removals`` is
     how many clusters ``remove`` may take a placement from, a number or a share such as ``30%``, but one at least;
     ``prune_kinds`` are kinds (Namespace, CustomResourceDefinition) that ``remove`` deletes although they may hold more
-    than was placed; ``patience`` is how many seconds to wait, for each placement on a member, until what is deleted is
-    gone."""
+    than was placed; ``patience`` is how many seconds to wait for what is deleted to be gone, for each placement on a
+    member."""
 
     names: tuple[str, ...]
     remove: bool = False
@@ -70,7 +70,7 @@ class Left:
     """``left`` are names of members that went, or would go, as they were asked for; ``outcomes`` are by member and
     placement; ``unreachable`` members were forgotten with what is on them, and ``doubles`` because their cluster is a
     member under another name. ``others`` are placements of other records, left alone; ``failed`` says why members
-    stayed; ``strangers`` are names that are no members."""
+    stayed; ``strangers`` are no members."""
 
     left: tuple[str, ...] = ()
     outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]] = field(default_factory=dict)
@@ -82,9 +82,9 @@ class Left:
 
 
 def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
-    """Lets the named members go, with evidence, or without ``write`` only looks; names that are no members are passed
-    over. What other records placed on a member is not touched, nor is a cluster that is still a member under another
-    name. Meanwhile no placement that they hold is carried out, and no other is brought to them.
+    """Lets the named members go, with evidence, or without ``write`` only looks. What other records placed on a member
+    is not touched, nor is a cluster that is still a member under another name. Meanwhile no placement that they hold is
+    carried out, and no other is brought to them.
 
     FleetError ``lease-held`` where somebody is at it; ``records-moved`` where the other name of a cluster leaves at the
     same time or has just left; ``member-busy`` where an upgrade is in flight, or a rotation has nodes in hand (which is
@@ -92,10 +92,10 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
     records; ``no-workers``; ``lease-lost``, after which some may be gone already. ValueError with ``remove`` for
     ``max_removals`` that are no number and no share.
 
-    If the first look at a member ends in an error of ``WHOLE_MEMBER``, that is raised; if in another one (another
-    cluster, no kubeconfig, damaged ApplySets), the member stays, and if all do, that is raised; with
-    ``forget_unreachable`` both are forgotten. A member on which something fails later stays, and the others go; once
-    this run is told to end, those alone go of which all was done by then.
+    If a member cannot be looked at for an error of ``WHOLE_MEMBER``, that is raised; for another one the member stays,
+    and if all do, that is raised; with ``forget_unreachable`` it is forgotten in either case. A member on which
+    something fails later stays, and the others go; once this run is told to end, those alone go of which all was done
+    by then.
     """
     records = session.records
     members = identified_members(session, write)

@@ -27,8 +27,8 @@ CREDENTIALS = ("AZURE_*", "IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_*", "AWS_
 @dataclass(frozen=True, kw_only=True)
 class MaintenanceCommands:
     """By provider of the member a list of arguments that prints its windows as JSON, with ``{member}``, ``{location}``
-    and ``{group}`` filled in (other words in braces stay as they are); it is run without a shell, with the variables of
-    ``environ`` that are in ``environment.KEPT`` or CREDENTIALS. Members of other providers can bear an annotation."""
+    and ``{group}`` filled in; it is run without a shell, with the variables of ``environ`` that are in
+    ``environment.KEPT`` or CREDENTIALS."""
 
     by_provider: t.Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     environ: t.Mapping[str, str] = field(default_factory=dict, repr=False)

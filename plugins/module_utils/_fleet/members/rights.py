@@ -37,7 +37,7 @@ def rights(
 ) -> list[dict[str, t.Any]]:
     """Manifests of roles and bindings for one ``purpose``: ``nodes``, ``jobs``, one of ``PARTS`` of the hub, ``apply``,
     or ``read``, for which any other word stands. The last two are for ``kinds`` and for those of the manifests in the
-    files ``resources``, each once.
+    files ``resources``.
 
     ``subject`` has kind, name and, for a service account, namespace; each of ``kinds`` has ``api_version``, ``kind``,
     ``plural`` and ``namespaced``, of which the last two count for kinds that are not Kubernetes' own. FleetError

@@ -18,9 +18,8 @@ FEW = 20
 
 def record_facts(records: Records, reading: FleetReading) -> None:
     """Records the status of each MemberCluster of the reading, and of each FleetMember that was read, but for the
-    operation in flight, which stays as recorded. Facts that another run records at the same moment stand; those that it
-    recorded while we were reading are written over. Who has left the fleet since is passed over, and a status that is
-    the same is not written. FleetErrors of the records."""
+    operation in flight, which stays as recorded. Facts that another run records at the same moment stand. Who has left
+    the fleet since is passed over. FleetErrors of the records."""
     _write_statuses(records, "MemberCluster", {each.name: encode(each.status) for each in reading.snapshot.members})
     _write_statuses(records, "FleetMember", {name: encode(status) for name, status in reading.statuses.items()})
 

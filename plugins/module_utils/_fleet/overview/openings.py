@@ -56,9 +56,9 @@ class OpeningsQuestion:
 @dataclass(frozen=True, kw_only=True)
 class OpeningsReport:
     """When members may be touched, from ``now`` on for ``days``: ``clusters`` are the members that are asked for, in
-    the order of their names. ``before`` has the same members by what is recorded; empty where nothing else is supposed.
-    ``pools`` are what budgets permit, without a snapshot none. ``unrecorded``: a FleetMaintenance that is supposed is
-    not recorded like that. ``appointments`` are the entries of a calendar, by the work."""
+    the order of their names; ``before`` the same by what is recorded, empty where nothing else is supposed. ``pools``
+    are what budgets permit, without a snapshot none. ``unrecorded``: a FleetMaintenance that is supposed is not
+    recorded like that. ``appointments`` are the entries of a calendar, by the work."""
 
     now: datetime
     days: int

@@ -159,9 +159,8 @@ def environment(where: StackPlace, engine: Engine, environ: t.Mapping[str, str])
 @contextlib.contextmanager
 def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
     """A folder with the project's file and the stack's settings: those of the project, and over them ``config``, name
-    by name; names of both get the project's namespace if they have none. They lie side by side, also where the project
-    has a folder for settings (``stackConfigDir``). The engine writes into it what it would write into the project; it
-    is gone afterwards.
+    by name; names of both get the project's namespace if they have none. The engine writes into it what it would write
+    into the project; it is gone afterwards.
 
     FleetError ``bad-config``, ``unreadable-file``, ``no-project``, ``missing-library``, and those of YAML that cannot
     be parsed; OSError if the folder cannot be made or written.

@@ -255,7 +255,7 @@ def approval_lines(run: str, playbook: str, state: str, usual: bool) -> list[str
 
 def after_join(given: Variables, without_driver: t.Sequence[str], others: bool) -> list[NextStep]:
     """The step that gives the members ``without_driver`` one, if there are any: by the pattern that was ``given``
-    (options of ``member_cluster``), by the names of at most ``MOST``, or as people list them. Not by the pattern where
+    (options of ``member_cluster``), by their names if they are few, or as people list them. Not by the pattern where
     ``others`` that it matches have a driver already, which it would replace."""
     if not without_driver:
         return []
@@ -357,8 +357,8 @@ def after_rotation(
 ) -> list[NextStep]:
     """The step that carries on a rotation whose ``outcome`` is ``waiting``, from ``resume_at`` on where that is known;
     before it, for the first ``MOST`` members, one that takes the annotation from nodes that are ``kept`` by it
-    (``member/node``), which people name themselves where one member has more than ``NAMED``. After another outcome the
-    one that replaces all nodes again, if there are ``young`` ones that it has left."""
+    (``member/node``). After another outcome the one that replaces all nodes again, if there are ``young`` ones that it
+    has left."""
     if outcome != "waiting":
         variables = {"rotation": name, "again": True}
         return [NextStep(to="replace all of them again", playbook="rotate", variables=variables)] if young else []

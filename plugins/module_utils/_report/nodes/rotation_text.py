@@ -28,9 +28,9 @@ def rotation_text(
     waits: t.Sequence[HeldBack],
 ) -> list[str]:
     """A sentence on how many nodes are in which phase, and why no more are begun, and a table with a row for each node,
-    in the order of the record: what holds it, or why it is due. Those of a cluster that wait for the same, or were
-    given up unbegun for the same, are one row, where the first stands; at most 40 rows and how many more. ``due`` says
-    by node why, ``begins`` names those that begin now, ``waits`` are held back."""
+    in the order of the record: what holds it, or why it is due. Nodes of a cluster that wait for the same, or were
+    given up unbegun for the same, share a row. ``due`` says by node why, ``begins`` names those that begin now,
+    ``waits`` are held back."""
     phases = Counter(NOT_BEGUN if _left_out(each) else each.phase for each in state.nodes)
     told = ", ".join(f"{number} {phase}" for phase, number in sorted(phases.items()))
     ended = f"; {state.halted}" if state.halted else ""

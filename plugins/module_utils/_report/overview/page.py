@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An overview as one HTML page, with charts and tabs, that needs nothing else: no server, no network, no file beside
+"""An overview of the fleet as one HTML page, with charts and tabs, that needs no server, no network and no file beside
 it.
 
 The data travel packed, so that no text of theirs is ever part of the markup; scripts run by their hashes alone, and put
