@@ -44,7 +44,7 @@ class LocalFleet:
 def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
     """Makes the clusters present, started, stopped or absent, or with ``check`` only tells. If a ``fleet`` is named,
     stopped, started and absent are meant for its other clusters, too; for present the named clusters are marked as the
-    fleet's before anything is done.
+    fleet's before they are made.
 
     ``options`` are those of the verb ``local_cluster``. FleetError ``duplicate-cluster``, ``bad-port-range``,
     ``nothing-asked``, ``cluster-of-others``, ``bad-path``, ``state-unreadable``, as of ``cluster.prepare``,

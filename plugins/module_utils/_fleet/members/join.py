@@ -291,8 +291,8 @@ def _asked(clients: Clients, name: str) -> t.Callable[[], _Told]:
 
 
 def told_labels(client: KubeClient) -> dict[str, str]:
-    """Labels for the cluster (region, provider and so on) that its first nodes, at most 100, tell; without those in
-    which a credential of ours stands. Empty where nodes cannot be read, which a member need not permit to join."""
+    """Labels for the cluster (region, provider and so on) that its first nodes tell; without those in which a
+    credential of ours stands. Empty where nodes cannot be read, which a member need not permit to join."""
     try:
         nodes = next(list_pages(client, "/api/v1/nodes", limit=NODES_ASKED, kind="Node"), [])
         return {key: value for key, value in cloud_labels(nodes).items() if client.hide(value) == value}

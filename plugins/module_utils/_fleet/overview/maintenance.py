@@ -35,7 +35,8 @@ class MaintenanceReport:
 
     @property
     def moved_members(self) -> tuple[str, ...]:
-        """Names of members whose openings change within the days that are looked ahead, in the order of ``before``."""
+        """Names of members for which what is permitted changes, as of ``permission_changed``, in the order of
+        ``before``."""
         return tuple(
             old.name
             for old, new in zip(self.before, self.after, strict=True)

@@ -114,8 +114,8 @@ def opened_stack(
     """Commands for a stack, with its settings in a folder that is gone afterwards; the folder of a state in files is
     made. What the engine logs in with and secret settings (lines of 8 characters or more) are hidden from now on in all
     that is shown: the engine tells whole URLs, and a program may make of such a setting something that is not secret to
-    the engine. Without ``build`` an engine that is not there is FleetError ``no-engine``. FleetError as of
-    ``get_engine``, ``ready_folder`` and ``workspace``, and OSError as of that."""
+    the engine. FleetError as of ``get_engine`` (``build`` too), ``ready_folder`` and ``workspace``, and OSError as of
+    that."""
     secret = (*passwords_in(where.backend), environ.get(ACCESS_TOKEN, ""), *_lines(options.get("secret_config")))
     SHOWN.add(*filter(is_unicode, secret))
     engine = get_engine(environ, say=say, build=build)

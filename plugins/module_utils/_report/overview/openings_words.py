@@ -30,7 +30,7 @@ DAY = timedelta(days=1)
 
 def opening_text(each: Permission) -> str:
     """When it opens next, in UTC, such as ``Sat 2026-11-28 21:00``; else in words: ``now``, ``not known``,
-    ``none in 13 months``, held or not, or ``when that is over`` for one that is held and opens again."""
+    ``none in 13 months``, or ``when that is over`` for one that is held and opens again."""
     if each.state == IS_OPEN:
         return "now"
     if each.state == UNKNOWN:

@@ -106,8 +106,8 @@ def _image_cell(row: MemberToday) -> str:
 
 
 def age_text(age: timedelta) -> str:
-    """How long ago, in one unit, rounded down: ``119 s``, ``12 min``, ``5 h``, ``3 d``; each unit from 2 on. A negative
-    one, by another clock, is in seconds with a minus."""
+    """How long ago, in one unit, rounded down: ``119 s``, ``12 min``, ``5 h``, ``3 d``; minutes, hours and days from 2
+    on. A negative one, by another clock, is in seconds with a minus."""
     seconds = int(age.total_seconds())
     for unit, size, most in (("s", 1, 120), ("min", 60, 7_200), ("h", 3_600, 172_800)):
         if seconds < most:
