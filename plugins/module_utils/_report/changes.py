@@ -77,7 +77,7 @@ def unseen_change_lines(
     plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]
 ) -> list[tuple[list[str], list[str]]]:
     """Pairs of clusters and lines as of ``change_lines`` about what the plan changes there since the last apply;
-    without clusters where ``outcomes`` tell of a look, which knows better."""
+    without clusters of which ``outcomes`` tell by fields what changes, or that nothing does: a look knows better."""
     return [(clusters, change_lines(objects)) for clusters, objects in _unseen(plan, outcomes)]
 
 

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An update run as a tree of text, or as a sentence if it has ended: how far it is, what each member became; as rows,
-everything that it waits for (``waits_for``); since when nobody seems to conduct it, and which run made good what it
-left."""
+"""An update run as a tree of text, or as a sentence if it is Completed or Skipped: how far it is, what each member
+became; as rows, everything that it waits for (``waits_for``); since when nobody seems to conduct it, and which run made
+good what it left."""
 
 from __future__ import annotations
 

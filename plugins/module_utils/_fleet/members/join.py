@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Joining members, listed or as the contexts of a kubeconfig (``no-context-matches``), or changing them: who is new,
-rebuilt or connected anew is reached before anything is recorded (``no-connection``), and told from all others
-(``duplicate-member``); labels that its nodes tell."""
+"""Joining members (``duplicate-member``), listed or as the contexts of a kubeconfig (``no-context-matches``), or
+changing them: who is new, rebuilt or connected anew is reached before anything is recorded (``no-connection``), and
+told from all others; labels that its nodes tell."""
 
 from __future__ import annotations
 

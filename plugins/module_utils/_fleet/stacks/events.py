@@ -78,8 +78,8 @@ class Story:
         return list(found.values())
 
     def heard(self, line: str) -> str:
-        """Takes in one event, a line of JSON; gives what people are told of it at once, empty for nothing. One that is
-        not understood is counted in ``unreadable``; nothing is raised."""
+        """Takes in one event, a line of JSON; gives what people are told of it at once, empty for nothing. One that
+        cannot be read is counted in ``unreadable``, one of a kind that is not known passed over; nothing is raised."""
         try:
             return self._heard(json.loads(line))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

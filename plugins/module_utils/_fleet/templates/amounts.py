@@ -24,8 +24,8 @@ UNITS: t.Mapping[str, Fraction] = {
 
 
 def quantity(value: t.Any, unit: str = "") -> int | float:
-    """The amount, a text or a number, in a unit such as m, Mi or G, or in ones; a whole number where it is one, else
-    the nearest float. FleetError ``invalid-quantity``, also for one too large for a float; ``bad-argument`` for another
+    """The amount, a text or a number, in a unit such as m, Mi or G, or in ones; an int where it is whole, else the
+    nearest float. FleetError ``invalid-quantity``, also where no float is as large; ``bad-argument`` for another
     unit."""
     size = UNITS[one_of(unit, tuple(UNITS), "unit")]
     try:
