@@ -151,7 +151,7 @@ def _written_answer(report: Report, options: dict[str, t.Any], run_of: Run, obse
     """The answer to a report, after its text was printed, and ``write_plan`` and ``write_markdown`` were written, in
     check mode too. ``partial`` where something failed or such a file could not be written; members out of reach count
     only with ``unreachable`` ``fail``. Else ``drifted`` in check mode, if ``fail_on`` has it and anything drifted or is
-    due; else by what the plan lacks, ``planned``, ``waiting`` or ``done``. ``observed_at`` is given back as it is."""
+    due; else by what the plan lacks, ``planned``, ``waiting`` or ``done``."""
     only_would = run_of.check_mode and report.changed and options["state"] in ENDING
     lines = [ONLY_WOULD] if only_would else []
     lines += [*notes_before_plan(report.plan.findings), *report.evacuation.lines]

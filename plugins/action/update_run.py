@@ -246,8 +246,8 @@ def _answer(
     outcome: Outcome, to: Telling, word: str = "done", plan: t.Sequence[str] = (), before: str = "", would: str = ""
 ) -> Answer:
     """The answer with the outcome ``word``, after the run was printed. ``before`` is the state of the run where a start
-    may be told of that check mode does not make; empty if there is none. ``plan`` is only given back. ``would`` is what
-    is done, as check mode says it before the run as it would be; empty to say nothing."""
+    may be told of that check mode does not make; empty if there is none. ``would`` is what is done, as check mode says
+    it before the run as it would be; empty to say nothing."""
     begun = not (to.run.check_mode and before and before != outcome.run.status.status.state)
     for line in would_text(would, outcome.changed) if to.run.check_mode and would else ():
         to.session.say(line)

@@ -130,9 +130,8 @@ class Answer:
 
 @contextlib.contextmanager
 def _few_collections() -> t.Iterator[None]:
-    """While entered, Python looks for cycles among new objects whenever 50,000 more were made, and not 700: in a page
-    of pods there are none, and a sixth of the processor time of reading a large fleet was that. What held before holds
-    again afterwards."""
+    """While entered, Python looks for cycles among new objects whenever 50,000 more were made, and not far more often:
+    in a page of pods there are none, and a sixth of the processor time of reading a large fleet was that."""
     before = gc.get_threshold()
     gc.set_threshold(NEW_OBJECTS, *before[1:])
     try:
@@ -187,9 +186,9 @@ class Verb(ActionBase):
         return result
 
     def _write_result(self, result: dict[str, t.Any], place: str) -> dict[str, t.Any]:
-        """Writes the result to the file, unless that is empty. What is other in the result where it cannot be written,
-        or the task has written something else there: it has failed and says so, behind what came of the task, which
-        nobody is to lose for that."""
+        """Writes the result to the file, unless that is empty. Gives what is other in the result where it cannot be
+        written, or the task has written something else there: it has failed and says so, behind what came of the task,
+        which nobody is to lose for that."""
         try:
             _clear(place)
             if place:

@@ -87,9 +87,9 @@ def _lines(row: HistoryRow) -> list[str]:
 
 
 def _parts(row: HistoryRow) -> t.Iterator[str]:
-    """What is to be said of an act, in pieces, some of them empty: outcome and when it ended, message, reason, the
-    first ``NAMED`` members unless they are its object alone, versions of as many, digests and revision cut to 12
-    characters, holder, source. A digest that is the approved one is told once."""
+    """What is to be said of an act, in pieces, some of them empty: outcome and when it ended, message, reason, members
+    unless they are its object alone, versions, digests and revision cut to 12 characters, holder, source. A digest that
+    is the approved one is told once."""
     outcome = f"{row.outcome} at {write_time(row.ended, SECONDS)}" if row.ended else row.outcome
     yield f"{outcome}: {row.message}" if outcome and row.message else outcome or row.message
     yield f"reason: {row.reason}" if row.reason else ""

@@ -213,7 +213,7 @@ def _shared(members: t.Sequence[MemberUpdateStatus]) -> dict[str, list[str]]:
 def _member(member: MemberUpdateStatus, shared: bool = False) -> str:
     """What is said of one member. Completed: versions, images, how long it took, a further attempt, and its message
     unless it is ``shared``. Others: who skipped it, the reason, a further attempt, and its message in one line; of one
-    that people skipped only who, and what they say of it."""
+    that people skipped on request no reason."""
     again = f"attempt {member.attempt}" if member.attempt > 1 else ""
     if member.status.state == COMPLETED:
         images = ", ".join(member.node_images)

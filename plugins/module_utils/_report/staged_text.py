@@ -94,7 +94,7 @@ def _stage(
 def _task(task: StageTaskStatus, timing: str, config: StageConfig | None, approvers: t.Mapping[str, str]) -> Row:
     """The row of one task. A timed wait is ``counting``, ``over`` or (before it begins) empty, and has the wait times
     of the stage in ``config``. An approval is ``asked for``, ``approved`` or empty, and has who gave it, if
-    ``approvers`` tell, when it was taken up, and its request's name; one that was given and not taken up says so."""
+    ``approvers`` tell, when it was taken up, and its request's name."""
     if task.type == TIMED_WAIT:
         waits = [each.wait_time for each in config.after_stage_tasks if each.type == TIMED_WAIT] if config else []
         found = find_condition(task.conditions, "WaitTimeElapsed")

@@ -82,8 +82,8 @@ def _without_prefix(condition: str) -> str:
 
 def _standing(conditions: t.Sequence[tuple[Condition, str]]) -> tuple[str, str]:
     """State and reason by the first condition that does not hold, or the last of those that do, each condition being
-    given with the word to show; and as of when that was seen, for nothing is asked of a cluster for this table. What
-    was not available yet is ``Available?``: it may be by now. Without conditions the state is empty."""
+    given with the word to show; and as of when that was seen. What was not available yet is ``Available?``: it may be
+    by now. Without conditions the state is empty."""
     if not conditions:
         return "", "nothing is recorded of it yet"
     lacking = [each for each in conditions if each[0].status != "True"]

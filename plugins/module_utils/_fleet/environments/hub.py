@@ -145,7 +145,7 @@ def _versions(definitions: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, tuple
 
 def _namespace(client: KubeClient, write: bool) -> str:
     """Makes our namespace if it is not there and ``write``; ``created`` also where it would be made, else
-    ``unchanged``. ApiError."""
+    ``unchanged``. FleetError of the requests."""
     if _exists(client, f"/api/v1/namespaces/{NAMESPACE}"):
         return UNCHANGED
     if write:
@@ -169,7 +169,8 @@ def _policy(client: KubeClient, policy: Policy, write: bool) -> str:
     """What was done about it, or would be: ``created``, ``updated``, ``unchanged``, ``not served``. One with another
     spec, which could have let others through, is deleted and made anew, with its labels and annotations besides ours:
     the hub vouches for nothing that is older than its policies. Killed in between, this leaves none, and the hub
-    vouches for nothing. ApiError, ``conflict`` where another installation has made it anew just then."""
+    vouches for nothing. FleetError of the requests, ``conflict`` where another installation has made it anew just
+    then."""
     path = path_of(policy)
     kind, _slash, _name = path.rpartition("/")
     if not _exists(client, kind):
@@ -228,7 +229,7 @@ def live_object(client: KubeClient, path: str) -> dict[str, t.Any] | None:
 
 
 def _exists(client: KubeClient, path: str) -> bool:
-    """Whether the API server has something at this path. ApiError for every refusal but ``not-found``."""
+    """Whether the API server has something at this path. FleetError as of ``live_object``."""
     return live_object(client, path) is not None
 
 

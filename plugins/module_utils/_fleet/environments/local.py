@@ -101,7 +101,7 @@ def _with_fleet(options: Options, root: Path | None, fleet: str) -> Options:
 
 
 def _ended(outcomes: t.Sequence[LocalOutcome], others: t.Sequence[str], options: Options, check: bool) -> list[str]:
-    """Lines for people: what was, or would be, started, stopped or removed, and what of others is left, if any; for
+    """Lines for people: what was, or would be, started, stopped or removed, and which clusters of others are left; for
     absent how to remove these, unless it is the fleet of a playbook, for which the command is told."""
     done = [each.name for each in outcomes if each.changed]
     verb = {"absent": "removed"}.get(options["state"], options["state"])

@@ -291,9 +291,9 @@ def _emptied(
 
 
 def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container[str], wish: LeaveRequest) -> None:
-    """FleetError with a ``brake-max-removals`` for each placement that would lose too many clusters. Nothing is removed
-    where it is not asked for, nor from a cluster that stays under another name. FleetError as of ``_by_cluster``;
-    ValueError for ``max_removals`` that are no number and no share."""
+    """FleetError with a ``brake-max-removals`` for each placement that would lose too many clusters by ``remove``; none
+    is lost by a cluster that stays under another name. FleetError as of ``_by_cluster``; ValueError for
+    ``max_removals`` that are no number and no share."""
     if not wish.remove:
         return
     losing = {name for name in names if name not in doubles}
@@ -310,8 +310,8 @@ def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container
 
 
 def _refuse_busy(records: Records, names: t.Iterable[str], forgotten: t.Container[str] = ()) -> None:
-    """FleetError ``member-busy`` for members with an upgrade in flight, or nodes that a rotation has in hand: nobody
-    would let go of these any more, which is no matter on those ``forgotten``. ``record-damaged``."""
+    """FleetError ``member-busy`` for members with an upgrade in flight, or, unless they are ``forgotten``, with nodes
+    that a rotation has in hand: nobody would let go of these any more. ``record-damaged``."""
     hint = "conduct its run to the end of this upgrade, then let the member go"
     leaving = tuple(names)
     members = (each for each in (records.get("FleetMember", name) for name in leaving) if each is not None)

@@ -58,7 +58,7 @@ def rights(
 
 def _subject(given: t.Mapping[str, t.Any]) -> Subject:
     """Who gets the rights. FleetError ``bad-option`` without a name, and for a service account without a namespace: an
-    API server takes no binding of those, and ``kubectl apply`` fails when it has made the roles."""
+    API server takes no such binding, and ``kubectl apply`` fails when it has made the roles."""
     who = Subject(given["kind"], given["name"], given.get("namespace") or "")
     wanted = {"name": who.name} | ({"namespace": who.namespace} if who.kind == SERVICE_ACCOUNT else {})
     lacking = [part for part, value in wanted.items() if not (value.strip() and value.isprintable())]

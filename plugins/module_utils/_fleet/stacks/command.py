@@ -195,7 +195,7 @@ class Commands:
     def _failure(self, output: str, story: Story) -> FleetError:
         """The error that the engine's words mean: ``stack-locked``, ``no-such-stack``, ``stack-unreadable``,
         ``no-passphrase``, else ``stack-failed`` with a problem for each error of the story, or with the lines that name
-        one, or the last five. Texts are cut at 4,000 characters."""
+        one, or the last five."""
         where = f"stack {self.stack}"
         if "currently locked by" in output:
             return _locked(output, where)

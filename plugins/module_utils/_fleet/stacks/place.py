@@ -98,7 +98,8 @@ def place(options: Options) -> StackPlace:
 
 def _absolute(text: str) -> tuple[Path, str]:
     """The path, absolute and with ``~`` resolved, and what is wrong with it, empty if nothing is; if something is, the
-    path is not to be used. An empty one is never the folder where the play runs: a variable has lost its content."""
+    path is not to be used. An empty text does not mean the folder where the play runs: a variable has lost its
+    content."""
     if not text:
         return Path(), "it names no path"
     if is_impossible(text):  # asked first: who looks for a home of such a name ends in another error
@@ -108,10 +109,10 @@ def _absolute(text: str) -> tuple[Path, str]:
 
 
 def _usable_backend(backend: str) -> tuple[str, str]:
-    """The URL, and what is wrong with it, empty if nothing is; that does not show it, for a password may stand in it.
-    The URL of a state in files gets an absolute path, since the engine runs elsewhere, and ``metadata=skip`` unless it
-    says something of ``metadata``: the engine else writes a file of attributes beside each file, not in one step, and
-    if killed then leaves a state that cannot be read."""
+    """The URL, and what is wrong with it, empty if nothing is, without showing it, for a password may stand in it. The
+    URL of a state in files gets an absolute path, since the engine runs elsewhere, and ``metadata=skip`` unless it says
+    something of ``metadata``: the engine else writes a file of attributes beside each file, not in one step, and if
+    killed then leaves a state that cannot be read."""
     if is_impossible(backend):
         return backend, "there is a character in it that no backend can be called by"
     try:

@@ -153,8 +153,8 @@ def stack_outputs(commands: Commands) -> t.Mapping[str, t.Any]:
 def _present(where: StackPlace, options: Options, commands: Commands, check: bool) -> StackReport:
     """Makes or updates the stack; with ``check`` a preview, of a new one in a backend of its own. One that is there is
     previewed first unless deletions are allowed: FleetError ``deletions``; ``stack-moved`` if another run changed it
-    meanwhile. A preview without changes is the report then, unless a secret output may be another one, which no event
-    tells. Otherwise as of ``carry_out_stack``."""
+    meanwhile. A preview without changes is the report then, unless there are secret outputs, of which no event tells
+    whether they differ. Otherwise as of ``carry_out_stack``."""
     known = commands.known()
     if check and not known:
         with _elsewhere(where, commands) as other:
@@ -195,10 +195,9 @@ def _refreshed(options: Options, commands: Commands, check: bool) -> StackReport
 
 
 def _absent(options: Options, commands: Commands, check: bool) -> StackReport:
-    """Removes its resources, and then the stack itself with its history; with targets only those of them that are
-    there; with ``check`` only tells. No outputs. Unchanged where there is no stack, or no target; a whole one is a
-    change even without resources. FleetError as of ``Commands.known``, ``run_with_events`` and ``output_of``, and
-    ``_there``."""
+    """Removes its resources, and then the stack itself with its history; with targets only those that are there; with
+    ``check`` only tells. Unchanged where there is no stack, or no target; a whole one is a change even without
+    resources. FleetError as of ``Commands.known``, ``run_with_events`` and ``output_of``, and ``_there``."""
     known, whole = commands.known(), not options.get("targets")
     targets = _there(options["targets"], commands) if known and not whole else []
     if not known or not (whole or targets):

@@ -44,9 +44,8 @@ def overview_markdown(report: Report) -> str:
 
 
 def _sections(report: Report) -> t.Iterator[tuple[str, list[str]]]:
-    """Title and lines of each section that has anything to tell, in order. That of changes is there, with a sentence,
-    even if nothing has changed, where the data say since when. Of what-ifs those that move nothing are left out, and
-    all but the first SHOWN."""
+    """Title and lines of each section that has anything to tell, in order; that of changes is there even if nothing has
+    changed, where the data say since when. Of what-ifs the first SHOWN that move anything."""
     if report["since"]:
         header: tuple[str, ...] = ("what", "name", "change")
         rows = _picked(report["changes"], "what", "name", "text")

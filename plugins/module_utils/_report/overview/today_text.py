@@ -138,8 +138,9 @@ def _headline(today: FleetToday) -> str:
 
 
 def _runs(runs: t.Sequence[RunNeed]) -> t.Iterator[str]:
-    """A piece for each kind that has any: how many failed, and how many are stuck, wait for what, or pause: ``1 update
-    run failed, 2 wait for an approval``; the first three of the others by name: update runs are told below."""
+    """A piece for each kind that has any: how many failed, are stuck, wait for what, or pause:
+    ``1 update run failed, 2 wait for an approval``; of other kinds than update runs, which are told below, the first
+    three names."""
     for kind in KINDS:
         parts: list[str] = []
         for needs in NEEDS:
